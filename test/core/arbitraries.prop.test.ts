@@ -1,4 +1,4 @@
-/** The published generators keep their word: what is valid is taken, every edge is reached, a seed gives one value. */
+/** The published generators: valid values pass validation, every edge case occurs, and a seed determines the value. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { deployFields } from "../../core/domain/deploy/fields.ts";
@@ -13,7 +13,7 @@ const reached = <T>(values: readonly T[], ...edges: ((value: T) => boolean)[]): 
   for (const edge of edges) expect(values.filter(edge).length, String(edge)).toBeGreaterThan(0);
 };
 
-describe("valid values are valid", () => {
+describe("valid values pass validation", () => {
   test.each<[string, fc.Arbitrary<string>, (text: string) => boolean]>([
     ["deployment names", arbitraries.deploymentName(), (name) => deploymentNameProblem(name) === undefined],
     ["volume names", arbitraries.volumeName(), (name) => volumeNameProblem(name) === undefined],
@@ -24,7 +24,7 @@ describe("valid values are valid", () => {
     fc.assert(fc.property(arbitrary, holds), runs(500));
   });
 
-  test("made-up catalogues are catalogues: CPUs rise, and more of them never offers less memory", () => {
+  test("generated catalogues are valid: CPUs rise, and a larger CPU never offers less memory", () => {
     fc.assert(
       fc.property(arbitraries.resourceCatalogue(), (catalogue) => {
         for (const [index, { cpu, memory }] of catalogue.entries()) {
@@ -40,7 +40,7 @@ describe("valid values are valid", () => {
   });
 });
 
-describe("edges are reached", () => {
+describe("reaches the edge cases", () => {
   test("names of every length", () => {
     reached(
       sampled(arbitraries.deploymentName()),
@@ -55,7 +55,7 @@ describe("edges are reached", () => {
     );
   });
 
-  test("templates with everything at once", () => {
+  test("templates with all fields set", () => {
     reached(
       sampled(arbitraries.serviceTemplate()),
       ({ mounts }) => mounts.length === 10,
@@ -71,7 +71,7 @@ describe("edges are reached", () => {
     );
   });
 
-  test("cron in every spelling", () => {
+  test("cron in every notation", () => {
     reached(
       sampled(arbitraries.cronExpression()),
       (cron) => /[a-z]{3}/i.test(cron),
@@ -94,18 +94,18 @@ describe("edges are reached", () => {
   });
 });
 
-describe("broken requests", () => {
+describe("invalid requests", () => {
   const broken = sampled(arbitraries.brokenDeployRequest(), 3000);
 
-  test("break every field that a deploy reads by itself", () => {
+  test("break every field that has a parser of its own", () => {
     const fields = new Set(broken.map(({ field }) => field));
-    // The source stands outside the fields: whether there is an archive decides.
+    // The source is not a field: it is missing if the request has no archive.
     for (const field of Object.keys(deployFields).filter((name) => name !== "source_object"))
       expect(fields).toContain(field);
     expect([...fields].some((field) => !(field in deployFields))).toBe(true);
   });
 
-  test("break them in every way that the contract has a word for", () => {
+  test("break fields with every issue code of the contract", () => {
     const types = new Set(broken.map(({ type }) => type));
     const words = [
       "missing",
@@ -127,7 +127,7 @@ describe("broken requests", () => {
   });
 });
 
-test("a seed gives the same values again", () => {
+test("the same seed gives the same values", () => {
   fc.assert(
     fc.property(fc.integer(), (seed) => {
       const once = () =>
@@ -138,6 +138,6 @@ test("a seed gives the same values again", () => {
   );
 });
 
-test("nasty strings are all different", () => {
+test("the hostile strings are distinct", () => {
   expect(new Set(arbitraries.nastyStrings).size).toBe(arbitraries.nastyStrings.length);
 });

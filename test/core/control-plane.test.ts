@@ -1,4 +1,4 @@
-/** The control plane as a whole: what it is made from, and what it says about itself. */
+/** The control plane as a whole: construction, default settings, capabilities and readiness. */
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
@@ -8,13 +8,13 @@ import { capabilitiesResponseSchema } from "../../core/domain/wire/responses.ts"
 import { unavailable } from "../../core/errors.ts";
 import { errAsync } from "../../core/result.ts";
 
-test("a provider made for another version of the ports is refused at once, with both versions", () => {
+test("throws for a provider of another port version, naming both versions", () => {
   const { ports } = createMemoryProvider();
   const provider = { ...ports.provider, contractVersion: 2 as never };
   expect(() => createControlPlane({ ...ports, provider })).toThrow("version 2 of Portside's ports; this is version 1");
 });
 
-test("settings are the contract's unless told, each on its own", () => {
+test("each setting defaults to the contract's value independently of the others", () => {
   const { ports } = createMemoryProvider();
   expect(createControlPlane(ports).settings).toEqual({
     accountLimits,
@@ -29,7 +29,7 @@ test("settings are the contract's unless told, each on its own", () => {
   expect(told.settings.deployLimits).toEqual({ ...deployLimits, heartbeat: 1000 });
 });
 
-test("capabilities are the provider's record and the account's limits", () => {
+test("capabilities combine the provider's record and the account's limits", () => {
   const { ports } = createMemoryProvider();
   const answer = createControlPlane(ports, { accountLimits: { instances: 7 } }).capabilities();
   expect(capabilitiesResponseSchema.parse(JSON.parse(JSON.stringify(answer)))).toEqual(answer);
@@ -52,13 +52,13 @@ test("capabilities are the provider's record and the account's limits", () => {
   });
 });
 
-test("it is ready where its backing services are", async () => {
+test("is ready if its backing services are", async () => {
   const { ports } = createMemoryProvider();
   expect((await createControlPlane(ports).check()).isOk()).toBe(true);
   const provider = { ...ports.provider, check: () => errAsync(unavailable("down")) };
   expect((await createControlPlane({ ...ports, provider }).check())._unsafeUnwrapErr().kind).toBe("unavailable");
 });
 
-test("it cannot be changed from outside", () => {
+test("is immutable", () => {
   expect(Object.isFrozen(createControlPlane(createMemoryProvider().ports))).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** The error union as data: every kind has a constructor that makes it, a meaning, and a word about retrying. */
+/** The error union as data: every kind has a constructor, a meaning and a retry hint. */
 import { describe, expect, test } from "vitest";
 import { issue } from "../../core/domain/wire/issue.ts";
 import {
@@ -31,7 +31,7 @@ const makers: { readonly [K in ErrorKind]: (message: string) => Extract<ControlP
   internal,
 };
 
-test.each(Object.keys(errorKinds) as ErrorKind[])("%s is made by its constructor and survives JSON", (kind) => {
+test.each(Object.keys(errorKinds) as ErrorKind[])("%s comes from its constructor and survives JSON", (kind) => {
   const made = makers[kind]("what is wrong");
   expect(made.kind).toBe(kind);
   expect(made.message).toContain("what is wrong");
@@ -39,25 +39,25 @@ test.each(Object.keys(errorKinds) as ErrorKind[])("%s is made by its constructor
   expect(errorKinds[kind].meaning).toMatch(/\.$/);
 });
 
-test("exactly the kinds that may succeed later say when to try again", () => {
+test("exactly the retryable kinds state when to retry", () => {
   const retryable = (Object.keys(errorKinds) as ErrorKind[]).filter((kind) => errorKinds[kind].retryable);
   const timed = (Object.keys(makers) as ErrorKind[]).filter((kind) => "retryAfterSeconds" in makers[kind]("x"));
   expect(timed.sort()).toEqual(retryable.sort());
 });
 
-test("invalid input is told in one line, too", () => {
+test("invalid input has a one-line form", () => {
   const issues = [issue(["port"], "too high", "less_than_equal"), issue(["volumes", "/a"], "odd", "value_error")];
   expect(invalidInput(issues)).toEqual({ kind: "invalid_input", message: "port: too high; volumes./a: odd", issues });
 });
 
 describe("catchBugs", () => {
-  test("passes results on", async () => {
+  test("passes results through", async () => {
     expect(await catchBugs(async () => ok(5))).toEqual(ok(5));
     expect(await catchBugs(async () => err(conflict("no")))).toEqual(err(conflict("no")));
     expect(catchBugs(async () => ok(5))).toBeInstanceOf(ResultAsync);
   });
 
-  test("an exception is a bug: internal, the cause kept for the log", async () => {
+  test("an exception becomes internal, with its cause for the log", async () => {
     const cause = new Error("oops");
     const failed = await catchBugs<never, Internal>(async () => {
       throw cause;

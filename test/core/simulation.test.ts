@@ -11,7 +11,7 @@ import { runs } from "../support/vitest/runs.ts";
 
 const fields = { function_name: "my_app", volumes: {} };
 
-test("a deploy, its records and what runs afterwards", async () => {
+test("runs a deploy: its records and the service afterwards", async () => {
   const { refused, records, deployment, millis } = await simulateDeploy(fields);
   expect(refused).toBeUndefined();
   expect(records[0]).toMatchObject({ status: "BUILDING", seq: 1 });
@@ -20,7 +20,7 @@ test("a deploy, its records and what runs afterwards", async () => {
   expect(millis).toBeLessThan(1000);
 });
 
-test("one that is refused has no records and leaves nothing", async () => {
+test("a rejected deploy has no records and leaves nothing", async () => {
   const cloud = createSimulatedCloud();
   const before = cloud.memory.snapshot();
   const ended = await simulateDeploy({ function_name: "my_app" }, { cloud });
@@ -29,7 +29,7 @@ test("one that is refused has no records and leaves nothing", async () => {
   expect(cloud.memory.snapshot()).toEqual(before);
 });
 
-test("an update meets what an earlier deploy has left; another account is refused", async () => {
+test("an update sees the earlier deploy; another account is rejected", async () => {
   const cloud = createSimulatedCloud();
   await simulateDeploy(fields, { cloud });
   const update = await simulateDeploy({ ...fields, port: 9000 }, { cloud });
@@ -37,14 +37,14 @@ test("an update meets what an earlier deploy has left; another account is refuse
   expect((await simulateDeploy(fields, { cloud, account: "other" })).refused?.kind).toBe("forbidden");
 });
 
-test("latency passes on its clock alone", async () => {
+test("latency advances only the simulated clock", async () => {
   const cloud = createSimulatedCloud({ latency: ({ port }) => (port === "builder" ? 60_000 : 200) });
   const { records, millis } = await simulateDeploy(fields, { cloud });
   expect(records.at(-1)?.status).toBe("DONE");
   expect(millis).toBeGreaterThan(60_000);
 });
 
-test("a call that fails, or whose answer is lost, by port, method and count", async () => {
+test("fails a call, or loses its response, by port, method and count", async () => {
   const down = createSimulatedCloud({
     fault: ({ port, method, count }) =>
       port === "services" && method === "rollout" && count === 1
@@ -62,7 +62,7 @@ test("a call that fails, or whose answer is lost, by port, method and count", as
   expect(lost.memory.snapshot().volumes.size).toBe(1);
 });
 
-test("log entries are shown late", async () => {
+test("shows log entries late", async () => {
   const cloud = createSimulatedCloud({ logDelay: () => 5000 });
   await simulateDeploy(fields, { cloud });
   const controlPlane = createControlPlane(cloud.ports);
@@ -77,13 +77,13 @@ test("log entries are shown late", async () => {
   expect((await messages()).length).toBeGreaterThan(0);
 });
 
-test("a name that cannot even be turned into a text is refused like any other", async () => {
+test("rejects a name that cannot be converted to a string", async () => {
   const { refused, deployment } = await simulateDeploy({ ...fields, function_name: { valueOf: null, toString: null } });
   expect(refused?.kind).toBe("invalid_input");
   expect(deployment).toBeUndefined();
 });
 
-test("every valid request ends well, every broken one is refused, on a fair day", async () => {
+test("without faults, every valid request succeeds and every invalid one is rejected", async () => {
   await fc.assert(
     fc.asyncProperty(deployRequest(), brokenDeployRequest(), async ({ json }, broken) => {
       expect((await simulateDeploy(json)).records.at(-1)?.status).toBe("DONE");
@@ -93,7 +93,7 @@ test("every valid request ends well, every broken one is refused, on a fair day"
   );
 });
 
-test("requests for names of the test's own are written as given, and declare what is read", () => {
+test("requests for names of a test are written as given and declare what is read", () => {
   fc.assert(
     fc.property(deployRequest(undefined, fc.constantFrom("prod-shop", "prod_shop")), ({ json, form, declares }) => {
       expect(["prod-shop", "prod_shop"]).toContain(json["function_name"]);

@@ -1,26 +1,26 @@
-/** Account names, and who may touch what stands under a name. */
+/** Account names, and which account may use a name. */
 import { describe, expect, test } from "vitest";
 import { type AccountId, isKeyAccount, mayUse, parseAccount } from "../../../../core/domain/accounts/account.ts";
 
 const [acme, other] = ["acme", "other"] as [AccountId, AccountId];
 
-test.each(["acme", "a", "corp:user-1", "corp:a@b.example", "0|x/y+z", "a".repeat(255)])("'%s' is an account", (text) =>
+test.each(["acme", "a", "corp:user-1", "corp:a@b.example", "0|x/y+z", "a".repeat(255)])("accepts '%s'", (text) =>
   expect(parseAccount(text)).toBe(text),
 );
 
-test.each(["", " acme", "acme ", "-acme", ":acme", "a b", "a\n", "é", "a".repeat(256)])("%j is none", (text) =>
+test.each(["", " acme", "acme ", "-acme", ":acme", "a b", "a\n", "é", "a".repeat(256)])("rejects %j", (text) =>
   expect(parseAccount(text)).toBeUndefined(),
 );
 
-test("an account made by hand has no colon, so that no token's user can be it", () => {
+test("an account of an embedder has no colon, so it cannot equal the user of a token", () => {
   expect(isKeyAccount(acme)).toBe(true);
   expect(isKeyAccount("corp:acme" as AccountId)).toBe(false);
 });
 
 describe("mayUse", () => {
-  test("what nobody has, anybody may use", () => expect(mayUse(acme, { kind: "free" })).toBe(true));
+  test("any account may use an unowned name", () => expect(mayUse(acme, { kind: "free" })).toBe(true));
 
-  test.each(["held", "reserved"] as const)("what is %s, its owner alone", (kind) => {
+  test.each(["held", "reserved"] as const)("only the owner may use a name that is %s", (kind) => {
     expect(mayUse(acme, { kind, owner: acme })).toBe(true);
     expect(mayUse(acme, { kind, owner: other })).toBe(false);
   });

@@ -1,4 +1,4 @@
-/** The token bucket: never more in any window than a minute's burst and the window's own share. */
+/** The token bucket: no window admits more than one minute's burst plus the window's share. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Bucket, takeToken } from "../../../../core/domain/accounts/rate-limit.ts";
@@ -7,7 +7,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 
 const start = 1_767_225_600_000_000_000n as Instant;
 const perMinute = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constantFrom(60, 3000));
-/** Milliseconds between requests: mostly none, sometimes minutes. */
+/** Milliseconds between requests: zero for most, minutes for some. */
 const pauses = fc.array(
   fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3000 }), fc.integer({ min: 0, max: 200_000 })),
   {
@@ -27,7 +27,7 @@ const admittedAt = (rate: number, waits: readonly number[]): number[] => {
   });
 };
 
-/** The largest excess over burst and share that any window between two admissions has. */
+/** The largest excess over burst and share in any window between two admitted requests. */
 const worstWindow = (rate: number, times: readonly number[]): number => {
   let worst = Number.NEGATIVE_INFINITY;
   for (const [from, first] of times.entries())
@@ -36,7 +36,7 @@ const worstWindow = (rate: number, times: readonly number[]): number => {
   return worst;
 };
 
-test("in any window, at most one burst and the window's share are let through", () => {
+test("admits at most one burst plus the window's share in any window", () => {
   fc.assert(
     fc.property(perMinute, pauses, (rate, waits) => {
       expect(worstWindow(rate, admittedAt(rate, waits))).toBeLessThanOrEqual(1e-6);
@@ -45,7 +45,7 @@ test("in any window, at most one burst and the window's share are let through", 
   );
 });
 
-test("a burst of a whole minute is let through after a pause, and not one more", () => {
+test("admits a burst of exactly one minute's requests after a pause", () => {
   fc.assert(
     fc.property(perMinute, (rate) => {
       const burst = Array.from({ length: rate + 5 }, (_, index) => (index === 0 ? 60_000 : 0));
@@ -55,7 +55,7 @@ test("a burst of a whole minute is let through after a pause, and not one more",
   );
 });
 
-test("who waits as long as was said gets through, and not much is asked for", () => {
+test("admits a client that waits for the returned time, and that time is not excessive", () => {
   fc.assert(
     fc.property(perMinute, pauses, (rate, waits) => {
       let bucket: Bucket | undefined;
@@ -74,7 +74,7 @@ test("who waits as long as was said gets through, and not much is asked for", ()
   );
 });
 
-test("a clock that was set back takes nothing away and gives nothing", () => {
+test("a clock that moves back neither removes nor adds permits", () => {
   const { bucket } = takeToken({ tokens: 5, at: plusMillis(start, 60_000) }, 10, start);
   expect(bucket.tokens).toBe(4);
 });

@@ -1,4 +1,4 @@
-/** Whatever is admitted stays inside its folder, and no archive gets past a limit however it is cut into entries. */
+/** Every admitted entry stays inside its folder, and no split into entries gets an archive past a limit. */
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const path = fc.oneof(
     .map((parts) => parts.join("/")),
 );
 
-test("an admitted path, joined to a folder, is in that folder", () => {
+test("an admitted path joined to a folder stays in that folder", () => {
   fc.assert(
     fc.property(path, (given) => {
       if (new ArchiveContents().admit({ path: given, type: "file", size: 0 }) !== undefined) return;
@@ -53,7 +53,7 @@ const entry: fc.Arbitrary<ArchiveEntry> = fc.record({
 const foldersAbove = (path: string): string[] =>
   path.split("/").flatMap((_, at, parts) => (at === 0 ? [] : [parts.slice(0, at).join("/")]));
 
-/** The rule, said of the archive as a whole. */
+/** The rule for the archive as a whole, implemented independently. */
 const isTaken = (entries: readonly ArchiveEntry[]): boolean => {
   const files = new Set(entries.filter(({ type }) => type === "file").map(({ path }) => path));
   const named = new Set(entries.filter(({ type }) => type === "folder").map(({ path }) => path));
@@ -72,7 +72,7 @@ const isTaken = (entries: readonly ArchiveEntry[]): boolean => {
   return each && count <= 8 && sum <= 20 && ![...files].some(isFolder);
 };
 
-test("an archive is taken exactly where its entries, their paths and every sum are within the rule", () => {
+test("accepts an archive if and only if its entries, paths and sums are within the limits", () => {
   let taken = 0;
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 7 }), (entries) => {

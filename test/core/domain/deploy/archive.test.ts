@@ -7,7 +7,7 @@ const file = (path: string, size = 1): ArchiveEntry => ({ path, type: "file", si
 
 const folder = (path: string): ArchiveEntry => ({ path, type: "folder", size: 0 });
 
-/** What is wrong with the last entry, where the ones before it are taken. */
+/** The issue of the last entry; the entries before it must be valid. */
 const problemOf = (...entries: readonly ArchiveEntry[]): string | undefined => {
   const contents = new ArchiveContents();
   const problems = entries.map((entry) => contents.admit(entry));
@@ -23,7 +23,7 @@ const contentsOf = (limits: Partial<ArchiveLimits>, ...entries: readonly Archive
 
 const deep = (parts: number): string => Array.from({ length: parts }, () => "a").join("/");
 
-describe("taken", () => {
+describe("accepts", () => {
   test.each([
     "a",
     "a/b.txt",
@@ -42,21 +42,21 @@ describe("taken", () => {
 
   test("folders", () => expect(problemOf(folder("src/"))).toBeUndefined());
 
-  test("the source's own folder", () => expect(problemOf(folder("./"))).toBeUndefined());
+  test("the root folder", () => expect(problemOf(folder("./"))).toBeUndefined());
 
-  test("up to each limit exactly", () => {
+  test("values on each limit", () => {
     expect(problemOf(file("a", 512 * MiB))).toBeUndefined();
     expect(problemOf(...["a", "b", "c", "d"].map((path) => file(path, 512 * MiB)))).toBeUndefined();
   });
 
-  test("a file that comes twice", () => expect(problemOf(file("a"), file("a"))).toBeUndefined());
+  test("a repeated file", () => expect(problemOf(file("a"), file("a"))).toBeUndefined());
 });
 
 describe("counting", () => {
   test("entries and bytes add up", () =>
     expect(contentsOf({}, file("a", 10), file("b", 5))).toMatchObject({ entries: 2, bytes: 15 }));
 
-  test("each folder that a path implies is an entry, once", () => {
+  test("each implied folder counts as one entry, once", () => {
     expect(contentsOf({}, file("a/b/c/d.txt")).entries).toBe(4);
     expect(contentsOf({}, file("a/b/c/d.txt"), file("a/b/e.txt"), file("./a//b/./f.txt")).entries).toBe(6);
   });
@@ -64,18 +64,18 @@ describe("counting", () => {
   test.each([
     ["before", [folder("a/"), folder("a/b"), file("a/b/c")]],
     ["after", [file("a/b/c"), folder("a/b"), folder("a/")]],
-  ])("a folder with an entry of its own %s its files is counted once", (_when, entries) =>
+  ])("a folder with an entry of its own %s its files counts once", (_when, entries) =>
     expect(contentsOf({}, ...entries).entries).toBe(3),
   );
 
-  test("an entry that comes again is counted again, so that headers are bounded", () => {
+  test("a repeated entry counts again, which bounds the headers", () => {
     expect(contentsOf({}, folder("a"), folder("a"), file("b"), file("b")).entries).toBe(4);
     expect(contentsOf({ entries: 3 }, folder("./"), folder("./"), folder("."), folder("./")).problem).toContain(
       "one too",
     );
   });
 
-  test("implied folders past the limit are refused, and no more of them remembered", () => {
+  test("rejects implied folders past the limit without storing more of them", () => {
     const { entries, problem } = contentsOf({ entries: 10 }, file("a/b/c/d"), file(`x/${"y/".repeat(50)}z`));
     expect(problem).toBe(
       `entry ${JSON.stringify(`x/${"y/".repeat(50)}z`)} is one too many: at most 10 entries, and each folder that a path implies is one`,
@@ -84,7 +84,7 @@ describe("counting", () => {
   });
 });
 
-describe("a path that is a file and a folder", () => {
+describe("rejects a path that is both a file and a folder", () => {
   test.each([
     ["a file below a file", [file("a"), file("a/b")], 'entry "a/b" is below "a", which is a file'],
     ["a file far below a file", [file("x/a"), file("x/./a/b/c")], '"x/./a/b/c" is below "x/a", which is a file'],
@@ -94,27 +94,27 @@ describe("a path that is a file and a folder", () => {
     ["a folder where a file is", [file("a"), folder("a/")], 'entry "a/" is a folder, but an earlier entry is a file'],
   ])("%s", (_what, entries, words) => expect(problemOf(...entries)).toContain(words));
 
-  test("case and Unicode's forms make another path", () =>
+  test("paths that differ in case or Unicode normalization are distinct", () =>
     expect(problemOf(file("A"), file("a/b"), file("e\u0301"), file("\u00e9/b"))).toBeUndefined());
 });
 
-describe("refused, naming the entry", () => {
+describe("rejects, naming the entry", () => {
   test.each([
     ["an absolute path", "/etc/passwd", "absolute"],
     ["a drive", "C:/windows", "absolute"],
-    ["a way out", "../x", "'..'"],
-    ["a way out in the middle", "a/../../x", "'..'"],
-    ["a way out at the end", "a/..", "'..'"],
+    ["a parent path", "../x", "'..'"],
+    ["a parent path in the middle", "a/../../x", "'..'"],
+    ["a parent path at the end", "a/..", "'..'"],
     ["a backslash", "a\\..\\b", "backslash"],
     ["a null byte", "a\0b", "control character"],
-    ["a line end", "a\nb", "control character"],
+    ["a line feed", "a\nb", "control character"],
     ["too many folders", deep(65), "deeper than 64"],
     ["too long a path", "a".repeat(1025), "over 1024 bytes"],
     ["too long a name", `a/${"b".repeat(256)}/c`, "over 255 bytes"],
     ["too long a name in UTF-8", "é".repeat(128), "over 255 bytes"],
     ["no path", "", "has no path"],
     ["a folder's path", "a/", "the path of a folder"],
-    ["the source's own folder", "./", "the path of a folder"],
+    ["the root folder", "./", "the path of a folder"],
     ["a folder's path with a dot", "a/.", "the path of a folder"],
     ["too long a path in UTF-8", "é".repeat(513), "over 1024 bytes"],
   ])("%s", (_what, path, words) => {
@@ -123,25 +123,25 @@ describe("refused, naming the entry", () => {
     expect(problem).toMatch(/^entry "/);
   });
 
-  test("links and devices, whatever they lead to", () =>
+  test("rejects links and devices, whatever their target", () =>
     expect(problemOf({ path: "link", type: "other", size: 0 })).toContain('entry "link" is a link, a device'));
 
-  test("a folder with content", () =>
+  test("rejects a folder with content", () =>
     expect(problemOf({ path: "a/", type: "folder", size: 1 })).toContain('"a/" is a folder with content'));
 
-  test("a flaw of its headers", () =>
+  test("rejects invalid headers", () =>
     expect(problemOf({ ...file("a"), flaw: "has two paths" })).toBe('entry "a" has two paths'));
 
-  test("past each limit by one", () => {
+  test("rejects values one past each limit", () => {
     expect(problemOf(file("a", 512 * MiB + 1))).toContain("over 512Mi");
     expect(problemOf(...["a", "b", "c", "d"].map((path) => file(path, 512 * MiB)), file("e"))).toContain("over 2Gi");
     expect(problemOf(...Array.from({ length: 50_001 }, (_, at) => file(`${at}`)))).toContain("at most 50000 entries");
   });
 
-  test("a path's control characters are not written to the answer", () =>
+  test("does not write a path's control characters to the response", () =>
     expect(problemOf(file("a\u001b[2Jb"))).not.toContain("\u001b"));
 
-  test("a long path is shortened in the words", () =>
+  test("shortens a long path in the message", () =>
     expect(problemOf(file("a".repeat(5000)))?.length).toBeLessThan(300));
 });
 

@@ -1,4 +1,4 @@
-/** What is shown of a build's output is bounded, and honest about what is left out. */
+/** Build output in a stream is bounded and states what was left out. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type DeployLimits, deployLimits } from "../../../../core/domain/accounts/limits.ts";
@@ -27,7 +27,7 @@ const lines = fc.array(fc.string({ unit: "binary", maxLength: 60 }), { maxLength
 const bytesOf = (some: readonly string[]) => some.reduce((sum, line) => sum + line.length + 1, 0);
 const clean = (line: string) => cleanLine(line, small);
 
-test("output within the bounds is shown whole and in order", () => {
+test("passes output within the bounds through, in order", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 20 }), { maxLength: small.outputLines }), (short) => {
       expect(shown(short)).toMatchObject({ during: short, atEnd: [] });
@@ -35,7 +35,7 @@ test("output within the bounds is shown whole and in order", () => {
   );
 });
 
-test("the first part and the last part are shown in order, and what lies between is counted", () => {
+test("shows the first and the last part in order and counts the rest", () => {
   fc.assert(
     fc.property(lines, (all) => {
       const { during, atEnd } = shown(all);
@@ -51,7 +51,7 @@ test("the first part and the last part are shown in order, and what lies between
   );
 });
 
-test("neither lines nor bytes go beyond the bounds", () => {
+test("never exceeds the bounds of lines and bytes", () => {
   fc.assert(
     fc.property(lines, (all) => {
       const { during, atEnd, tail } = shown(all);
@@ -64,7 +64,7 @@ test("neither lines nor bytes go beyond the bounds", () => {
   );
 });
 
-test("a flood of short lines is bounded by their number, and the cut says lines and size", () => {
+test("bounds many short lines by their number and reports lines and size", () => {
   const output = new BuildOutput(deployLimits);
   let during = 0;
   for (let n = 0; n < 1_000_000; n++) if (output.take("y") !== undefined) during++;
@@ -89,7 +89,7 @@ test.each([
   expect(withoutControls(line)).toBe(shown);
 });
 
-test("no control character but tab and newline is left, whatever a build prints", () => {
+test("removes every control character except tab and newline", () => {
   const pieces = fc.constantFrom("\u001b", "[", "]", "\u009b", "\u009d", "\u0007", "\\", "3", ";", "m", "\r", "x");
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 60 }), (parts) => {

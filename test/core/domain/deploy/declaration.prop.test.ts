@@ -1,4 +1,4 @@
-/** Any valid request is read as what it declares; any single fault is answered with its field and that alone. */
+/** Any valid request is read as its declaration; any single fault is reported with its field and no other. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -8,7 +8,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 
 const context = { capabilities: fullCapabilities, archive: { issues: [] } };
 
-test("form text and JSON values declare the same, and what was meant", () => {
+test("form text and JSON values give the same declaration", () => {
   fc.assert(
     fc.property(deployRequest(), ({ json, form, declares }) => {
       const expected = { ...declares, source: { kind: "archive" } };
@@ -19,7 +19,7 @@ test("form text and JSON values declare the same, and what was meant", () => {
   );
 });
 
-test("what one provider sells is asked of that provider", () => {
+test("accepts the sizes of the provider in use", () => {
   fc.assert(
     fc.property(deployRequest(fargateLikeCatalogue), ({ json, declares }) => {
       const read = declareDeploy(json, { ...context, capabilities: selling(fargateLikeCatalogue) });
@@ -29,7 +29,7 @@ test("what one provider sells is asked of that provider", () => {
   );
 });
 
-test("any single violated bound gives issues that name its field, and only that", () => {
+test("any single violated bound gives issues that name only its field", () => {
   fc.assert(
     fc.property(brokenDeployRequest(), ({ fields, field, type }) => {
       const issues = declareDeploy(fields, context)._unsafeUnwrapErr();
@@ -41,7 +41,7 @@ test("any single violated bound gives issues that name its field, and only that"
   );
 });
 
-test("two faults of two fields are both told", () => {
+test("reports faults of two fields together", () => {
   fc.assert(
     fc.property(brokenDeployRequest(), brokenDeployRequest(), (one, other) => {
       fc.pre(one.field !== other.field && !("schedule" in other.fields && one.field === "timezone"));
@@ -57,7 +57,7 @@ test("two faults of two fields are both told", () => {
   );
 });
 
-test("no request is thrown at", () => {
+test("never throws", () => {
   const name = fc.constantFrom(
     "function_name",
     "volumes",

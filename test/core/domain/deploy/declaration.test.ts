@@ -1,4 +1,4 @@
-/** What a deploy request declares, by example: the defaults, the normal form, and every kind of refusal. */
+/** What a deploy request declares, by example: defaults, the normal form, and every kind of issue. */
 import { describe, expect, test } from "vitest";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";
 import { type DeclareContext, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -17,7 +17,7 @@ const issuesOf = (fields: Readonly<Record<string, unknown>>, context: Partial<De
     .map(({ path, type }) => [path.join("."), type]);
 
 describe("a complete declaration", () => {
-  test("the least one may send, and what it means", () => {
+  test("fills in the defaults of a minimal request", () => {
     expect(declared({})).toEqual({
       name: "my-app",
       writtenName: "my_app",
@@ -35,7 +35,7 @@ describe("a complete declaration", () => {
     });
   });
 
-  test("form text and JSON values are the same declaration", () => {
+  test("form text and JSON values give the same declaration", () => {
     const form = declared({
       port: "3000",
       memory: "2Gi",
@@ -59,12 +59,12 @@ describe("a complete declaration", () => {
     expect(json).toMatchObject({ port: 3000, sessionAffinity: true, env: { A: "1" } });
   });
 
-  test("env has three meanings: absent keeps, {} clears, else it replaces", () => {
+  test("env has three meanings: absent keeps, {} clears, an object replaces", () => {
     expect(declared({})).not.toHaveProperty("env");
     expect(declared({ env: "{}" }).env).toEqual({});
   });
 
-  test("the archive is needed, except for a plan", () => {
+  test("the archive is required, except for a plan", () => {
     expect(issuesOf({}, { archive: undefined })).toEqual([["source_archive", "missing"]]);
     expect(declared({}, { archive: undefined, sourceOptional: true })).not.toHaveProperty("source");
   });
@@ -84,8 +84,8 @@ describe("a complete declaration", () => {
   });
 });
 
-describe("refusals", () => {
-  test("every broken rule comes back at once", () => {
+describe("rejects", () => {
+  test("reports every broken rule together", () => {
     const refused = [issue(["source_archive"], "the archive is empty", "archive_invalid")];
     expect(
       issuesOf(
@@ -112,7 +112,7 @@ describe("refusals", () => {
     ]);
   });
 
-  test("a message says what is wrong and what would be right", () => {
+  test("a message states the problem and a valid value", () => {
     const messages = (fields: Record<string, unknown>) =>
       declareDeploy({ ...least, ...fields }, sent)
         ._unsafeUnwrapErr()
@@ -145,14 +145,14 @@ describe("refusals", () => {
   });
 });
 
-describe("what the provider allows less than the contract", () => {
+describe("limits of the provider that are lower than the contract's", () => {
   const small = {
     ...fullCapabilities,
     resources: [{ cpu: 2, memory: { min: GiB, max: 3 * GiB, step: 2 * GiB } }],
     instances: { preset: 1, max: 5 },
   };
 
-  test("its most is named", () => {
+  test("names the provider's maximum", () => {
     const refused = declareDeploy(
       { ...least, cpu: 3, memory: "4Gi", max_instances: 6 },
       { ...sent, capabilities: small },
@@ -165,7 +165,7 @@ describe("what the provider allows less than the contract", () => {
     expect(declared({ cpu: 2, memory: "3Gi", max_instances: 5 }, { capabilities: small }).cpu).toBe(2);
   });
 
-  test("a size that no raise can reach", () => {
+  test("a size that no adjustment can reach", () => {
     const gaps = { ...fullCapabilities, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
     expect(issuesOf({ memory: "2.5Gi" }, { capabilities: gaps })).toEqual([["memory", "value_error"]]);
   });
@@ -175,7 +175,7 @@ describe("what the provider allows less than the contract", () => {
     ["schedule", { schedule: "0 9 * * *" }, "no schedules here"],
     ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
     ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
-  ])("%s, where it is not offered, is a 422 with the provider's own reason", (field, fields, reason) => {
+  ])("%s is a 422 with the provider's reason if not supported", (field, fields, reason) => {
     const context = {
       capabilities: minimalCapabilities,
       ...(field === "source_object" ? {} : { archive: { issues: [] } }),
@@ -185,7 +185,7 @@ describe("what the provider allows less than the contract", () => {
     ]);
   });
 
-  test("what is not used is not refused, and what is only not enforced neither", () => {
+  test("accepts features that are unused or only not enforced", () => {
     const plain = { volumes: "{}", schedule: "", use_http2: "false", source_object: "", session_affinity: "true" };
     expect(declared(plain, { capabilities: minimalCapabilities }).sessionAffinity).toBe(true);
   });

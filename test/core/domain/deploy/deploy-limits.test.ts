@@ -1,4 +1,6 @@
-/** Every bound of a deploy's fields: the value on it is taken, the next one outside is refused, with the right word. */
+/**
+ * Every bound of a deploy's fields: the value on the bound is accepted, the next one is rejected with its issue code.
+ */
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -89,11 +91,11 @@ const bounds: readonly Bound[] = [
 ];
 
 describe.each(bounds)("$field", ({ field, inside, outside }) => {
-  test.each(inside.map((value) => [value]))("%j is taken", (value) =>
+  test.each(inside.map((value) => [value]))("accepts %j", (value) =>
     expect(read({ [field]: value }).isOk()).toBe(true),
   );
 
-  test.each(outside)("%j is refused: %s", (value, type) => {
+  test.each(outside)("rejects %j: %s", (value, type) => {
     const issues = read({ [field]: value })._unsafeUnwrapErr();
     expect(issues.map((one) => [one.path[0], one.type])).toEqual([[field, type]]);
   });

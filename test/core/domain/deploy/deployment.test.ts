@@ -1,4 +1,4 @@
-/** A row of the deployment list: what serves is shown, else what was tried last (contract 4.3). */
+/** A row of the deployment list: the serving revision, otherwise the last attempt (contract 4.3). */
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";
@@ -27,7 +27,7 @@ const template: ServiceTemplate = templateOf({
 const serving = serviceOf(template);
 const next = { ...template, port: 9000 };
 
-test("every field of the contract, by its wire name", () => {
+test("has every field of the contract, by its wire name", () => {
   const row = deploymentOf({
     ...serving,
     lastDeploy: { deployId: "d1", status: "DONE", reason: null, finishedAt: "2026-01-01T00:00:00+00:00" },
@@ -57,11 +57,11 @@ test("every field of the contract, by its wire name", () => {
   });
 });
 
-test("the values of the environment are nowhere in it", () => {
+test("does not contain values of the environment", () => {
   expect(JSON.stringify(deploymentOf(serving))).not.toContain("s3cret");
 });
 
-test("the latest fire is shown with a schedule, where the platform knows it", () => {
+test("shows the latest fire with a schedule if the platform knows it", () => {
   const lastFire = { at: "2026-01-01T00:00:00+00:00" as Timestamp, status: 404, attempts: 1 };
   const row = deploymentOf({ ...serving, lastFire });
   expect(deploymentSchema.parse(row).cron).toEqual({ last: lastFire });
@@ -70,24 +70,24 @@ test("the latest fire is shown with a schedule, where the platform knows it", ()
   expect(deploymentOf({ ...unscheduled, lastFire })).not.toHaveProperty("cron");
 });
 
-describe("what is shown", () => {
-  test("a rollout that runs leaves the serving fields in place", () => {
+describe("shows", () => {
+  test("the serving fields during a rollout", () => {
     const rolling = { ...serving, rollingOut: next, attempted: next };
     expect(statusOf(rolling)).toBe("DEPLOYING");
     expect(deploymentOf(rolling)).toMatchObject({ status: "DEPLOYING", port: 8080, revision: "app-00001" });
   });
 
-  test("a rollout that failed, too", () => {
+  test("the serving fields after a failed rollout", () => {
     expect(deploymentOf({ ...serving, attempted: next })).toMatchObject({ status: "READY", port: 8080 });
   });
 
-  test("where nothing serves, the last attempt is", () => {
+  test("the last attempt if nothing serves", () => {
     const never = { ...serving, serving: [], attempted: next };
     expect(shownTemplate(never)).toBe(next);
     expect(deploymentOf(never)).toMatchObject({ status: "FAILED", port: 9000, revision: null, last_deploy: null });
   });
 
-  test("the first deploy, while it runs", () => {
+  test("the first deploy while it runs", () => {
     expect(deploymentOf({ ...serving, serving: [], rollingOut: next, attempted: next })).toMatchObject({
       status: "DEPLOYING",
       revision: null,

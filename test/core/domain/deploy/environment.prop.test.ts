@@ -1,11 +1,11 @@
-/** Any legal environment is kept to the letter; nothing that a client sends is thrown at. */
+/** Any legal environment is preserved exactly; no client input makes the parser throw. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readEnvironment } from "../../../../core/domain/deploy/environment.ts";
 import { environment, nastyString } from "../../../arbitraries/index.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-test("a legal environment comes back pair by pair", () => {
+test("returns a legal environment pair by pair", () => {
   fc.assert(
     fc.property(environment(), (env) => {
       const read = readEnvironment(JSON.parse(JSON.stringify(env)));
@@ -16,7 +16,7 @@ test("a legal environment comes back pair by pair", () => {
   );
 });
 
-test("names are judged by the rule alone", () => {
+test("judges names by the rule alone", () => {
   fc.assert(
     fc.property(nastyString(), (name) => {
       const legal = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(?:PORT$|CRON_TOKEN$|K_|PORTSIDE_)/.test(name);
@@ -28,7 +28,7 @@ test("names are judged by the rule alone", () => {
   );
 });
 
-test("whatever a client sends, it is taken or refused with a reason", () => {
+test("accepts any input or rejects it with a reason", () => {
   fc.assert(
     fc.property(fc.oneof(fc.jsonValue(), fc.dictionary(nastyString(), fc.jsonValue())), (raw) => {
       const { env, issues } = readEnvironment(raw);

@@ -4,13 +4,13 @@ import { envAliasesProblem, readEnvironment, withAliases } from "../../../../cor
 
 const issuesOf = (raw: unknown) => readEnvironment(raw).issues.map(({ path, type }) => [path.join("."), type]);
 
-test("texts by name are taken as they are", () => {
+test("accepts texts by name unchanged", () => {
   const env = { LOG_LEVEL: "debug", _x1: "", lower: "grüß\n" };
   expect(readEnvironment(env)).toEqual({ env, issues: [] });
   expect(readEnvironment({})).toEqual({ env: {}, issues: [] });
 });
 
-test("a variable may have a name that objects already have", () => {
+test("a variable may be named like a property of Object.prototype", () => {
   const { env, issues } = readEnvironment(JSON.parse('{"__proto__": "a", "constructor": "b", "toString": "c"}'));
   expect(issues).toEqual([]);
   expect(Object.entries(env)).toEqual([
@@ -20,32 +20,33 @@ test("a variable may have a name that objects already have", () => {
   ]);
 });
 
-describe("refused", () => {
+describe("rejects", () => {
   test.each(["PORT", "CRON_TOKEN", "K_SERVICE", "K_", "PORTSIDE_VOLUMES", "PORTSIDE_"])(
-    "%s is the platform's",
+    "%s belongs to the platform",
     (name) => expect(issuesOf({ [name]: "x" })).toEqual([[name, "value_error"]]),
   );
 
-  test.each(["port", "PORTS", "CRON_TOKENS", "k_service", "PORTSIDE", "MY_PORT", "KAFKA_URL"])("%s is not", (name) =>
-    expect(issuesOf({ [name]: "x" })).toEqual([]),
+  test.each(["port", "PORTS", "CRON_TOKENS", "k_service", "PORTSIDE", "MY_PORT", "KAFKA_URL"])(
+    "%s does not belong to the platform",
+    (name) => expect(issuesOf({ [name]: "x" })).toEqual([]),
   );
 
-  test.each(["", "1A", "A-B", "A B", "A=B", "é", "A\n"])("%j is no name", (name) =>
+  test.each(["", "1A", "A-B", "A B", "A=B", "é", "A\n"])("rejects the name %j", (name) =>
     expect(issuesOf({ [name]: "x" })).toEqual([[name, "string_pattern_mismatch"]]),
   );
 
-  test.each([[5], [true], [null], [[]], [{}], [{ toString: 1 }]])("%j is no value", (value) =>
+  test.each([[5], [true], [null], [[]], [{}], [{ toString: 1 }]])("rejects the value %j", (value) =>
     expect(issuesOf({ A: value })).toEqual([["A", "string_type"]]),
   );
 
-  test("a null byte ends the value for every program", () =>
+  test("rejects a null byte, which ends the value for every program", () =>
     expect(issuesOf({ A: "a\0b" })).toEqual([["A", "value_error"]]));
 
-  test.each([[[]], ["text"], [null], [5]])("%j is no environment", (raw) =>
+  test.each([[[]], ["text"], [null], [5]])("rejects %j as an environment", (raw) =>
     expect(issuesOf(raw)).toEqual([["", "dict_type"]]),
   );
 
-  test("everything at once, and then nothing of it is taken", () => {
+  test("reports every issue together and accepts no part", () => {
     const raw = { "1A": 5, PORT: "1", FINE: "x" };
     expect(issuesOf(raw)).toEqual([
       ["1A", "string_pattern_mismatch"],
@@ -56,11 +57,11 @@ describe("refused", () => {
   });
 });
 
-describe("size: names and values with the two bytes around each, in UTF-8", () => {
+describe("size: names and values in UTF-8, plus two bytes for each pair", () => {
   const LIMIT = 32 * 1024;
   const filling = (unit: string, bytes: number) => ({ A: unit.repeat((LIMIT - 3) / bytes) });
 
-  test("32 KiB are taken, one byte more is not", () => {
+  test("accepts 32 KiB, rejects one byte more", () => {
     expect(issuesOf({ A: "x".repeat(LIMIT - 3) })).toEqual([]);
     expect(issuesOf({ A: "x".repeat(LIMIT - 2) })).toEqual([["", "too_large"]]);
   });
@@ -72,7 +73,7 @@ describe("size: names and values with the two bytes around each, in UTF-8", () =
 });
 
 describe("aliases of the platform's variables", () => {
-  test("have the value of what they stand for, where that is there", () => {
+  test("have the value of their source variable if it is set", () => {
     const variables = { PORT: "1", CRON_TOKEN: "t" };
     expect(withAliases(variables)).toEqual(variables);
     expect(withAliases(variables, { OTHER: "CRON_TOKEN", MORE: "CRON_TOKEN", DATA: "PORTSIDE_VOLUMES" })).toEqual({
@@ -82,7 +83,7 @@ describe("aliases of the platform's variables", () => {
     });
   });
 
-  test("are names of their own, for variables that every provider has", () => {
+  test("must be new names for variables that every provider sets", () => {
     expect(envAliasesProblem({})).toBeUndefined();
     expect(envAliasesProblem({ A: "PORT", B: "CRON_TOKEN", C: "PORTSIDE_VOLUMES" })).toBeUndefined();
     expect(envAliasesProblem({ "A-B": "PORT" })).toMatch(/^the alias 'A-B' is no variable's name/);

@@ -1,4 +1,4 @@
-/** The order of a deploy's records as a machine: exactly the sequences of contract 4.1 get through. */
+/** The order of a deploy's records as a state machine: it accepts exactly the sequences of contract 4.1. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -31,7 +31,7 @@ test.each<[DeployStatus[], DeployPhase | undefined]>([
   [["BUILDING", "DEPLOYING", "DONE", "DEPLOYING"], undefined],
 ])("%j leads to %s", (statuses, phase) => expect(walk(statuses)).toBe(phase));
 
-test("any sequence: whole streams are those of BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))", () => {
+test("accepts exactly the streams BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))", () => {
   const letters: Readonly<Record<DeployStatus, string>> = { BUILDING: "b", DEPLOYING: "d", DONE: "D", ERROR: "E" };
   const statuses = fc.array(
     fc.constantFrom<DeployStatus>("BUILDING", "BUILDING", "DEPLOYING", "DEPLOYING", "DONE", "ERROR"),
@@ -60,11 +60,11 @@ describe("records", () => {
     deploying("Created new volume 'data'", { volume: "data" }),
     done("https://app.example", "Done"),
     failed({ reason: "crashed", message: "It crashed", exitCode: 1, logTail: ["boom"] }),
-  ])("$status is on the wire as it is", (news) => {
+  ])("$status is unchanged on the wire", (news) => {
     expect(deployEventSchema.parse({ ...place, ...news })).toEqual({ ...place, ...news });
   });
 
-  test("a failure says no more than is known", () => {
+  test("a failure contains only known fields", () => {
     expect(failed({ reason: "internal", message: "A bug" })).toEqual({
       status: "ERROR",
       message: "A bug",

@@ -27,7 +27,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 
 const acme = "acme" as AccountId;
 
-/** Any catalogue that has at least the size of a request without `cpu` and `memory`. */
+/** Any catalogue that has at least the default size. */
 const catalogue = fc.oneof(
   fc.constantFrom(cloudRunLikeCatalogue, fargateLikeCatalogue),
   resourceCatalogue().filter((sizes) => sizes.some(({ memory }) => memory.max >= 2 ** 30 && memory.min <= 2 ** 33)),
@@ -45,7 +45,7 @@ const declared = catalogue.chain((sizes) =>
 const throughTheDocument = (plan: DeployPlan): ServiceTemplate =>
   parseService(JSON.parse(JSON.stringify(renderService(templateOf(plan.spec))))) as ServiceTemplate;
 
-/** The declaration with the plan's announced raises applied by hand, read from the announcement's own words. */
+/** The declaration with the announced adjustments applied by hand, parsed from their messages. */
 const adjusted = (declaration: DeployDeclaration, plan: DeployPlan): DeployDeclaration => ({
   ...declaration,
   ...Object.fromEntries(
@@ -66,7 +66,7 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
   );
 });
 
-test("planning that against itself announces nothing and changes nothing", () => {
+test("a plan for its own result announces nothing and changes nothing", () => {
   fc.assert(
     fc.property(declared, fc.boolean(), ({ declaration, capabilities }, keepEnv) => {
       const first = planDeploy(acme, declaration, null, capabilities, []);
@@ -89,12 +89,12 @@ test("planning that against itself announces nothing and changes nothing", () =>
   );
 });
 
-test("what the list shows of a deployment declares that deployment", () => {
+test("the fields of a listed deployment declare that deployment again", () => {
   fc.assert(
     fc.property(declared, ({ declaration, capabilities }) => {
       const service = serviceOf(throughTheDocument(planDeploy(acme, declaration, null, capabilities, [])));
       const shown = Object.entries(JSON.parse(JSON.stringify(deploymentOf(service))));
-      // Of an environment the list shows the names alone.
+      // The list shows only the names of an environment.
       const fields = Object.fromEntries(shown.filter(([name]) => name in deployFields && name !== "env"));
       const read = declareDeploy(fields, { capabilities, archive: { issues: [] } })._unsafeUnwrap();
       const plan = planDeploy(acme, read, service, capabilities, []);
@@ -109,7 +109,7 @@ test("what the list shows of a deployment declares that deployment", () => {
   );
 });
 
-test("the generated requests are worth planning: many are raised, mounted, scheduled", () => {
+test("many of the generated requests have adjustments, mounts and schedules", () => {
   const plans = fc
     .sample(deployRequest(), runs(2000))
     .map(({ declares }) => planDeploy(acme, declares, null, selling(cloudRunLikeCatalogue), []));
@@ -140,7 +140,7 @@ const volumesOf = ({ mounts }: ServiceSpec): string[] => [...new Set(mounts.map(
 
 const two = fc.tuple(deployRequest(), deployRequest()).map((both) => both.map(({ declares }) => declares));
 
-test("from any deployment to any other, exactly the fields that differ are changes", () => {
+test("between any two deployments, the changes are exactly the fields that differ", () => {
   fc.assert(
     fc.property(two, fc.array(volumeName(), { maxLength: 3 }), ([before, after], known) => {
       const capabilities = selling(cloudRunLikeCatalogue);
@@ -162,7 +162,7 @@ test("from any deployment to any other, exactly the fields that differ are chang
   );
 });
 
-test("no value of an environment is ever in a plan's words or changes", () => {
+test("no message or change of a plan contains a value of the environment", () => {
   const secrets = environment().map((env) =>
     Object.fromEntries(Object.keys(env).map((name, index) => [name, `s3cret-${index}`])),
   );

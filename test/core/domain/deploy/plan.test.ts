@@ -1,4 +1,4 @@
-/** What a deploy would change, by example; every number and word here is one that a client sees. */
+/** What a deploy would change, by example; clients see every number and message here. */
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
@@ -25,7 +25,7 @@ const plan = (fields: Readonly<Record<string, unknown>>, options: PlanOptions = 
 
 const running = (fields: Readonly<Record<string, unknown>>): Service => serviceOf(templateOf(plan(fields).spec));
 
-test("a first deploy creates: it expects nothing under the name", () => {
+test("a first deploy creates and expects an unused name", () => {
   expect(plan({})).toMatchObject({
     action: "create",
     expected: "absent",
@@ -36,7 +36,7 @@ test("a first deploy creates: it expects nothing under the name", () => {
   expect(planInWords(plan({}))).toEqual(["Create 'app'"]);
 });
 
-test("a later one updates what it saw", () => {
+test("a later deploy updates the state that it saw", () => {
   expect(plan({}, { current: running({}) })).toMatchObject({
     action: "update",
     expected: { etag: "m1", owner: "acme" },
@@ -45,7 +45,7 @@ test("a later one updates what it saw", () => {
   expect(planInWords(plan({}, { current: running({}) }))).toEqual(["Update 'app'"]);
 });
 
-test("only what differs is replaced, in the words of the wire", () => {
+test("replaces only what differs, in the terms of the wire", () => {
   const current = running({ port: 3000, memory: "2G", session_affinity: true });
   const next = plan({ memory: "3Gi", timeout: 60 }, { current });
   expect(next.changes).toEqual([
@@ -57,7 +57,7 @@ test("only what differs is replaced, in the words of the wire", () => {
   expect(planInWords(next)).toContain("Replace memory: 2G → 3Gi");
 });
 
-test("a raise is announced, and the raised value is what is deployed", () => {
+test("announces an adjustment and deploys the adjusted value", () => {
   const raised = plan({ cpu: 3, memory: "1Gi" });
   expect(raised.spec).toMatchObject({ cpu: 4, memory: 2 * 1024 ** 3 });
   expect(planInWords(raised)).toEqual([
@@ -67,7 +67,7 @@ test("a raise is announced, and the raised value is what is deployed", () => {
   ]);
 });
 
-test("what no size of the provider fits stays as it was declared", () => {
+test("leaves a size unchanged if the provider cannot fit it", () => {
   const larger = plan({ cpu: 4, memory: "16Gi" }, { capabilities: { ...fullCapabilities, resources: [] } });
   expect(larger.spec).toMatchObject({ cpu: 4, memory: 16 * 1024 ** 3 });
   expect(larger.adjustments).toEqual([]);
@@ -76,13 +76,13 @@ test("what no size of the provider fits stays as it was declared", () => {
 describe("volumes", () => {
   const mounted = { volumes: { "/a": "one", "/b": "two", "/c": "one" } };
 
-  test("those that are named but not there are created, each once", () => {
+  test("creates each missing volume once", () => {
     expect(plan(mounted).volumesToCreate).toEqual(["one", "two"]);
     expect(plan(mounted, { volumes: ["two", "other"] }).volumesToCreate).toEqual(["one"]);
     expect(planInWords(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
   });
 
-  test("those that are no longer mounted are detached, never deleted", () => {
+  test("detaches volumes that are not mounted any more, and never deletes them", () => {
     const next = plan({ volumes: { "/a": "two" } }, { current: running(mounted), volumes: ["one", "two"] });
     expect(next.volumesDetached).toEqual(["one"]);
     expect(planInWords(next)).toContain("Detach volume 'one'; its data stays");
@@ -92,12 +92,12 @@ describe("volumes", () => {
 describe("the schedule is part of the declaration", () => {
   const daily = { schedule: "0 9 * * *", timezone: "Europe/Paris" };
 
-  test("declared, it is put", () => {
+  test("sets a declared schedule", () => {
     expect(plan(daily).schedule).toBe("put");
     expect(planInWords(plan(daily))).toContain("Scheduled: 0 9 * * * (Europe/Paris)");
   });
 
-  test("left out, it is removed where there was one", () => {
+  test("removes an existing schedule if the declaration omits it", () => {
     expect(plan({}, { current: running(daily) }).schedule).toBe("remove");
     expect(planInWords(plan({}, { current: running(daily) }))).toContain("Schedule removed");
     expect(plan({}, { current: running({}) }).schedule).toBe("none");
@@ -107,27 +107,27 @@ describe("the schedule is part of the declaration", () => {
 describe("env", () => {
   const current = running({ env: { TOKEN: "s3cret", KEEP: "x" } });
 
-  test("absent keeps it", () => {
+  test("absent keeps the environment", () => {
     const next = plan({}, { current });
     expect(next.spec.env).toEqual({ TOKEN: "s3cret", KEEP: "x" });
     expect(next.changes).toEqual([]);
   });
 
-  test("{} clears it, an object replaces it whole, and only names are shown", () => {
+  test("{} clears it, an object replaces it, and only names are shown", () => {
     expect(plan({ env: {} }, { current }).changes).toEqual([{ field: "env", from: ["KEEP", "TOKEN"], to: [] }]);
     const next = plan({ env: { TOKEN: "0ther", KEEP: "x" } }, { current });
     expect(next.changes).toEqual([{ field: "env", from: ["KEEP", "TOKEN"], to: ["KEEP", "TOKEN"] }]);
     expect(planInWords(next).join()).not.toMatch(/s3cret|0ther/);
   });
 
-  test("a first deploy without it has none", () => expect(plan({}).spec.env).toEqual({}));
+  test("a first deploy without env has none", () => expect(plan({}).spec.env).toEqual({}));
 
-  test("a service that never served keeps what its last attempt declared", () => {
+  test("a service that never served keeps the env of its last attempt", () => {
     expect(plan({}, { current: { ...current, serving: [] } }).spec.env).toHaveProperty("TOKEN");
   });
 });
 
-test("what this provider does not enforce is said, affinity and read-only mounts only where they were asked for", () => {
+test("announces unenforced features, and affinity and read-only mounts only if declared", () => {
   const said = (fields: Readonly<Record<string, unknown>>) =>
     plan(fields, { capabilities: minimalCapabilities }).notEnforced;
   expect(said({})).toEqual([

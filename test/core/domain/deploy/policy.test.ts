@@ -1,4 +1,4 @@
-/** Policies: asked in order, each about what those before it made; vetoes and broken rules come back at once. */
+/** Policies run in order, each on the result of those before it; all vetoes and broken rules are returned together. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AccountId, Principal } from "../../../../core/domain/accounts/account.ts";
@@ -34,7 +34,7 @@ const readOnly = policy("read-only", ({ declaration }) =>
   declaration.mounts.some((mount) => !mount.readOnly) ? [veto("volumes", "must be read_only here")] : [],
 );
 
-test("none: the declaration as it is", () => {
+test("no policies: the declaration is unchanged", () => {
   const asked = question();
   expect(rule([], asked)._unsafeUnwrap()).toEqual({ declaration: asked.declaration, adjustments: [] });
 });
@@ -48,8 +48,8 @@ test("a veto names the field, the reason and the policy", () => {
 
 test.each([
   ["an error", new TypeError("no such field"), "no such field"],
-  ["something that is not an error", "no such field", "no such field"],
-])("a policy that throws %s fails as a value that names it", (_what, cause, words) => {
+  ["a value that is not an Error", "no such field", "no such field"],
+])("a policy that throws %s fails with a message that names it", (_what, cause, words) => {
   const broken = policy("careless", () => {
     throw cause;
   });
@@ -66,7 +66,7 @@ test.each([
   ["the environment", "env", {}],
   ["a field by its wire name", "max_instances", 3],
   ["a name that every object inherits", "toString", () => "x"],
-])("%s is no adjustment, and the policy is named", (_what, field, value) => {
+])("rejects %s as an adjustment and names the policy", (_what, field, value) => {
   const wrong = policy("careless", () => [adjust(field as never, value as never, "changed")]);
   expect(rule([wrong])._unsafeUnwrapErr()).toMatchObject({
     kind: "internal",
@@ -82,7 +82,7 @@ test.each([[null], [undefined]])("a policy that returns %s has no objection", (r
   });
 });
 
-test("a promise of rulings is none", () => {
+test("rejects a promise of rulings", () => {
   const late = policy("late", (async () => []) as never);
   expect(rule([late])._unsafeUnwrapErr()).toMatchObject({
     kind: "internal",
@@ -90,7 +90,7 @@ test("a promise of rulings is none", () => {
   });
 });
 
-test("an adjustment is told with both values as the wire writes them", () => {
+test("reports an adjustment with both values in wire format", () => {
   const less = policy("small", () => [adjust("memory", 512 * MiB, "Memory lowered to 512Mi")]);
   const { declaration, adjustments } = rule([less])._unsafeUnwrap();
   expect(declaration.memory).toBe(512 * MiB);
@@ -99,13 +99,13 @@ test("an adjustment is told with both values as the wire writes them", () => {
   ]);
 });
 
-test("an adjustment to what is declared already is none", () => {
+test("ignores an adjustment to the declared value", () => {
   expect(
     rule([policy("same", () => [adjust("memory", GiB, "1Gi for everybody")])])._unsafeUnwrap().adjustments,
   ).toEqual([]);
 });
 
-test("each is asked about what those before it made", () => {
+test("each policy sees the adjustments of those before it", () => {
   const seen: number[] = [];
   const double = policy("double", ({ declaration: { timeout } }) => {
     seen.push(timeout);
@@ -115,7 +115,7 @@ test("each is asked about what those before it made", () => {
   expect(seen).toEqual([100, 200]);
 });
 
-test("several rulings of one policy go by its own order; the later one of a field holds", () => {
+test("applies several rulings of one policy in order; the last one of a field counts", () => {
   const both = policy("both", () => [adjust("port", 81, "81"), adjust("port", 82, "82")]);
   const { declaration, adjustments } = rule([both])._unsafeUnwrap();
   expect(declaration.port).toBe(82);
@@ -125,7 +125,7 @@ test("several rulings of one policy go by its own order; the later one of a fiel
   ]);
 });
 
-test("every veto comes back, of every policy", () => {
+test("returns every veto of every policy", () => {
   const never = policy("never", () => [veto("port", "no"), veto("env", "no")]);
   expect(issuesOf([never, readOnly], question(declared({ volumes: { "/d": "d" } }))).map(({ path }) => path)).toEqual([
     ["port"],
@@ -134,7 +134,7 @@ test("every veto comes back, of every policy", () => {
   ]);
 });
 
-test("what a client could not declare, a policy cannot either; it is named", () => {
+test("rejects and names a policy that sets a value no client could declare", () => {
   const huge = policy("huge", () => [adjust("memory", 1024 * GiB, "a lot"), adjust("port", 0, "none")]);
   const issues = issuesOf([huge]);
   expect(issues.map(({ path }) => path)).toContainEqual(["memory"]);
@@ -142,7 +142,7 @@ test("what a client could not declare, a policy cannot either; it is named", () 
   for (const { message } of issues) expect(message).toContain("(policy 'huge')");
 });
 
-test("the present service and the caller are part of the question", () => {
+test("passes the current service and the caller to the policy", () => {
   const asked: PolicyQuestion[] = [];
   const keep = policy("keep", (one) => {
     asked.push(one);
@@ -153,10 +153,10 @@ test("the present service and the caller are part of the question", () => {
   expect(asked).toEqual([{ declaration: declared(), current, principal }]);
 });
 
-describe("whatever is declared", () => {
+describe("for any declaration", () => {
   const declaration = deployRequest(cloudRunLikeCatalogue).map(({ declares }): DeployDeclaration => declares);
 
-  test("what it declares is taken again as it is written: policies that change nothing refuse nothing", () => {
+  test("policies that change nothing reject nothing", () => {
     fc.assert(
       fc.property(declaration, (declares) => {
         const same = policy("same", ({ declaration: { timeout } }) => [adjust("timeout", timeout, "as it is")]);
@@ -166,7 +166,7 @@ describe("whatever is declared", () => {
     );
   });
 
-  test("the adjustments, one after the other, lead from what was declared to what is deployed", () => {
+  test("the adjustments, applied in order, lead from the declaration to the deployed values", () => {
     const change = fc.oneof(
       fc.integer({ min: 1, max: 65_535 }).map((value) => adjust("port", value, "port")),
       fc.integer({ min: 1, max: 3600 }).map((value) => adjust("timeout", value, "timeout")),

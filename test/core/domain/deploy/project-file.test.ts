@@ -1,11 +1,11 @@
-/** `portside.json` is read with the deploy's own rules. */
+/** `portside.json` is read by the same rules as a deploy request. */
 import { expect, test } from "vitest";
 import { deployFields } from "../../../../core/domain/deploy/fields.ts";
 import { PROJECT_FILE, projectFields, readProject } from "../../../../core/domain/deploy/project-file.ts";
 
 const issuesOf = (raw: unknown) => readProject(raw).issues.map(({ path, type }) => [path.join("."), type]);
 
-test("the fields of the file are what a deploy sends, by the same names", () => {
+test("the fields have the names of the deploy request", () => {
   const raw = {
     name: "my_app",
     volumes: { "/data": "vol" },
@@ -23,12 +23,12 @@ test("the fields of the file are what a deploy sends, by the same names", () => 
   });
 });
 
-test("source is the file's own folder where it is not named, and $schema is for editors", () => {
+test("source defaults to the file's folder, and $schema is ignored", () => {
   const { project } = readProject({ $schema: "./portside.schema.json", name: "app", volumes: {} });
   expect(project).toEqual({ name: "app", source: ".", fields: { volumes: {} } });
 });
 
-test("every broken rule comes back at once", () => {
+test("reports every broken rule together", () => {
   expect(issuesOf({ name: "App", port: 0, schedule: { cron: "@daily" }, memroy: "1Gi", source: "" })).toEqual([
     ["memroy", "extra_forbidden"],
     ["name", "string_pattern_mismatch"],
@@ -39,24 +39,22 @@ test("every broken rule comes back at once", () => {
   ]);
 });
 
-test.each([[null], [[]], ["text"], [5]])("%j is no project", (raw) =>
-  expect(issuesOf(raw)).toEqual([["", "dict_type"]]),
-);
+test.each([[null], [[]], ["text"], [5]])("rejects %j", (raw) => expect(issuesOf(raw)).toEqual([["", "dict_type"]]));
 
-test("the words for a file that is no object, and for a source that is nothing", () => {
+test("messages for a file that is not an object and for an empty source", () => {
   const messagesOf = (raw: unknown) => readProject(raw).issues.map(({ message }) => message);
   expect(messagesOf([])).toEqual(['must be an object such as {"name": "my-app", "volumes": {}}']);
   expect(messagesOf({ name: "app", volumes: {}, source: "" })).toEqual(["must not be empty"]);
 });
 
-test("what only a request has is no field of the file", () => {
+test("rejects fields that only a request has", () => {
   expect(issuesOf({ name: "app", volumes: {}, function_name: "app", timezone: "UTC" })).toEqual([
     ["function_name", "extra_forbidden"],
     ["timezone", "extra_forbidden"],
   ]);
 });
 
-test("every other field of a deploy is one of the file", () => {
+test("has every other field of a deploy", () => {
   const own = ["function_name", "timezone", "source_object"];
   expect(Object.keys(deployFields).filter((name) => !(name in projectFields))).toEqual(expect.arrayContaining(own));
   expect(Object.keys(deployFields).filter((name) => !(name in projectFields))).toHaveLength(own.length);

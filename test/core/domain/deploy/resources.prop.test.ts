@@ -1,4 +1,4 @@
-/** The fit of CPU and memory against a search of the whole catalogue, and quantities against exact arithmetic. */
+/** Fits CPU and memory like a search of the whole catalogue would, and reads quantities like exact arithmetic would. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -12,7 +12,9 @@ import {
 import { memoryQuantity, resourceCatalogue } from "../../../arbitraries/index.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** Anything a client may ask for, also what no size gives; near the catalogue's own numbers more often than not. */
+/**
+ * Any size that a client may declare, including sizes outside the catalogue; often near the catalogue's own numbers.
+ */
 const asked = (catalogue: ResourceCatalogue): fc.Arbitrary<Resources> => {
   const marks = catalogue.flatMap(({ memory }) => [memory.min, memory.max, memory.min + memory.step]);
   const near = fc
@@ -28,7 +30,7 @@ const withCatalogue = resourceCatalogue().chain((catalogue) =>
   fc.record({ catalogue: fc.constant(catalogue), wanted: asked(catalogue) }),
 );
 
-/** Every size of the catalogue with the least memory from `memory` on: the slow way to say what is on offer. */
+/** All sizes of the catalogue with the smallest memory of at least `memory`: an exhaustive search as the reference. */
 const onOffer = (catalogue: ResourceCatalogue, { memory: wanted }: Resources): Resources[] =>
   catalogue.flatMap(({ cpu, memory: { min, max, step } }) => {
     const steps = wanted <= min ? 0 : Math.ceil((wanted - min) / step);
@@ -45,7 +47,7 @@ const isIn = ({ cpu, memory }: Resources, catalogue: ResourceCatalogue): boolean
       (memory - size.memory.min) % size.memory.step === 0,
   );
 
-test("the fit never lowers what was asked and always lands in the catalogue", () => {
+test("never lowers a declared value and always returns a size of the catalogue", () => {
   fc.assert(
     fc.property(withCatalogue, ({ catalogue, wanted }) => {
       const fitted = fitResources(wanted, catalogue);
@@ -58,7 +60,7 @@ test("the fit never lowers what was asked and always lands in the catalogue", ()
   );
 });
 
-test("the fit is the least CPU that will do, then the least memory; none only where there is none", () => {
+test("returns the smallest sufficient CPU, then the smallest memory; none only if no size fits", () => {
   fc.assert(
     fc.property(withCatalogue, ({ catalogue, wanted }) => {
       const enough = onOffer(catalogue, wanted).filter(({ cpu }) => cpu >= wanted.cpu);
@@ -69,7 +71,7 @@ test("the fit is the least CPU that will do, then the least memory; none only wh
   );
 });
 
-test("what was fitted once fits as it is, and there is nothing to say about it", () => {
+test("a fitted size fits unchanged and has no explanation", () => {
   fc.assert(
     fc.property(withCatalogue, ({ catalogue, wanted }) => {
       const fitted = fitResources(wanted, catalogue);
@@ -81,7 +83,7 @@ test("what was fitted once fits as it is, and there is nothing to say about it",
   );
 });
 
-test("exactly what was raised is explained, from what to what", () => {
+test("explains exactly the raised values, from old to new", () => {
   fc.assert(
     fc.property(withCatalogue, ({ catalogue, wanted }) => {
       const fitted = fitResources(wanted, catalogue);
@@ -96,7 +98,7 @@ test("exactly what was raised is explained, from what to what", () => {
   );
 });
 
-test("a quantity is read exactly, whatever its unit, rounded up to a whole byte", () => {
+test("reads a quantity exactly in any unit, rounded up to a whole byte", () => {
   fc.assert(
     fc.property(memoryQuantity(0, 8 * 1024 ** 4), ({ text, bytes }) => {
       expect(parseMemory(text)).toBe(bytes);
@@ -105,7 +107,7 @@ test("a quantity is read exactly, whatever its unit, rounded up to a whole byte"
   );
 });
 
-test("bytes that are written are read back", () => {
+test("formatted bytes parse to the same number", () => {
   fc.assert(
     fc.property(memoryQuantity(0, 8 * 1024 ** 4), ({ bytes }) => {
       expect(parseMemory(formatMemory(bytes))).toBe(bytes);

@@ -18,10 +18,10 @@ describe("parseMemory", () => {
     ["2E8", 2e8],
     ["134217728", 128 * MiB],
     ["0", 0],
-    // Half a byte is a whole one: a quantity is never made smaller.
+    // Half a byte rounds up: a quantity never becomes smaller.
     ["0.5", 1],
     ["1.0001k", 1001],
-    // Not 261011000001, as 261.011 × 1e9 is in binary fractions.
+    // Not 261011000001, which is 261.011 × 1e9 in binary fractions.
     ["261.011G", 261_011_000_000],
   ])("%s is %d bytes", (text, bytes) => expect(parseMemory(text)).toBe(bytes));
 
@@ -43,7 +43,7 @@ describe("parseMemory", () => {
     "1e9Gi",
     "1e999",
     "9999999Ti",
-  ])("'%s' is none", (text) => expect(parseMemory(text)).toBeUndefined());
+  ])("rejects '%s'", (text) => expect(parseMemory(text)).toBeUndefined());
 });
 
 describe("formatMemory", () => {
@@ -60,14 +60,14 @@ describe("formatMemory", () => {
 
 describe("fitResources", () => {
   test.each([
-    ["what is on offer stays", { cpu: 2, memory: 4 * GiB }, { cpu: 2, memory: 4 * GiB }],
-    ["more CPU where the memory needs it", { cpu: 1, memory: 8 * GiB }, { cpu: 2, memory: 8 * GiB }],
-    ["the next CPU where there is none such", { cpu: 3, memory: 4 * GiB }, { cpu: 4, memory: 4 * GiB }],
-    ["more memory where the CPU needs it", { cpu: 4, memory: GiB }, { cpu: 4, memory: 2 * GiB }],
+    ["a size of the catalogue is unchanged", { cpu: 2, memory: 4 * GiB }, { cpu: 2, memory: 4 * GiB }],
+    ["more CPU if the memory needs it", { cpu: 1, memory: 8 * GiB }, { cpu: 2, memory: 8 * GiB }],
+    ["the next CPU if the catalogue lacks this one", { cpu: 3, memory: 4 * GiB }, { cpu: 4, memory: 4 * GiB }],
+    ["more memory if the CPU needs it", { cpu: 4, memory: GiB }, { cpu: 4, memory: 2 * GiB }],
     ["both", { cpu: 5, memory: 2 * GiB }, { cpu: 6, memory: 4 * GiB }],
-    ["over two sizes at once", { cpu: 1, memory: 20 * GiB }, { cpu: 6, memory: 20 * GiB }],
-    ["past everything: none", { cpu: 1, memory: 33 * GiB }, undefined],
-    ["past every CPU: none", { cpu: 9, memory: GiB }, undefined],
+    ["both raised", { cpu: 1, memory: 20 * GiB }, { cpu: 6, memory: 20 * GiB }],
+    ["beyond all sizes: none", { cpu: 1, memory: 33 * GiB }, undefined],
+    ["beyond all CPUs: none", { cpu: 9, memory: GiB }, undefined],
   ])("Cloud Run: %s", (_what, wanted, fitted) => expect(fitResources(wanted, cloudRunLikeCatalogue)).toEqual(fitted));
 
   test("Fargate: memory is raised to the next step", () => {
@@ -75,7 +75,7 @@ describe("fitResources", () => {
     expect(fitResources({ cpu: 1, memory: 2 * GiB + 1 }, fargateLikeCatalogue)).toEqual({ cpu: 1, memory: 3 * GiB });
   });
 
-  test("a most that the steps do not reach is not on offer", () => {
+  test("rejects a maximum that no step reaches", () => {
     const catalogue = [{ cpu: 1, memory: { min: 128 * MiB, max: GiB, step: 300 * MiB } }];
     expect(fitResources({ cpu: 1, memory: GiB }, catalogue)).toBeUndefined();
     expect(fitResources({ cpu: 1, memory: 1028 * MiB }, catalogue)).toBeUndefined();
@@ -83,20 +83,20 @@ describe("fitResources", () => {
   });
 });
 
-describe("explainFit says what was raised, in the contract's words", () => {
+describe("explainFit describes what was raised, in the contract's wording", () => {
   const said = (cpu: number, memory: number, catalogue = cloudRunLikeCatalogue) => {
     const wanted = { cpu, memory };
     const fitted = fitResources(wanted, catalogue);
     return fitted === undefined ? undefined : explainFit(wanted, fitted, catalogue).map((one) => one.message);
   };
 
-  test("nothing raised, nothing said", () => expect(said(2, 4 * GiB)).toEqual([]));
+  test("nothing raised", () => expect(said(2, 4 * GiB)).toEqual([]));
   test("CPU for memory", () => expect(said(1, 8 * GiB)).toEqual(["CPU raised from 1 to 2: 8Gi of memory needs it"]));
-  test("CPU that is not sold", () =>
+  test("a CPU that the provider lacks", () =>
     expect(said(3, 4 * GiB)).toEqual(["CPU raised from 3 to 4: this provider has no 3"]));
   test("memory for CPU", () =>
     expect(said(4, GiB)).toEqual(["Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi"]));
-  test("memory that is not sold", () =>
+  test("a memory size that the provider lacks", () =>
     expect(said(8, 17 * GiB, fargateLikeCatalogue)).toEqual([
       "Memory raised from 17Gi to 20Gi: this provider has no 17Gi",
     ]));

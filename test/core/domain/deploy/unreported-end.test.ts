@@ -1,4 +1,4 @@
-/** What a stopped server did not say of a deploy. */
+/** The outcome of a deploy whose server stopped before it reported one. */
 import { expect, test } from "vitest";
 import type { Revision, ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { unsaidEnd } from "../../../../core/domain/deploy/unreported-end.ts";
@@ -6,7 +6,7 @@ import { unsaidEnd } from "../../../../core/domain/deploy/unreported-end.ts";
 const serving = (...deployIds: string[]): Revision[] =>
   deployIds.map((deployId) => ({ id: `of-${deployId}`, template: { deployId } as ServiceTemplate }));
 
-test("a deploy is DONE if one of its revisions has traffic, else interrupted", () => {
+test("a deploy is DONE if one of its revisions has traffic, otherwise interrupted", () => {
   expect(unsaidEnd("d2", serving("d2"))).toEqual({ status: "DONE", reason: null });
   expect(unsaidEnd("d2", serving("d1", "d2"))).toEqual({ status: "DONE", reason: null });
   expect(unsaidEnd("d2", serving("d1"))).toEqual({ status: "ERROR", reason: "interrupted" });

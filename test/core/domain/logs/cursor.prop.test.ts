@@ -1,4 +1,4 @@
-/** Cursors are legal date-times that sort as the places they stand for, and whoever cuts one loses nothing. */
+/** Cursors are valid date-times that sort like the positions they encode. A truncated cursor skips no entry. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -18,7 +18,7 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
-/** The nanosecond before has to be one that four digits of year can write: all but the very first have one. */
+/** The nanosecond before must fit into a four-digit year: this excludes only the very first instant. */
 const place = () =>
   fc
     .oneof(
@@ -32,7 +32,7 @@ const place = () =>
     )
     .filter(({ instant }) => instant > FIRST);
 
-test("cursors sort as places do", () => {
+test("cursors sort like positions", () => {
   fc.assert(
     fc.property(place(), place(), (a, b) => {
       expect(order(cursorOf(a), cursorOf(b))).toBe(comparePositions(a, b));
@@ -41,7 +41,7 @@ test("cursors sort as places do", () => {
   );
 });
 
-test("a cursor is a date-time that gives its place back", () => {
+test("a cursor is a date-time that decodes to its position", () => {
   fc.assert(
     fc.property(place(), (one) => {
       expect(parseInstant(cursorOf(one))).toBe(one.instant - 1n);
@@ -52,7 +52,7 @@ test("a cursor is a date-time that gives its place back", () => {
   );
 });
 
-test("any other date-time is the place behind every entry of its instant, and is its own cursor", () => {
+test("any other date-time is the position after every entry of its instant, and its own cursor", () => {
   fc.assert(
     fc.property(instant(), (one) => {
       expect(parseCursor(timestampOf(one))).toEqual(behind(one));
@@ -62,7 +62,7 @@ test("any other date-time is the place behind every entry of its instant, and is
   );
 });
 
-test("a cursor that was cut short lies before its place: nothing is lost", () => {
+test("a truncated cursor precedes its position, so no entry is skipped", () => {
   fc.assert(
     fc.property(place(), fc.integer({ min: 0, max: 19 }), (one, digits) => {
       const text = cursorOf(one);
@@ -75,7 +75,7 @@ test("a cursor that was cut short lies before its place: nothing is lost", () =>
   );
 });
 
-test("the place before any instant has a cursor that gives it back", () => {
+test("the position before any instant has a cursor that decodes to it", () => {
   fc.assert(
     fc.property(fc.oneof(instant(), fc.constantFrom(FIRST, (FIRST + 1n) as Instant)), (one) => {
       expect(parseCursor(cursorOf(before(one)))).toEqual(before(one));
@@ -84,7 +84,7 @@ test("the place before any instant has a cursor that gives it back", () => {
   );
 });
 
-test("places are totally ordered, between what is before and behind their instants", () => {
+test("positions are totally ordered, between the start and the end of their instants", () => {
   fc.assert(
     fc.property(fc.array(place(), { maxLength: 20 }), (places) => {
       const sorted = places.toSorted(comparePositions);
@@ -98,7 +98,7 @@ test("places are totally ordered, between what is before and behind their instan
   );
 });
 
-test("codes sort as what they are made of: numbers as numbers, names as their bytes", () => {
+test("codes sort like their parts: numbers numerically, names by bytes", () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(), (a, b) => {
       expect(order(ordinalCode(a), ordinalCode(b))).toBe(Math.sign(a - b));

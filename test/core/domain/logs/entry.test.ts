@@ -29,7 +29,7 @@ const line = (text: string, nanos: bigint, ordinal = 0): LogEntry => ({
 });
 
 describe("messages", () => {
-  test("a line is itself", () => expect(messageOf(line("hello", 0n))).toBe("hello"));
+  test("a line is its text", () => expect(messageOf(line("hello", 0n))).toBe("hello"));
 
   test("a structured entry is compact JSON", () => {
     const { text: _text, ...entry } = line("", 0n);
@@ -37,15 +37,15 @@ describe("messages", () => {
     expect(messageOf(entry)).toBe("{}");
   });
 
-  test("a request is, too", () => {
+  test("a request is compact JSON", () => {
     const { text: _text, ...entry } = line("", 0n);
     const http = { requestMethod: "GET", requestUrl: "/", status: 200, latency: "0.01s" };
     expect(JSON.parse(messageOf({ ...entry, http }))).toEqual({ httpRequest: http });
   });
 });
 
-describe("a deploy in its deployment's own log", () => {
-  test("an end in failure is an error with its reason", () => {
+describe("a deploy in the deployment's own log", () => {
+  test("a failure is an error with its reason", () => {
     const news = failed({ reason: "crashed", message: "It crashed", exitCode: 3 });
     expect(deployEntry(owner, service, "d1", news)).toEqual({
       owner,
@@ -63,11 +63,11 @@ describe("a deploy in its deployment's own log", () => {
     });
   });
 
-  test("everything else is information", () =>
+  test("every other record is INFO", () =>
     expect(deployEntry(owner, service, "d1", building("began"))).toMatchObject({ severity: "INFO" }));
 });
 
-test("a page is oldest first, and has the place that was seen last as its cursor", () => {
+test("a page is oldest first, and its cursor is the last position read", () => {
   const seen = line("b", 5n, 7);
   const page = logPageOf([line("a", 0n), seen], seen, true);
   expect(logPageSchema.parse(page)).toEqual({ logs: page.logs, cursor: page.cursor });
@@ -78,7 +78,7 @@ test("a page is oldest first, and has the place that was seen last as its cursor
   expect(page).toMatchObject({ cursor: cursorOf(seen), partial: true });
 });
 
-test("a row says who wrote it, and has the id by which a filter finds it", () => {
+test("a row names its writer and has the id by which a filter finds it", () => {
   const [whole, fine] = [line("a", 0n), line("b", 5n, 7)];
   const from = { ...fine, logName: "stderr", revision: "app-00001", instance: "i1" } as const;
   const page = logPageOf([whole, from], fine, false);
@@ -103,7 +103,7 @@ test("a row says who wrote it, and has the id by which a filter finds it", () =>
   expect(page.logs.map((row) => row.insert_id)).toEqual([whole, from].map((entry) => recordOf(entry).insertId));
 });
 
-test("severities rank as the contract lists them", () => {
+test("severities rank in the contract's order", () => {
   expect(severityNames).toEqual([
     "DEFAULT",
     "DEBUG",

@@ -1,4 +1,4 @@
-/** How lines that services print become entries. */
+/** How Portside turns the lines that services print into entries. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { severityNames } from "../../../../core/domain/logs/entry.ts";
@@ -47,25 +47,25 @@ describe("JSON objects are structured", () => {
     ["CRITICAL", ["critical", "crit", "fatal"]],
     ["ALERT", ["alert"]],
     ["EMERGENCY", ["emerg", "emergency"]],
-  ])("%s is what loggers call %j, in any case", (severity, words) => {
-    // On standard error, where a word that is not known would make an error.
+  ])("%s is the loggers' %j, in any case", (severity, words) => {
+    // On standard error, an unknown word would make the entry an error.
     for (const word of words.flatMap((one) => [one, one.toUpperCase()]))
       expect(readLine(JSON.stringify({ level: word }), severity === "ERROR" ? "stdout" : "stderr").severity).toBe(
         severity,
       );
   });
 
-  test("on standard error, one without a severity of its own is an error; one with keeps it", () => {
+  test("a line on standard error is an error unless it has a severity", () => {
     expect(readLine('{"msg":"x"}', "stderr").severity).toBe("ERROR");
     expect(readLine('{"level":"info"}', "stderr").severity).toBe("INFO");
     expect(readLine('{"severity":"DEFAULT"}', "stderr").severity).toBe("DEFAULT");
   });
 });
 
-describe("what JSON cannot be kept as it is", () => {
+describe("what JSON cannot preserve", () => {
   const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}1${"]".repeat(levels - 1)}}`;
 
-  test("an object that nests deeper than a hundred levels is text, however deep", () => {
+  test("an object that nests deeper than a hundred levels is text", () => {
     expect(readLine(nested(100), "stdout").json).toEqual(JSON.parse(nested(100)));
     for (const levels of [101, 8000, 100_000])
       expect(readLine(nested(levels), "stdout")).toEqual({ severity: "DEFAULT", text: nested(levels) });
@@ -73,7 +73,7 @@ describe("what JSON cannot be kept as it is", () => {
     expect(readLine(objects, "stderr")).toEqual({ severity: "ERROR", text: objects });
   });
 
-  test("an integer that no number holds is its own text; every other number is one", () => {
+  test("an integer outside the number range becomes text; every other number stays a number", () => {
     const line =
       '{"id":12345678901234567891,"ids":[-9007199254740993,9007199254740991],"x":0.1234567890123456,"y":1e21}';
     expect(readLine(line, "stdout").json).toEqual({
@@ -84,14 +84,14 @@ describe("what JSON cannot be kept as it is", () => {
     });
   });
 
-  test("white space around an object is none of it, and part of a text", () => {
+  test("white space around an object is dropped, around a text it is kept", () => {
     expect(readLine('  \t{"level":"warn"}  ', "stdout")).toEqual({ severity: "WARNING", json: { level: "warn" } });
     expect(readLine("  indented ", "stdout").text).toBe("  indented ");
     expect(readLine("   ", "stdout").text).toBe("   ");
   });
 });
 
-test("any line becomes an entry with a real severity that can be stored", () => {
+test("any line becomes a valid entry with a severity", () => {
   const said = fc.oneof(nastyString(), fc.jsonValue());
   const object = fc.record({ severity: said, level: said }, { requiredKeys: [] }).map((value) => JSON.stringify(value));
   fc.assert(

@@ -1,4 +1,4 @@
-/** What becomes of a fire: which answers end it, when it is tried again, when it is too late, how long it may run. */
+/** The life of a fire: which responses end it, when it is retried, when it is too late, how long an attempt may run. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fireLimits } from "../../../../core/domain/accounts/limits.ts";
@@ -17,17 +17,17 @@ const noon = 1_767_268_800_000_000_000n as Instant;
 const later = (seconds: number): Instant => plusMillis(noon, seconds * 1000);
 
 describe("an attempt", () => {
-  test.each([undefined, 500, 502, 503, 504, 599])("that is answered with %s failed", (status) =>
+  test.each([undefined, 500, 502, 503, 504, 599])("answered with %s failed", (status) =>
     expect(isFailedAttempt(status)).toBe(true),
   );
-  test.each([200, 204, 301, 304, 400, 401, 404, 429, 499])("that is answered with %s ends the fire", (status) =>
+  test.each([200, 204, 301, 304, 400, 401, 404, 429, 499])("answered with %s ends the fire", (status) =>
     expect(isFailedAttempt(status)).toBe(false),
   );
   test.each([
     [600, 1800, 600],
     [3600, 1800, 1800],
     [1800, 1800, 1800],
-  ])("with a timeout of %i s, where the provider allows %i s, runs for %i s at most", (timeout, most, longest) =>
+  ])("with a timeout of %i s, of a provider that allows %i s, runs for at most %i s", (timeout, most, longest) =>
     expect(longestRun(timeout, most)).toBe(longest),
   );
 });
@@ -40,7 +40,7 @@ test.each([
   [500, undefined, "ERROR"],
   [undefined, undefined, "ERROR"],
   [500, later(5), "WARNING"],
-] as const)("an attempt with status %s and its next try at %s is logged as %s", (status, retry, severity) =>
+] as const)("an attempt with status %s and its retry at %s is logged as %s", (status, retry, severity) =>
   expect(attemptSeverity(status, retry)).toBe(severity),
 );
 
@@ -49,28 +49,28 @@ describe("a failed fire", () => {
     [1, 5],
     [2, 10],
     [3, 20],
-  ])("is tried again after attempt %i, %i s after its end", (attempts, seconds) =>
+  ])("is retried after attempt %i, %i s after it ended", (attempts, seconds) =>
     expect(retryAt({ attempts, endedAt: noon, nextFire: undefined })).toBe(later(seconds)),
   );
 
   test("is given up after the third retry", () =>
     expect(retryAt({ attempts: 4, endedAt: noon, nextFire: undefined })).toBeUndefined());
 
-  test("gives way to the next fire, also to one at the same moment", () => {
+  test("is dropped for the next fire, also for one at the same moment", () => {
     expect(retryAt({ attempts: 1, endedAt: noon, nextFire: later(6) })).toBe(later(5));
     expect(retryAt({ attempts: 1, endedAt: noon, nextFire: later(5) })).toBeUndefined();
     expect(retryAt({ attempts: 1, endedAt: noon, nextFire: later(-60) })).toBeUndefined();
   });
 });
 
-test("a fire is made up to sixty seconds late, and left out past that", () => {
+test("a fire runs up to sixty seconds late and is skipped after that", () => {
   expect(isTooLate(noon, later(-1))).toBe(false);
   expect(isTooLate(noon, noon)).toBe(false);
   expect(isTooLate(noon, later(60))).toBe(false);
   expect(isTooLate(noon, (later(60) + 1n) as Instant)).toBe(true);
 });
 
-/** The moments at which a service that never answers is called. */
+/** The times of the calls to a service that never responds. */
 const attemptsOf = (runSeconds: readonly number[], nextFire: Instant | undefined): Instant[] => {
   const begun: Instant[] = [];
   let at: Instant | undefined = noon;
@@ -83,7 +83,7 @@ const attemptsOf = (runSeconds: readonly number[], nextFire: Instant | undefined
   return begun;
 };
 
-test("whatever runs take: at most four attempts, ever further apart, all before the next fire", () => {
+test("makes at most four attempts, at increasing intervals, all before the next fire", () => {
   const lengths = fc.array(fc.nat({ max: 1800 }), { minLength: 4, maxLength: 4 });
   const gap = fc.option(fc.integer({ min: 60, max: 7200 }), { nil: undefined });
   fc.assert(

@@ -1,4 +1,4 @@
-/** Fire times against croner, and against the clocks on the wall, looked at minute by minute. */
+/** Fire times compared with croner, and with a minute-by-minute simulation of a wall clock. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { nextFire, nextFires } from "../../../../core/domain/schedules/fire-times.ts";
@@ -12,7 +12,7 @@ import { runs, within } from "../../../support/vitest/runs.ts";
 const HOUR = 3_600_000;
 const [firstYear, lastYear] = [1990, 2090];
 
-/** Zones whose clocks do what others' do not: half hours, midnights, quarter hours, a day left out, two hours. */
+/** Zones with unusual clock changes: half hours, at midnight, quarter hours, a skipped day, two hours. */
 const oddZones = [
   ...["Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Cairo", "Asia/Beirut", "Pacific/Apia", "Asia/Kathmandu"],
   ...["America/St_Johns", "Pacific/Chatham", "America/Nuuk", "Africa/Casablanca", "Antarctica/Troll", "Europe/Paris"],
@@ -20,7 +20,7 @@ const oddZones = [
 ];
 const zone = fc.oneof(fc.constantFrom(...oddZones), fc.constantFrom(...Intl.supportedValuesOf("timeZone")));
 
-/** Times of day at which clocks are changed, and plain dates, so that many fires meet a change. */
+/** Times of day at which clocks change, and plain dates, so that many fires coincide with a change. */
 const nightly = fc
   .tuple(
     fc.constantFrom("0", "0", "1", "30", "59", "*", "*/30", "0,30", "45-50", "7-9/10"),
@@ -37,7 +37,7 @@ const anyMoment = fc.date({
   noInvalidDate: true,
 });
 
-/** A schedule and a moment in milliseconds: half of them within two days of a change of the clocks. */
+/** A schedule and a time in milliseconds: half of the times are within two days of a clock change. */
 const occasion = fc.record({ cron: fc.oneof(nightly, cronExpression()), timezone: zone }).chain((made) => {
   const nearChange = fc
     .tuple(fc.integer({ min: firstYear, max: lastYear }), fc.nat(), fc.integer({ min: -48 * HOUR, max: 48 * HOUR }))
@@ -57,7 +57,7 @@ const occasion = fc.record({ cron: fc.oneof(nightly, cronExpression()), timezone
 const millisOfFires = (made: Schedule, after: number, count: number): number[] =>
   nextFires(made, instantOfMillis(after), count).map(millisOf);
 
-/** The fires up to a moment at most three days later: a fire a minute, and one more where they never end. */
+/** The fires of at most three days; at most one fire a minute plus one, in case they never end. */
 const firesUntil = (made: Schedule, after: number, end: number): number[] => {
   const fires: number[] = [];
   let fire = nextFire(made, instantOfMillis(after));
@@ -69,7 +69,7 @@ const firesUntil = (made: Schedule, after: number, end: number): number[] => {
 };
 
 test(
-  "the fires are those of croner",
+  "matches croner",
   () => {
     const each = fc.oneof(
       { weight: 5, arbitrary: occasion },
@@ -85,7 +85,7 @@ test(
   within(),
 );
 
-/** Whether the clocks show a time that fires. */
+/** Reports whether a wall clock time is a fire. */
 const shows = (fields: CronFields, wall: Date): boolean => {
   const byDay = fields.days.has(wall.getUTCDate());
   const byWeekday = fields.weekdays.has(wall.getUTCDay());
@@ -97,13 +97,13 @@ const shows = (fields: CronFields, wall: Date): boolean => {
   );
 };
 
-/** The fires of three days, as someone would note them who looks at the clock on the wall every minute. */
+/** The fires of three days, found by reading the wall clock every minute. */
 const noted = ({ cron, timezone }: Schedule, after: number): number[] => {
   const fields = parseCron(cron) as CronFields;
   const once = fields.minutes.size === 1 && fields.hours.size === 1;
   const fires: number[] = [];
   const begin = Math.floor(after / 60_000) * 60_000;
-  // From two days before, so that a time shown for the second time is known.
+  // Starts two days earlier, so that a repeated time is recognised as such.
   let highest = wallAt(timezone, begin - 48 * HOUR).getTime();
   for (let at = begin - 48 * HOUR; at <= after + 72 * HOUR; at += 60_000) {
     const wall = wallAt(timezone, at);
@@ -119,7 +119,7 @@ const noted = ({ cron, timezone }: Schedule, after: number): number[] => {
 };
 
 test(
-  "no fire is left out and none is made up: the clock on the wall says so",
+  "matches the wall clock: no fire is missing and none is added",
   () => {
     fc.assert(
       fc.property(occasion, ({ made, after }) => {
@@ -132,7 +132,7 @@ test(
 );
 
 test(
-  "a fire shows its time on the wall, or stands for one that the clocks left out that day",
+  "a fire shows its wall clock time, or replaces a time that was skipped that day",
   () => {
     fc.assert(
       fc.property(occasion, ({ made, after }) => {
@@ -153,7 +153,7 @@ test(
 );
 
 test(
-  "in any year: fires rise strictly, and one stays the next until it comes",
+  "in any year, fires rise strictly and a fire is the next one until it happens",
   () => {
     fc.assert(
       fc.property(schedule(), instant(), fc.double({ min: 0, max: 1, noNaN: true }), (made, after, share) => {

@@ -1,4 +1,4 @@
-/** Fires around the changes of real clocks, each written out: by reasoning, and croner agrees. */
+/** Fires around real clock changes, each derived by hand and confirmed by croner. */
 import { describe, expect, test } from "vitest";
 import { nextFire, nextFires } from "../../../../core/domain/schedules/fire-times.ts";
 import { type Instant, instantOfMillis, parseInstant, timestampOf } from "../../../../core/domain/wire/instant.ts";
@@ -13,27 +13,27 @@ interface Case {
   readonly fires: readonly string[];
 }
 
-/** A fire as the table has it. */
+/** A fire in the notation of the table. */
 const minute = (fire: Instant): string => timestampOf(fire).slice(0, 16);
 const momentOf = (text: string): Instant => parseInstant(`${text}:00Z`) as Instant;
 
 const cases: readonly Case[] = [
   {
-    is: "a day's time in the gap (02:00 to 03:00) fires at its end",
+    is: "a daily time in the gap (02:00 to 03:00) fires at its end",
     cron: "30 2 * * *",
     timezone: "Europe/Paris",
     after: "2026-03-28T12:00",
     fires: ["2026-03-29T01:00", "2026-03-30T00:30"],
   },
   {
-    is: "several times a day: the one in the gap is left out",
+    is: "several times a day: the one in the gap is skipped",
     cron: "0 2,14 * * *",
     timezone: "Europe/Paris",
     after: "2026-03-28T14:00",
     fires: ["2026-03-29T12:00", "2026-03-30T00:00"],
   },
   {
-    is: "every half-hour goes on through the gap",
+    is: "every half-hour continues through the gap",
     cron: "*/30 * * * *",
     timezone: "Europe/Paris",
     after: "2026-03-29T00:00",
@@ -47,7 +47,7 @@ const cases: readonly Case[] = [
     fires: ["2026-10-25T00:30", "2026-10-26T01:30"],
   },
   {
-    is: "and not at its second, for who asks between the two",
+    is: "and not at its second, also if asked between the two",
     cron: "30 2 * * *",
     timezone: "Europe/Paris",
     after: "2026-10-25T01:00",
@@ -61,7 +61,7 @@ const cases: readonly Case[] = [
     fires: ["2026-10-25T00:00", "2026-10-25T00:30", "2026-10-25T01:00", "2026-10-25T01:30", "2026-10-25T02:00"],
   },
   {
-    is: "a step in the minutes of one hour fires in both of them too, and then not until the next day",
+    is: "a step in the minutes of one hour also fires in both, and then not until the next day",
     cron: "*/30 2 * * *",
     timezone: "Europe/Paris",
     after: "2026-10-25T00:30",
@@ -110,42 +110,42 @@ const cases: readonly Case[] = [
     fires: ["2018-02-18T01:30", "2018-02-19T02:30"],
   },
   {
-    is: "midnight left out, on a Friday",
+    is: "a skipped midnight, on a Friday",
     cron: "0 0 * * FRI",
     timezone: "Africa/Cairo",
     after: "2026-04-17T12:00",
     fires: ["2026-04-23T22:00", "2026-04-30T21:00"],
   },
   {
-    is: "half past midnight left out",
+    is: "a skipped half past midnight",
     cron: "30 0 * * *",
     timezone: "Asia/Beirut",
     after: "2026-03-28T12:00",
     fires: ["2026-03-28T22:00", "2026-03-29T21:30"],
   },
   {
-    is: "a gap that ends on the next date: the rest of the day is gone, and the fire with it",
+    is: "a gap that ends on the next date: the fire is skipped with the rest of the day",
     cron: "30 23 * * *",
     timezone: "America/Nuuk",
     after: "2026-03-27T12:00",
     fires: ["2026-03-28T01:30", "2026-03-30T00:30"],
   },
   {
-    is: "a date that was left out, 30 December 2011",
+    is: "a skipped date, 30 December 2011",
     cron: "0 12 * * *",
     timezone: "Pacific/Apia",
     after: "2011-12-29T10:00",
     fires: ["2011-12-29T22:00", "2011-12-30T22:00"],
   },
   {
-    is: "that very date waits for the next year",
+    is: "a yearly fire on that date waits for the next year",
     cron: "0 12 30 12 *",
     timezone: "Pacific/Apia",
     after: "2011-01-01T00:00",
     fires: ["2012-12-29T22:00"],
   },
   {
-    is: "every twelve hours over that date",
+    is: "every twelve hours across that date",
     cron: "0 */12 * * *",
     timezone: "Pacific/Apia",
     after: "2011-12-29T10:30",
@@ -241,13 +241,13 @@ test("strictly after, to the nanosecond", () => {
   expect(nextFire(everyMinute, noon)).toBe(momentOf("2026-01-01T12:01"));
 });
 
-test("a zone that keeps its own mean time fires at its own full minutes", () => {
+test("a zone with local mean time fires at its own full minutes", () => {
   const monrovia = { cron: "0 12 * * *", timezone: "Africa/Monrovia" };
   const fire = nextFire(monrovia, momentOf("1971-06-01T00:00")) as Instant;
   expect(timestampOf(fire)).toBe("1971-06-01T12:44:30+00:00");
 });
 
-test("a day that was shown twice: Alaska moved to this side of the date line", () => {
+test("a day that occurred twice: Alaska moved across the date line", () => {
   const from = momentOf("1867-10-17T00:00");
   const texts = (cron: string) => nextFires({ cron, timezone: "America/Juneau" }, from, 5).map(timestampOf);
   expect(texts("0,30 20 18 10 *")).toEqual([
@@ -274,11 +274,11 @@ test("before 1970, and up to the last year", () => {
   expect(nextFire(twice, momentOf("9999-06-01T00:00"))).toBeUndefined();
 });
 
-test("none asked for, none given", () => {
+test("returns no fires for a count of zero", () => {
   expect(nextFires({ cron: "* * * * *", timezone: "UTC" }, momentOf("2026-01-01T00:00"), 0)).toEqual([]);
 });
 
-test("a zone in any spelling, and more zones than are remembered", () => {
+test("accepts a zone in any case, and more zones than the cache holds", () => {
   const [from, nine] = [momentOf("2026-01-01T00:00"), "0 9 * * *"];
   for (let spelling = 0; spelling < 600; spelling += 1) {
     const timezone = [..."europe/paris"]
@@ -288,7 +288,7 @@ test("a zone in any spelling, and more zones than are remembered", () => {
   }
 });
 
-test("what readSchedule refuses is a bug of the caller", () => {
+test("throws for a schedule that readSchedule rejects", () => {
   const from = momentOf("2026-01-01T00:00");
   expect(() => nextFire({ cron: "0 0 30 2 *", timezone: "UTC" }, from)).toThrow(RangeError);
   expect(() => nextFire({ cron: "0 0 * * *", timezone: "Mars/Olympus" }, from)).toThrow(RangeError);

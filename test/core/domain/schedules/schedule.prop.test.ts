@@ -1,4 +1,4 @@
-/** The cron parser against the intent of generated expressions, and "never comes" against a calendar. */
+/** The cron parser compared with how the expression was generated, and "never comes" compared with a calendar. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CronFields, parseCron, readSchedule } from "../../../../core/domain/schedules/schedule.ts";
@@ -7,7 +7,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 
 const sorted = (values: Iterable<number>): number[] => [...values].sort((a, b) => a - b);
 
-test("an expression means what it was made from", () => {
+test("an expression parses to the values it was generated from", () => {
   fc.assert(
     fc.property(
       cronCase().filter(({ comes }) => comes),
@@ -25,7 +25,7 @@ test("an expression means what it was made from", () => {
   );
 });
 
-/** 2000 to 2027: every weekday has its 29 February, so that what does not come here never does. */
+/** 2000 to 2027 contains a 29 February on every weekday, so a date without a match in it never matches. */
 const calendar = Array.from({ length: 28 * 365 + 7 }, (_, day) => new Date(Date.UTC(2000, 0, 1 + day)));
 
 interface Dates {
@@ -35,7 +35,7 @@ interface Dates {
   readonly weekdays: readonly number[];
 }
 
-/** Days that match, as Vixie cron has it: either day field will do, but both must where one begins with a star. */
+/** Matching days by Vixie cron's rule: either day field is enough, but both must match if one begins with a star. */
 const everComes = ({ text, days, months, weekdays }: Dates): boolean => {
   const fields = text.split(" ");
   const both = fields[2]?.startsWith("*") === true || fields[4]?.startsWith("*") === true;
@@ -49,7 +49,7 @@ const everComes = ({ text, days, months, weekdays }: Dates): boolean => {
 
 const all = (min: number, max: number) => Array.from({ length: max - min + 1 }, (_, index) => min + index);
 
-/** Late days in short months: elsewhere every date comes. */
+/** Late days of short months: every other date exists. */
 const lateInShortMonths: fc.Arbitrary<Dates> = fc
   .record({
     days: fc.constantFrom<[string, number[]]>(
@@ -78,7 +78,7 @@ const lateInShortMonths: fc.Arbitrary<Dates> = fc
     weekdays: weekdays[1],
   }));
 
-test("'never comes' is said exactly where no day of the calendar matches", () => {
+test("reports 'never comes' if and only if no day of the calendar matches", () => {
   fc.assert(
     fc.property(fc.oneof(cronCase(), lateInShortMonths), (dates) => {
       const read = parseCron(dates.text);
@@ -89,7 +89,7 @@ test("'never comes' is said exactly where no day of the calendar matches", () =>
   );
 });
 
-test("a schedule is the same however it is written", () => {
+test("every notation of a schedule gives the same schedule", () => {
   fc.assert(
     fc.property(schedule(), fc.constantFrom(" ", "  ", "\t"), (value, space) => {
       const { cron, timezone } = value;
@@ -103,7 +103,7 @@ test("a schedule is the same however it is written", () => {
   );
 });
 
-test("whatever a client sends, it is read or refused with a reason", () => {
+test("accepts any input or rejects it with a reason", () => {
   const anything = fc.oneof(
     nastyString(),
     fc.jsonValue(),

@@ -1,4 +1,4 @@
-/** Schedules by example: which expressions are taken, which are refused, and the two forms of contract 4.5. */
+/** Schedules by example: accepted and rejected expressions, and the two forms of contract 4.5. */
 import { describe, expect, test } from "vitest";
 import { type CronFields, isTimeZone, parseCron, readSchedule } from "../../../../core/domain/schedules/schedule.ts";
 import { refusedCrons } from "../../../arbitraries/index.ts";
@@ -13,7 +13,7 @@ const issuesOf = (schedule: unknown, timezone?: unknown) =>
   readSchedule(schedule, timezone).issues.map(({ path, type }) => [path.join("."), type]);
 
 describe("expressions", () => {
-  test("every field has values, ranges, steps, lists and names", () => {
+  test("a field has values, ranges, steps, lists and names", () => {
     const fields = fieldsOf("*/20 8-10,22 1-9/4 JAN,jun-aug MON-fri");
     expect([...fields.minutes]).toEqual([0, 20, 40]);
     expect([...fields.hours]).toEqual([8, 9, 10, 22]);
@@ -27,7 +27,7 @@ describe("expressions", () => {
     expect([...fieldsOf("0 0 * * 5-7").weekdays].sort()).toEqual([0, 5, 6]);
   });
 
-  test("a field that begins with a star leaves the day to the other one", () => {
+  test("a day field that begins with a star leaves the day to the other field", () => {
     expect(fieldsOf("0 0 1 * MON")).toMatchObject({ anyDay: false, anyWeekday: false });
     expect(fieldsOf("0 0 * * MON")).toMatchObject({ anyDay: true, anyWeekday: false });
     expect(fieldsOf("0 0 1 * *")).toMatchObject({ anyDay: false, anyWeekday: true });
@@ -38,11 +38,9 @@ describe("expressions", () => {
     (cron) => expect(parseCron(cron)).toBeTypeOf("object"),
   );
 
-  test.each(Object.entries(refusedCrons))("'%s' is refused: %s", (cron) =>
-    expect(parseCron(cron)).toBeTypeOf("string"),
-  );
+  test.each(Object.entries(refusedCrons))("rejects '%s': %s", (cron) => expect(parseCron(cron)).toBeTypeOf("string"));
 
-  test("the words name the field and what would be right", () => {
+  test("the message names the field and a fix", () => {
     expect(parseCron("* * * *")).toBe(
       "needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has 4",
     );
@@ -61,19 +59,19 @@ describe("expressions", () => {
     ["5/15 * * * *", "minute: the step '5/15' needs a range before it, such as '5-59/15'"],
     ["*/60 * * * *", "minute: the step '60' is not in 1-59"],
     ["*/5x * * * *", "minute: the step '5x' is not in 1-59"],
-  ])("the words for '%s'", (cron, words) => expect(parseCron(cron)).toBe(words));
+  ])("the message for '%s'", (cron, words) => expect(parseCron(cron)).toBe(words));
 
-  test("spaces around an expression are no fields", () => {
+  test("ignores spaces around an expression", () => {
     expect(parseCron("  0 9 * * 1-5\n")).toEqual(parseCron("0 9 * * 1-5"));
   });
 });
 
 describe("time zones", () => {
-  test.each(["UTC", "Europe/Paris", "America/Argentina/Buenos_Aires", "Etc/GMT+5"])("%s is one", (zone) =>
+  test.each(["UTC", "Europe/Paris", "America/Argentina/Buenos_Aires", "Etc/GMT+5"])("accepts %s", (zone) =>
     expect(isTimeZone(zone)).toBe(true),
   );
   test.each(["", "Mars/Olympus", "+02:00", "UTC+2", "Europe/Paris ", "Europe/Paris\n", "__proto__"])(
-    "%j is none",
+    "rejects %j",
     (zone) => expect(isTimeZone(zone)).toBe(false),
   );
 });
@@ -82,20 +80,20 @@ describe("the two forms", () => {
   const paris = { cron: "0 9 * * 1-5", timezone: "Europe/Paris" };
 
   test.each<[string, unknown, unknown]>([
-    ["text with the zone beside it", "0 9 * * 1-5", "Europe/Paris"],
+    ["text, zone in its own field", "0 9 * * 1-5", "Europe/Paris"],
     ["text with spaces around and between", "  0  9\t* * 1-5\n", "Europe/Paris"],
     ["an object", paris, undefined],
     ["an object with spaces around and between", { ...paris, cron: " 0  9 * * 1-5 " }, undefined],
-    ["an object, the zone field empty", paris, ""],
-    ["an object, the zone field equal", paris, "Europe/Paris"],
-    ["an object without a zone, the zone beside it", { cron: "0 9 * * 1-5" }, "Europe/Paris"],
+    ["an object and an empty zone field", paris, ""],
+    ["an object and an equal zone field", paris, "Europe/Paris"],
+    ["an object without a zone, zone in its own field", { cron: "0 9 * * 1-5" }, "Europe/Paris"],
     ["an object whose zone is empty", { cron: "0 9 * * 1-5", timezone: "" }, "Europe/Paris"],
     ["JSON text", JSON.stringify(paris), ""],
   ])("%s", (_form, schedule, timezone) =>
     expect(readSchedule(schedule, timezone)).toEqual({ value: paris, issues: [] }),
   );
 
-  test("without a zone it is UTC", () => {
+  test("the zone defaults to UTC", () => {
     expect(readSchedule("0 9 * * *", undefined).value).toEqual({ cron: "0 9 * * *", timezone: "UTC" });
     expect(readSchedule({ cron: "0 9 * * *", timezone: null }, null).value?.timezone).toBe("UTC");
   });
@@ -111,7 +109,7 @@ describe("the two forms", () => {
   });
 });
 
-describe("what is refused, and where", () => {
+describe("rejected values and the field of the issue", () => {
   test.each<[unknown, unknown, [string, string][]]>([
     ["@daily", "", [["schedule", "value_error"]]],
     [{ cron: "@daily" }, "", [["schedule.cron", "value_error"]]],

@@ -1,4 +1,4 @@
-/** The clocks of zones, as their own history tells them. */
+/** Clocks of time zones, compared with the history of each zone. */
 import { expect, test } from "vitest";
 import { clockChange, offsetAt } from "../../../../core/domain/schedules/time-zone.ts";
 
@@ -14,11 +14,11 @@ test.each([
   ["Africa/Monrovia", "1960-01-01T00:00:00Z", -(44 * 60 + 30)],
 ])("%s at %s", (zone, time, offset) => expect(offsetAt(zone, second(time))).toBe(offset));
 
-test("a zone that nobody knows is a RangeError", () => {
+test("throws a RangeError for an unknown zone", () => {
   expect(() => offsetAt("Mars/Olympus", 0)).toThrow(RangeError);
 });
 
-test("clocks change at the second, and the last one asked for counts", () => {
+test("finds a clock change to the second", () => {
   const change = second("2026-03-29T01:00:00Z");
   expect(clockChange("Europe/Paris", change - 40, change + 50)).toBe(change);
   expect(clockChange("Europe/Paris", change - 1, change)).toBe(change);
@@ -26,7 +26,7 @@ test("clocks change at the second, and the last one asked for counts", () => {
   expect(clockChange("Europe/Paris", change, change + 50)).toBeUndefined();
 });
 
-test("zones may be written in any case, as often as clients like", () => {
+test("accepts zone names in any case, any number of times", () => {
   const letters = [..."europe/paris"];
   for (let n = 0; n < 2000; n++) {
     const zone = letters.map((letter, index) => ((n >> index) & 1 ? letter.toUpperCase() : letter)).join("");

@@ -1,10 +1,10 @@
-/** Rows as a client reads them: objects by the names of the columns, whatever these are called. */
+/** Rows of a response: objects with the names of the columns as keys, whatever the names are. */
 import { expect, test } from "vitest";
 import { rowObjects, type SqlAnswer, sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
 
 const column = (name: string) => ({ name, type: "STRING" });
 
-test("each row is an object, its values under the names of their columns", () => {
+test("each row is an object keyed by column name", () => {
   const columns = [column("a"), column("b")];
   const rows: SqlAnswer["rows"] = [
     ["x", null],
@@ -19,7 +19,7 @@ test("each row is an object, its values under the names of their columns", () =>
   expect(rowObjects({ columns, rows: [] })).toEqual([]);
 });
 
-test("a column may be called what objects have already", () => {
+test("a column may be named like a property of Object.prototype", () => {
   const [row] = rowObjects({ columns: [column("__proto__"), column("toString")], rows: [["x", "y"]] });
   expect(Object.entries(row ?? {})).toEqual([
     ["__proto__", "x"],

@@ -1,10 +1,10 @@
-/** Literals mean what GoogleSQL says, and what follows them stays where it was. */
+/** GoogleSQL literals are rewritten without moving the text that follows them. */
 import { describe, expect, test } from "vitest";
 import { plainLiterals } from "../../../../core/domain/sql/literals.ts";
 
 const B = "\\";
 
-describe("literals in plain forms", () => {
+describe("rewrites literals to plain forms", () => {
   test.each([
     [`'a ${B}u00e9 b'`, "'a é b'     "],
     [`'${B}U0001F600'`, "'😀'        "],
@@ -33,9 +33,9 @@ describe("literals in plain forms", () => {
     "`it's`",
     "bar'x'",
     "DATE '2026-01-01' = '2026-01-02'",
-  ])("%s stays as it is", (text) => expect(plainLiterals(`SELECT ${text}`)).toBe(`SELECT ${text}`));
+  ])("does not change %s", (text) => expect(plainLiterals(`SELECT ${text}`)).toBe(`SELECT ${text}`));
 
-  test.each([`'open`, `'''open'`, `'${B}`, "`open", "/* open"])("%s is left to the parser", (text) => {
+  test.each([`'open`, `'''open'`, `'${B}`, "`open", "/* open"])("leaves %s to the parser", (text) => {
     expect(plainLiterals(`SELECT ${text}`)).toBe(`SELECT ${text}`);
   });
 
@@ -51,11 +51,11 @@ describe("literals in plain forms", () => {
     ["'a' 'b'", 11, "follows another"],
     ["'it''s'", 11, "follows another"],
     ["'a' /* c */ r\"b\"", 19, "follows another"],
-  ])("%s is refused", (text, at, message) => {
+  ])("rejects %s", (text, at, message) => {
     expect(plainLiterals(`SELECT ${text}`)).toEqual({ at, message: expect.stringContaining(message) });
   });
 
-  test("any text is read in time in proportion to its length", () => {
+  test("reads any text in time proportional to its length", () => {
     for (const part of ["'", `${B}'`, "`", "/*", "--", "b", "r'", "'''", "''", " "])
       expect(plainLiterals(part.repeat(100_000))).toBeDefined();
   });

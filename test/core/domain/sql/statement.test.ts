@@ -1,4 +1,4 @@
-/** Which statements may run, judged by their summaries. */
+/** Which statements may run, decided from their summaries. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sqlFunctionNames } from "../../../../core/domain/sql/functions.ts";
@@ -17,12 +17,12 @@ const plain: StatementSummary = {
 const said = (change: Partial<StatementSummary>): string[] =>
   statementProblems({ ...plain, ...change }).map(({ message }) => message);
 
-test("a SELECT over logs and billing with known functions may run", () => {
+test("accepts a SELECT over logs and billing with known functions", () => {
   expect(said({})).toEqual([]);
   expect(said({ tables: [{ name: "Billing" }, { name: "LOGS" }], functions: [{ name: "count" }] })).toEqual([]);
 });
 
-test("what is refused is named, with its place, all of it at once", () => {
+test("names every rejected part with its position, all together", () => {
   const place = { line: 3, column: 7 };
   expect(
     said({
@@ -42,25 +42,25 @@ test("what is refused is named, with its place, all of it at once", () => {
   ]);
 });
 
-test("one statement, and that a SELECT", () => {
+test("accepts exactly one statement, a SELECT", () => {
   expect(said({ statements: 2 })).toEqual(["one statement at a time; this text has 2"]);
   expect(said({ statements: 0, root: "NOTHING" })).toEqual(["one statement at a time; this text has none"]);
   expect(said({ root: "DELETE" })).toEqual(["only SELECT (and WITH ... SELECT) may run; this is DELETE"]);
 });
 
-test("no other name passes, whatever stands beside it", () => {
+test("rejects every other name, whatever else the statement has", () => {
   const name = fc.string({ minLength: 1 }).filter((one) => !/^(logs|billing)$/i.test(one));
   fc.assert(fc.property(name, (one) => said({ tables: [...plain.tables, { name: one }] }).length === 1));
   const unknown = fc.string({ minLength: 1 }).filter((one) => !sqlFunctionNames.has(one.toUpperCase()));
   fc.assert(fc.property(unknown, (one) => said({ functions: [...plain.functions, { name: one }] }).length === 1));
 });
 
-test("a flood of refusals is cut", () => {
+test("truncates a long list of issues", () => {
   const functions = Array.from({ length: 1000 }, (_, n) => ({ name: `F${n}` }));
   expect(said({ functions })).toHaveLength(20);
 });
 
-test("columns need names, and each its own", () => {
+test("columns need unique names", () => {
   expect(columnProblems(["a", "b"])).toEqual([]);
   expect(columnProblems(["a", "", "A"]).map(({ message }) => message)).toEqual([
     "column 2 of the answer has no name; give it one: ... AS name",

@@ -1,4 +1,4 @@
-/** Decimals against the arithmetic of big integers. */
+/** Decimals compared with big integer arithmetic. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -23,7 +23,7 @@ const parsed = (text: string): Decimal => {
   return value;
 };
 
-test("what is written is read again", () => {
+test("a formatted decimal parses to the same value", () => {
   fc.assert(
     fc.property(decimals, (one) => {
       expect(units(parsed(decimalText(one)))).toBe(units(one));
@@ -31,7 +31,7 @@ test("what is written is read again", () => {
   );
 });
 
-test("any finite number of JavaScript is read as JSON writes it", () => {
+test("reads any finite JavaScript number as JSON writes it", () => {
   const numbers = fc.double({ noNaN: true, min: -1e80, max: 1e80 }).filter((one) => one === 0 || Math.abs(one) > 1e-80);
   fc.assert(
     fc.property(numbers, (one) => {
@@ -40,7 +40,7 @@ test("any finite number of JavaScript is read as JSON writes it", () => {
   );
 });
 
-test("sums, products and order are those of the integers", () => {
+test("sums, products and order match the integers", () => {
   fc.assert(
     fc.property(decimals, decimals, (a, b) => {
       expect(units(plus(a, b))).toBe(units(a) + units(b));
@@ -50,7 +50,7 @@ test("sums, products and order are those of the integers", () => {
   );
 });
 
-test("rounding moves by half a unit at most", () => {
+test("rounding moves a value by at most half a unit", () => {
   fc.assert(
     fc.property(decimals, fc.nat(12), (one, places) => {
       const off = units(roundDecimal(one, places)) - units(one);
@@ -59,17 +59,17 @@ test("rounding moves by half a unit at most", () => {
   );
 });
 
-test("equal numbers are equal, however they are written", () => {
+test("equal numbers are equal in every notation", () => {
   expect(compareDecimals(parsed("1.50"), parsed("1.5"))).toBe(0);
   expect(compareDecimals(parsed("1.5"), parsed("1.50"))).toBe(0);
 });
 
-test("a share is rounded up to a ten-thousandth, so that only nothing has none", () => {
+test("a share is rounded up to a ten-thousandth, so only zero has a share of zero", () => {
   const amounts = fc.integer({ min: 1, max: 10 ** 9 }).chain((whole) => fc.tuple(fc.nat(whole), fc.constant(whole)));
   fc.assert(
     fc.property(amounts, fc.nat(6), fc.nat(6), ([part, whole], more, places) => {
       const [top, bottom] = [BigInt(part), BigInt(whole)];
-      // The same amounts, written with more places.
+      // The same amounts, written with more digits.
       const share = shareOf({ digits: top * 10n ** BigInt(more), scale: more }, { digits: bottom, scale: 0 });
       const again = shareOf({ digits: top, scale: 0 }, { digits: bottom * 10n ** BigInt(places), scale: places });
       expect(again).toBe(share);
@@ -81,7 +81,7 @@ test("a share is rounded up to a ten-thousandth, so that only nothing has none",
   expect(shareOf(parsed("2.5"), parsed("2.50"))).toBe(1);
 });
 
-test("nothing has no shares", () => {
+test("shares of zero are zero", () => {
   expect(shareOf(parsed("0"), parsed("0"))).toBe(0);
   expect(shareOf(parsed("1"), parsed("0.00"))).toBe(0);
   expect(shareOf(parsed("1"), parsed("-1"))).toBe(0);
@@ -103,7 +103,7 @@ test.each([
   "1".repeat(101),
   "1_000",
   "-",
-])("'%s' is none", (text) => expect(parseDecimal(text)).toBeUndefined());
+])("rejects '%s'", (text) => expect(parseDecimal(text)).toBeUndefined());
 
 test.each([
   ["1e-7", "0.0000001"],

@@ -29,9 +29,9 @@ test.each([
   "2026-11-01",
   "12026-11",
   "２０２６-11",
-])("'%s' is none", (text) => expect(parseMonth(text)).toBeUndefined());
+])("rejects '%s'", (text) => expect(parseMonth(text)).toBeUndefined());
 
-test("an instant's month and day do not depend on where one is", () => {
+test("an instant's month and day do not depend on the local time zone", () => {
   const late = parseInstant("2026-11-30T23:59:59.999999999-00:00") as Instant;
   expect([monthOf(late), dayOf(late)]).toEqual(["2026-11", "2026-11-30"]);
   const { from, to } = periodOfDay("2026-11-30");

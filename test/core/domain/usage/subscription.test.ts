@@ -1,4 +1,4 @@
-/** What an account pays for: which of several subscriptions counts, and how an interval is said. */
+/** The subscription of an account: which of several counts, and how an interval is formatted. */
 import { expect, test } from "vitest";
 import {
   freeSubscription,
@@ -9,7 +9,7 @@ import {
   subscriptionStatuses,
 } from "../../../../core/domain/usage/subscription.ts";
 
-test("who pays for nothing has the free plan, which is active", () => {
+test("an account without a subscription has the free plan, which is active", () => {
   expect(freeSubscription("stripe")).toEqual({
     ...{ plan: "free", status: "active", currency: null, amount: null, interval: null },
     ...{ current_period_start: null, current_period_end: null, cancel_at_period_end: null, provider: "stripe" },
@@ -25,7 +25,7 @@ test.each([
 
 const of = (status: SubscriptionStatus, created = 0) => ({ status, created });
 
-test("one that is paid for counts before one that is past due, and that before all others, however new they are", () => {
+test("an active subscription has priority over a past due one, and that over all others, whatever their age", () => {
   const giving: SubscriptionStatus[] = ["active", "trialing"];
   const others = subscriptionStatuses.filter((status) => ![...giving, "past_due"].includes(status));
   for (const good of giving)
@@ -43,7 +43,7 @@ test("one that is paid for counts before one that is past due, and that before a
       expect(mostRelevant(all)).toEqual(of("past_due", 1));
 });
 
-test("of several that give the same, the newest counts, and nobody's list is changed", () => {
+test("of equal subscriptions the newest counts, and the input is not changed", () => {
   const all = [of("active", 2), of("trialing", 3), of("active", 1)];
   expect(mostRelevant(all)).toEqual(of("trialing", 3));
   expect(mostRelevant([of("canceled", 5), of("unpaid", 4)])).toEqual(of("canceled", 5));

@@ -1,4 +1,4 @@
-/** Sums of usage against big integers, whatever the order and however many. */
+/** Sums of usage compared with big integers, in any order and number. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decimalText, parseDecimal } from "../../../../core/domain/usage/decimal.ts";
@@ -6,7 +6,7 @@ import { readUsage } from "../../../../core/domain/usage/usage.ts";
 import { UsageSums } from "../../../../core/domain/usage/usage-sums.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** In millionths of a millionth of a dollar. */
+/** In units of 10^-12 dollars. */
 const PICO = 12;
 const costs = fc.bigInt(0n, 10n ** 15n);
 const plain = (pico: bigint): string => {
@@ -29,7 +29,7 @@ const sumsOf = (all: readonly string[]): UsageSums => {
   return sums;
 };
 
-test("sums are those of the integers, in all and by group, in any order", () => {
+test("sums match the integers, in total and by group, in any order", () => {
   fc.assert(
     fc.property(
       lines.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
@@ -69,13 +69,13 @@ test("a million lines are exact to the last digit", () => {
 describe("a line", () => {
   const read = (fields: string) => readUsage(`{"level":"usage",${fields}}`);
 
-  test("has every digit that was written", () => {
+  test("keeps every written digit", () => {
     expect(decimalText(read('"cost":0.12345678901234567890123')?.cost ?? { digits: 0n, scale: 0 })).toBe(
       "0.12345678901234567890123",
     );
   });
 
-  test("costs what was written, however it was written", () => {
+  test("has the same cost in every notation", () => {
     const written = fc
       .tuple(fc.bigInt(0n, 10n ** 20n), fc.nat(20), fc.option(fc.integer({ min: -20, max: 20 })))
       .map(
@@ -98,7 +98,7 @@ describe("a line", () => {
     expect(decimalText(read(fields)?.cost ?? { digits: 1n, scale: 0 })).toBe(cost);
   });
 
-  test("without a cost has its tokens, without tokens has none, without names has none", () => {
+  test("tokens, cost and names are optional", () => {
     expect(read('"input":3,"cost":null')).toMatchObject({ input: 3n, output: 0n, cost: null, user: null, model: null });
     expect(read('"input":"3","output":4.0,"user_id":7,"chat_id":""')).toMatchObject({
       ...{ input: 3n, output: 4n, user: "7", chat: null },
@@ -115,10 +115,10 @@ describe("a line", () => {
     ['"cost":1,"input":-1'],
     ['"cost":1,"output":0.5'],
     ['"cost":1,"cached":[]'],
-  ])("with %s makes no sense", (fields) => expect(read(fields)).toBeUndefined());
+  ])("rejects %s", (fields) => expect(read(fields)).toBeUndefined());
 
   test.each(["", "text", "null", "[]", '{"level":"info","cost":1}', '{"level":"usage","cost":NaN}'])(
-    "%s is none",
+    "ignores %s",
     (text) => expect(readUsage(text)).toBeUndefined(),
   );
 });

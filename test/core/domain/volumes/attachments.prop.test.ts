@@ -1,4 +1,4 @@
-/** Attachments as they follow from the templates, whatever runs. */
+/** Attachments derived from the templates of any set of services. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -12,7 +12,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 
 const pool = ["data", "logs", "constructor", "models"] as VolumeName[];
 
-/** A template that mounts these; a volume may be at several paths. */
+/** A template with these mounts; a volume may be at several paths. */
 const templateWith = (name: DeploymentName, volumes: readonly VolumeName[]): ServiceTemplate => ({
   ...templateFor("acme" as AccountId, name, "image"),
   mounts: volumes.map((volume, at) => ({ path: `/m${at}`, volume, readOnly: false, bucket: `vol-${volume}` })),
@@ -32,7 +32,7 @@ const services = fc.uniqueArray(service, { maxLength: 5, selector: ({ name }) =>
 
 const mounts = (one: ServiceTemplate, volume: string): boolean => one.mounts.some((mount) => mount.volume === volume);
 
-test("a volume is attached to exactly the services that mount it where they serve or are rolled out", () => {
+test("a volume is attached to exactly the services whose serving or pending template mounts it", () => {
   fc.assert(
     fc.property(services, (all) => {
       const attached = attachmentsOf(all);
@@ -52,7 +52,7 @@ test("a volume is attached to exactly the services that mount it where they serv
   );
 });
 
-test("services fold one by one: those of two lists are those of both", () => {
+test("attachments of two lists combine to those of the whole", () => {
   fc.assert(
     fc.property(services, fc.nat({ max: 5 }), (all, cut) => {
       const [before, behind] = [attachmentsOf(all.slice(0, cut)), attachmentsOf(all.slice(cut))];
@@ -63,7 +63,7 @@ test("services fold one by one: those of two lists are those of both", () => {
   );
 });
 
-test("a volume may be deleted exactly where nobody mounts it, and all who do are named", () => {
+test("a volume may be deleted if and only if nothing mounts it, and all its users are named", () => {
   fc.assert(
     fc.property(volumeName(), fc.uniqueArray(deploymentName(), { maxLength: 5 }), (volume, mounters) => {
       const problem = deletionProblem(volume, mounters);

@@ -1,11 +1,11 @@
-/** Mount declarations: reading is the inverse of writing, and nesting is what pairwise comparison says. */
+/** Mount declarations: parsing inverts formatting, and the nesting rule equals a pairwise comparison. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readMounts, renderMounts } from "../../../../core/domain/volumes/mounts.ts";
 import { mountDeclaration, mountPath, mounts, nastyString } from "../../../arbitraries/index.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-test("a declaration is read as the mounts that it declares, in either form and any order", () => {
+test("parses either form, in any order, to the declared mounts", () => {
   fc.assert(
     fc.property(mountDeclaration(), ({ declaration, mounts: expected }) => {
       expect(readMounts(declaration)).toEqual({ mounts: expected, issues: [] });
@@ -14,7 +14,7 @@ test("a declaration is read as the mounts that it declares, in either form and a
   );
 });
 
-test("the object form is read back", () => {
+test("parses the object form to itself", () => {
   fc.assert(
     fc.property(mounts(), (all) => {
       const wire = JSON.parse(JSON.stringify(renderMounts(all)));
@@ -24,7 +24,7 @@ test("the object form is read back", () => {
   );
 });
 
-test("exactly the paths inside another are refused", () => {
+test("rejects exactly the paths inside another", () => {
   const family = fc
     .tuple(
       fc.uniqueArray(mountPath(), { minLength: 1, maxLength: 4 }),
@@ -44,7 +44,7 @@ test("exactly the paths inside another are refused", () => {
   );
 });
 
-test("whatever a client sends, it is read or refused with a reason, never thrown at", () => {
+test("accepts any input or rejects it with a reason, and never throws", () => {
   const anything = fc.oneof(fc.jsonValue(), fc.dictionary(nastyString(), fc.oneof(nastyString(), fc.jsonValue())));
   fc.assert(
     fc.property(anything, (raw) => {

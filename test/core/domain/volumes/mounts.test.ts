@@ -5,8 +5,8 @@ import { refusedMountPaths } from "../../../arbitraries/index.ts";
 
 const issuesOf = (raw: unknown) => readMounts(raw).issues.map(({ path, type }) => [path.join(" › "), type]);
 
-describe("what is taken", () => {
-  test("the short form and the object form, in one normal form by path", () => {
+describe("accepts", () => {
+  test("the short form and the object form, normalized by path", () => {
     expect(readMounts({ "/srv": "b", "/data": { name: "a", read_only: true, sub_path: "x/y" } })).toStrictEqual({
       mounts: [
         { path: "/data", volume: "a", readOnly: true, subPath: "x/y" },
@@ -16,7 +16,7 @@ describe("what is taken", () => {
     });
   });
 
-  test("nothing", () => expect(readMounts({})).toEqual({ mounts: [], issues: [] }));
+  test("an empty declaration", () => expect(readMounts({})).toEqual({ mounts: [], issues: [] }));
 
   test("one volume at several paths", () => {
     expect(readMounts({ "/a": "vol", "/b": { name: "vol", sub_path: "b" } }).issues).toEqual([]);
@@ -36,7 +36,7 @@ describe("what is taken", () => {
     "/数据",
   ])("the path %s", (path) => expect(mountPathProblem(path)).toBeUndefined());
 
-  test("neighbours that begin alike are not nested", () => {
+  test("paths with a common prefix that are not nested", () => {
     expect(readMounts({ "/data": "a", "/data-2": "b", "/data2/x": "c" }).issues).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe("what is taken", () => {
   });
 });
 
-describe("what is refused, and where", () => {
+describe("rejects", () => {
   test.each(Object.entries(refusedMountPaths))("the path %j: %s", (path) => {
     expect(issuesOf({ [path]: "vol" })).toEqual([[path, "value_error"]]);
   });
@@ -61,7 +61,7 @@ describe("what is refused, and where", () => {
     ["/run/secrets", "nothing is mounted at or under /run; use a path such as '/data'"],
     ["/", "nothing is mounted at / itself; use a path such as '/data'"],
     ["/home", "nothing is mounted at /home itself; use a path such as '/data'"],
-  ])("the words for the path %.20s", (path, words) => expect(mountPathProblem(path)).toBe(words));
+  ])("the message for the path %.20s", (path, words) => expect(mountPathProblem(path)).toBe(words));
 
   test.each<[unknown, string]>([
     [{ name: "vol", sub_path: "/x" }, "sub_path is relative: no '/' at its start"],
@@ -73,11 +73,11 @@ describe("what is refused, and where", () => {
     [{ name: 5 }, "must be a volume's name"],
     [{}, "is required: the volume's name"],
     [5, "must be a volume's name or {name, read_only, sub_path}"],
-  ])("the words for the target %j", (target, words) =>
+  ])("the message for the target %j", (target, words) =>
     expect(readMounts({ "/data": target }).issues.map(({ message }) => message)).toEqual([words]),
   );
 
-  test("the words for what is no declaration, and for too many mounts", () => {
+  test("messages for invalid declarations and for too many mounts", () => {
     expect(readMounts([]).issues[0]?.message).toBe(
       'must be an object such as {"/data": "my-volume"}, or {} for no storage',
     );
@@ -85,14 +85,14 @@ describe("what is refused, and where", () => {
     expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual(["at most 10 mounts; this has 11"]);
   });
 
-  test("a bad path is not held against the good ones beside it", () => {
+  test("an invalid path does not affect the valid ones", () => {
     expect(issuesOf({ "": "vol", "/": "vol", "/data": "vol" })).toEqual([
       ["", "value_error"],
       ["/", "value_error"],
     ]);
   });
 
-  test("a mount inside another is named, and so is the outer one", () => {
+  test("a nested mount, naming both paths", () => {
     const { issues } = readMounts({ "/data/cache/x": "a", "/data": "b" });
     expect(issues).toEqual([
       { path: ["/data/cache/x"], message: "is inside the mount /data; mounts are not nested", type: "value_error" },
@@ -118,7 +118,7 @@ describe("what is refused, and where", () => {
     [{ "/a": { name: "vol", readonly: true } }, "/a › readonly", "extra_forbidden"],
   ])("%j at '%s': %s", (raw, where, type) => expect(issuesOf(raw)).toEqual([[where, type]]));
 
-  test("everything at once", () => {
+  test("with all issues together", () => {
     expect(issuesOf({ "/etc": "A", "/a": { nam: "vol" } })).toEqual([
       ["/etc", "value_error"],
       ["/etc", "string_pattern_mismatch"],
@@ -127,17 +127,17 @@ describe("what is refused, and where", () => {
     ]);
   });
 
-  test("a refused declaration gives no mounts, not some of them", () => {
+  test("a rejected declaration returns no mounts", () => {
     expect(readMounts({ "/data": "vol", "/etc": "vol" }).mounts).toEqual([]);
   });
 
-  test("sixty thousand mounts are refused without comparing each with each", () => {
+  test("rejects sixty thousand mounts without pairwise comparison", () => {
     const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`/m${index}`, "vol"]));
     expect(issuesOf(many)).toEqual([["", "less_than_equal"]]);
   });
 });
 
-test("the object form says everything", () => {
+test("the object form has all settings", () => {
   expect(renderMounts(readMounts({ "/b": "vol", "/a": { name: "vol", sub_path: "x" } }).mounts)).toStrictEqual({
     "/a": { name: "vol", read_only: false, sub_path: "x" },
     "/b": { name: "vol", read_only: false },

@@ -1,4 +1,4 @@
-/** Paths of objects: in the order of their bytes, and refused exactly where a rule is broken. */
+/** Paths of objects: sorted by their bytes, and rejected if and only if they break a rule. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -11,7 +11,7 @@ import { character, nastyString } from "../../../arbitraries/index.ts";
 import { violations } from "../../../support/http/json-schema.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** Around the places where orders of texts differ: surrogates, what lies above them, and one byte more or less. */
+/** Near the characters whose order differs between encodings: surrogates and those above them, ± one byte. */
 const unit = fc.oneof(
   fc.constantFrom(
     "a",
@@ -44,7 +44,7 @@ describe("the order", () => {
     );
   });
 
-  test("is that of the characters where JavaScript's is not", () => {
+  test("is code point order, which differs from JavaScript's", () => {
     expect(comparePaths("\uffff", "\u{10000}")).toBeLessThan(0);
     expect("\uffff" < "\u{10000}").toBe(false);
     expect(comparePaths("a", "a")).toBe(0);
@@ -52,7 +52,7 @@ describe("the order", () => {
   });
 });
 
-/** The rules of contract 5.3, one by one, written another way. */
+/** The rules of contract 5.3, implemented independently. */
 const keepsTheRules = (path: string): boolean => {
   const bytes = Buffer.from(path);
   const parts = path.split("/");
@@ -75,7 +75,7 @@ const part = fc.oneof(
 );
 const nearlyPath = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join("/"));
 
-test("a path has no problem exactly where it keeps every rule", () => {
+test("reports a problem if and only if a rule is broken", () => {
   let kept = 0;
   fc.assert(
     fc.property(fc.oneof({ weight: 3, arbitrary: nearlyPath }, nastyString()), (path) => {
@@ -85,7 +85,7 @@ test("a path has no problem exactly where it keeps every rule", () => {
       expect(parseObjectPath(path)).toBe(keeps ? path : undefined);
       const hasShape = violations(path, objectPathShape).length === 0;
       if (keeps) expect(hasShape).toBe(true);
-      // The shape counts characters, and no part's.
+      // The schema counts the characters of the whole path.
       else if (path.isWellFormed() && path.length < 250) expect(hasShape).toBe(false);
     }),
     runs(2000),
@@ -106,4 +106,4 @@ test.each([
   ["a/../b", "an object's path has no '.' and no '..' part"],
   [".", "an object's path has no '.' and no '..' part"],
   ["é".repeat(128), "each part of an object's path has at most 255 bytes"],
-])("%j is refused with its rule", (path, rule) => expect(objectPathProblem(path)).toBe(rule));
+])("rejects %j with its rule", (path, rule) => expect(objectPathProblem(path)).toBe(rule));

@@ -1,4 +1,4 @@
-/** The trash: what can still be restored, newest first, whatever was deleted when. */
+/** The trash: volumes that can be restored, newest first, for any deletion times. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type DeletedVolume, restorableUntil, trashOf } from "../../../../core/domain/volumes/volume.ts";
@@ -9,7 +9,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 const now = parseInstant("2026-03-01T00:00:00Z") as Instant;
 const WEEK = 7 * 86_400_000;
 
-/** Ages in milliseconds, the edge of the week among them. */
+/** Ages in milliseconds, including the week's boundary. */
 const age = fc.oneof(fc.constantFrom(0, 1, WEEK - 1, WEEK, WEEK + 1), fc.nat({ max: 2 * WEEK }));
 
 const deleted = fc.uniqueArray(fc.tuple(volumeName(), age), { maxLength: 12 }).map((all) =>
@@ -24,7 +24,7 @@ const deleted = fc.uniqueArray(fc.tuple(volumeName(), age), { maxLength: 12 }).m
 
 const deletedAt = ({ deletedAt: at }: DeletedVolume): Instant => parseInstant(at) as Instant;
 
-test("holds what was deleted less than a week ago, newest first", () => {
+test("holds volumes deleted less than a week ago, newest first", () => {
   fc.assert(
     fc.property(deleted, (all) => {
       const trash = trashOf(all, now);
@@ -40,7 +40,7 @@ test("holds what was deleted less than a week ago, newest first", () => {
   );
 });
 
-test("does not depend on the order in which a store remembers", () => {
+test("does not depend on the order of the store", () => {
   fc.assert(
     fc.property(deleted, (all) => {
       const times = new Set(all.map(({ deletedAt: at }) => at));
@@ -51,7 +51,7 @@ test("does not depend on the order in which a store remembers", () => {
   );
 });
 
-test("what is shown can be restored at that moment, and a week after its deletion it cannot", () => {
+test("a listed volume can be restored at that moment, and a week after its deletion it cannot", () => {
   fc.assert(
     fc.property(deleted, fc.nat({ max: 2 * WEEK }), (all, later) => {
       const then = plusMillis(now, later);

@@ -1,4 +1,4 @@
-/** The rule of conditional writes as its whole table: what was expected against what is there. */
+/** The rule of conditional writes as a complete table of expected and actual states. */
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
@@ -26,12 +26,12 @@ test.each<[string, Expected, Present, string | undefined]>([
   if (reason !== undefined) expect(lost?.message).toMatch(/\.$/);
 });
 
-test("what loses is never told who won", () => {
+test("the error for the losing write does not name the winner", () => {
   const lost = writeConflict(me, "absent", { kind: "held", owner: "secret-corp" as AccountId, etag: "1" });
   expect(JSON.stringify(lost)).not.toContain("secret-corp");
 });
 
-test("whoever was second is over, and nobody else is", () => {
+test("exactly the writes that lost a race are superseded", () => {
   const reasons = Object.keys(deployReasons) as DeployReason[];
   const lost = reasons.filter((reason) => isLost({ reason, message: "" }));
   expect(lost.toSorted()).toEqual(["deleted", "name_taken", "superseded"]);

@@ -1,4 +1,4 @@
-/** Capability records are data: they survive JSON, and what is not offered answers with its own reason. */
+/** Capability records are data: they survive JSON, and an unsupported feature returns its own reason. */
 import { expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { capabilitiesSchema, missing, offered, refusal } from "../../../../core/domain/wire/capabilities.ts";
@@ -11,16 +11,16 @@ test.each(Object.entries({ memoryCapabilities, everything: fullCapabilities, not
   },
 );
 
-test("a gap without a reason is not a record", () => {
+test("rejects a missing feature without a reason", () => {
   expect(capabilitiesSchema.safeParse({ ...fullCapabilities, sql: { supported: false } }).success).toBe(false);
 });
 
-test("an offer may have a note", () => {
+test("a supported feature may have a note", () => {
   expect(offered()).toEqual({ supported: true });
   expect(offered("best effort")).toEqual({ supported: true, note: "best effort" });
 });
 
-test("what is not offered is refused in the provider's words, what is offered is not", () => {
+test("returns the provider's reason for an unsupported feature only", () => {
   expect(refusal(missing("no SQL here"))).toEqual({ kind: "unsupported", message: "no SQL here" });
   expect(refusal(offered())).toBeUndefined();
 });

@@ -1,13 +1,13 @@
-/** What a platform lacks is said with what mends it, and keeps it from starting; a warning does not. */
+/** A failed check names its fix and prevents the start; a warning does not. */
 import { expect, test } from "vitest";
 import { fail, pass, refusalToStart, warn } from "../../../../core/domain/wire/check.ts";
 
-test("a platform that lacks nothing may start, warnings or not", () => {
+test("a platform without failures starts, with or without warnings", () => {
   expect(refusalToStart([])).toBeUndefined();
   expect(refusalToStart([pass("disk", "it is there"), warn("quota", "it is nearly used up")])).toBeUndefined();
 });
 
-test("everything that is missing is named at once, each with what mends it where something does", () => {
+test("reports all failures together, each with its fix if it has one", () => {
   const findings = [
     fail("credentials", "there are none", "gcloud auth application-default login"),
     pass("region", "it is known"),
@@ -24,7 +24,7 @@ test("everything that is missing is named at once, each with what mends it where
   );
 });
 
-test("what nothing mends has no command", () => {
+test("a failure without a fix has no command", () => {
   expect(warn("quota", "it cannot be looked up")).toEqual({
     what: "quota",
     verdict: "warning",

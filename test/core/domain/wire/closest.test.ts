@@ -1,4 +1,4 @@
-/** "Did you mean ...?" helps with typing errors and keeps quiet otherwise. */
+/** "Did you mean ...?" suggests only likely corrections. */
 import { expect, test } from "vitest";
 import { closest } from "../../../../core/domain/wire/closest.ts";
 
@@ -15,6 +15,6 @@ test.each([
   ["volume", undefined],
   ["", undefined],
   ["m".repeat(100), undefined],
-])("'%s' is near %s", (word, expected) => expect(closest(word, words)).toBe(expected));
+])("'%s' is close to %s", (word, expected) => expect(closest(word, words)).toBe(expected));
 
-test("the nearest wins", () => expect(closest("abcdef", ["abcxyz", "abcdeg", "abcdxx"])).toBe("abcdeg"));
+test("the closest name wins", () => expect(closest("abcdef", ["abcxyz", "abcdeg", "abcdxx"])).toBe("abcdeg"));

@@ -1,4 +1,4 @@
-/** Single fields: form text and JSON values, defaults, and all issues at once. */
+/** Single fields: form text and JSON values, defaults, and all issues together. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { booleanField, integerField, jsonField, parseFields, readField } from "../../../../core/domain/wire/fields.ts";
@@ -44,9 +44,9 @@ describe("integers", () => {
     [[5], "int_parsing"],
     [{ valueOf: 5 }, "int_parsing"],
     [{ toString: 1 }, "int_parsing"],
-  ])("%j is not: %s", (value, type) => expect(issuesOf({ count: value })).toEqual([["count", type]]));
+  ])("rejects %j: %s", (value, type) => expect(issuesOf({ count: value })).toEqual([["count", type]]));
 
-  test("the answer shows the bounds and what was sent, shortened", () => {
+  test("the response has the bounds and the sent value, shortened", () => {
     expect(read({ count: "x".repeat(100) }).issues[0]?.message).toBe(
       `must be an integer from 1 to 9; got "${"x".repeat(36)}...`,
     );
@@ -60,13 +60,13 @@ describe("integers", () => {
     [2 ** 53, "less_than_equal"],
     [1e300, "less_than_equal"],
     ["-9007199254740992", "greater_than_equal"],
-  ])("%j is beyond 2^53, and the answer says the bound", (value, type) => {
+  ])("%j is beyond 2^53, and the response names the bound", (value, type) => {
     expect(issuesOf({ open: value })).toEqual([["open", type]]);
     expect(read({ open: value }).issues[0]?.message).toBe("must be an integer from 0 to 9007199254740991");
     expect(read({ count: value }).issues[0]?.message).toBe("must be an integer from 1 to 9");
   });
 
-  test("the largest integer that keeps its digits is taken", () => {
+  test("accepts the largest safe integer", () => {
     expect(read({ open: "9007199254740991" }).values.open).toBe(Number.MAX_SAFE_INTEGER);
   });
 });
@@ -85,17 +85,17 @@ describe("booleans", () => {
   ])("%j is %s", (value, expected) => expect(read({ flag: value }).values.flag).toBe(expected));
 
   test.each([["yes"], ["on"], [""], ["2"], ["constructor"], ["__proto__"], [1], [0], [null], [[]], [{ toString: 1 }]])(
-    "%j is neither",
+    "rejects %j",
     (value) => expect(issuesOf({ flag: value })).toEqual([["flag", "bool_parsing"]]),
   );
 
-  test("what was sent is shown, not what an object has under that name", () => {
+  test("shows the sent value, not an inherited property of that name", () => {
     expect(read({ flag: "constructor" }).issues[0]?.message).toBe('must be true or false; got "constructor"');
   });
 });
 
 describe("texts and JSON", () => {
-  test("a text that must be there", () => {
+  test("a required text", () => {
     expect(parseFields(shape, { data: 1 }).issues).toEqual([
       { path: ["word"], message: "is required", type: "missing" },
     ]);
@@ -103,7 +103,7 @@ describe("texts and JSON", () => {
     expect(issuesOf({ word: null })).toEqual([["word", "string_type"]]);
   });
 
-  test("JSON as text and as itself", () => {
+  test("JSON as text and as a value", () => {
     expect(read({ data: '{"a": [1]}' }).values.data).toEqual({ a: [1] });
     expect(read({ data: { a: [1] } }).values.data).toEqual({ a: [1] });
     expect(issuesOf({ data: "{" })).toEqual([["data", "json_invalid"]]);
@@ -111,24 +111,24 @@ describe("texts and JSON", () => {
   });
 });
 
-test("one bad field hides no other, and those that passed are there", () => {
+test("one invalid field hides no other, and valid ones are returned", () => {
   const { values, issues } = read({ count: "x", flag: "maybe", word: "no", typo: 1, coun: 1 });
   expect(issues.map(({ path }) => path[0])).toEqual(["typo", "coun", "count", "flag", "word"]);
   expect(values).toEqual({ open: 0, data: {} });
 });
 
-test("unknown fields are told the known ones, or the one that was meant", () => {
+test("an unknown field lists the known ones, or suggests one", () => {
   expect(read({ cont: 1, zzz: 1 }).issues.map(({ message }) => message)).toEqual([
     "unknown field 'cont'; did you mean 'count'?",
     "unknown field 'zzz'; the fields are count, open, flag, word, data",
   ]);
 });
 
-test("only the request's own fields count", () => {
+test("ignores inherited properties", () => {
   const inherited = Object.create({ count: 5, typo: 1 });
   expect(parseFields({ count: shape.count }, inherited)).toEqual({ values: { count: 3 }, issues: [] });
 });
 
-test("each field describes itself for the documents", () => {
+test("each field describes itself for the OpenAPI document", () => {
   expect(z.toJSONSchema(shape.count)).toMatchObject({ description: "How many.", default: 3, minimum: 1, maximum: 9 });
 });

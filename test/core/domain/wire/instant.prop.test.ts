@@ -1,4 +1,4 @@
-/** Instants against `Date`, which knows the calendar but only milliseconds, and against themselves. */
+/** Instants compared with `Date`, which knows the calendar but only milliseconds, and with themselves. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -15,7 +15,7 @@ const firstDate = new Date("0001-01-01T00:00:00Z");
 const lastDate = new Date("9999-12-31T23:59:59.999Z");
 const anyDate = fc.date({ min: firstDate, max: lastDate, noInvalidDate: true });
 
-test("what is written is read back", () => {
+test("a formatted instant parses to the same instant", () => {
   fc.assert(
     fc.property(instant(), (moment) => {
       expect(parseInstant(timestampOf(moment))).toBe(moment);
@@ -33,7 +33,7 @@ test("text has 0, 3, 6 or 9 fraction digits and +00:00", () => {
   );
 });
 
-test("text sorts as time does where the fraction has one width", () => {
+test("texts with the same fraction width sort like times", () => {
   fc.assert(
     fc.property(anyDate, anyDate, (a, b) => {
       const [left, right] = [a, b].map((date) => timestampOf(instantOfMillis(date.getTime())).slice(0, 19));
@@ -45,7 +45,7 @@ test("text sorts as time does where the fraction has one width", () => {
   );
 });
 
-test("every date of the calendar is the one that Date has", () => {
+test("every calendar date matches Date", () => {
   fc.assert(
     fc.property(anyDate, (date) => {
       const moment = instantOfMillis(date.getTime());
@@ -57,13 +57,13 @@ test("every date of the calendar is the one that Date has", () => {
   );
 });
 
-test("an offset says the same moment", () => {
+test("every offset gives the same moment", () => {
   const offset = fc.record({
     sign: fc.constantFrom("+", "-"),
     hours: fc.integer({ min: 0, max: 23 }),
     minutes: fc.integer({ min: 0, max: 59 }),
   });
-  // A day away from both ends, so that the shifted text has four digits of year.
+  // A day away from both ends, so that the shifted text has a four-digit year.
   const inner = fc.date({ min: new Date("0001-01-03"), max: new Date("9999-12-29"), noInvalidDate: true });
   fc.assert(
     fc.property(inner, offset, (date, { sign, hours, minutes }) => {
@@ -90,7 +90,7 @@ test("a fraction may have any number of digits; the first nine count", () => {
   );
 });
 
-test("whatever is read as a date-time can be written and read again", () => {
+test("every parsed date-time can be formatted and parsed again", () => {
   const two = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, "0"));
   const text = fc
     .tuple(

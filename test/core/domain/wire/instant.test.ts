@@ -1,4 +1,4 @@
-/** Instants by example: which texts are date-times, and how an instant is written. */
+/** Instants by example: valid date-times and the output format. */
 import { describe, expect, test } from "vitest";
 import {
   type Instant,
@@ -28,7 +28,7 @@ describe("reading", () => {
     ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+00:00"],
     ["9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999+00:00"],
     ["1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.999999999+00:00"],
-    // A leap second is the first moment of the next minute: the count of seconds has no place of its own for it.
+    // A leap second is the first moment of the next minute, because Unix time does not count leap seconds.
     ["2016-12-31T23:59:60Z", "2017-01-01T00:00:00+00:00"],
   ])("%s is %s", (text, expected) => expect(written(text)).toBe(expected));
 
@@ -56,9 +56,9 @@ describe("reading", () => {
     ["something around it", " 2026-01-31T09:00:00Z"],
     ["a line end behind it", "2026-01-31T09:00:00Z\n"],
     ["other digits", "２026-01-31T09:00:00Z"],
-  ])("%s is refused", (_why, text) => expect(parseInstant(text)).toBeUndefined());
+  ])("rejects %s", (_why, text) => expect(parseInstant(text)).toBeUndefined());
 
-  test("digits past nanoseconds are kept apart: they are a cursor's", () => {
+  test("keeps digits beyond nanoseconds separate: they belong to a cursor", () => {
     const read = parseDateTime("2026-01-31T09:00:00.1234567890000000042Z");
     expect(read?.fraction).toBe("1234567890000000042");
     expect(read && timestampOf(read.instant)).toBe("2026-01-31T09:00:00.123456789+00:00");
@@ -73,24 +73,22 @@ describe("writing", () => {
     [1_000_000n, "1970-01-01T00:00:00.001+00:00"],
     [100_000_000n, "1970-01-01T00:00:00.100+00:00"],
     [-1n, "1969-12-31T23:59:59.999999999+00:00"],
-  ])("%s ns is written with 0, 3, 6 or 9 digits: %s", (nanos, text) =>
-    expect(timestampOf(nanos as Instant)).toBe(text),
-  );
+  ])("%s ns has 0, 3, 6 or 9 fraction digits: %s", (nanos, text) => expect(timestampOf(nanos as Instant)).toBe(text));
 });
 
 describe("milliseconds", () => {
-  test("a fraction of one is kept to the microsecond", () => {
+  test("a fraction is kept to the microsecond", () => {
     expect(instantOfMillis(1.5)).toBe(1_500_000n);
     expect(instantOfMillis(-1.5)).toBe(-1_500_000n);
     expect(instantOfMillis(1_767_225_600_000.123)).toBe(1_767_225_600_000_123_000n);
   });
 
-  test("an instant's milliseconds are those that have passed, before 1970 too", () => {
+  test("milliseconds round down, before 1970 too", () => {
     expect(millisOf(1_999_999n as Instant)).toBe(1);
     expect(millisOf(-1n as Instant)).toBe(-1);
   });
 
-  test("adding moves both ways", () => {
+  test("adds positive and negative durations", () => {
     expect(plusMillis(0n as Instant, 1500)).toBe(1_500_000_000n);
     expect(plusMillis(0n as Instant, -1)).toBe(-1_000_000n);
   });

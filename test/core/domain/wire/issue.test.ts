@@ -1,4 +1,4 @@
-/** How zod's findings become the stable words of contract section 3. */
+/** How zod's issues become the stable codes of contract section 3. */
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { custom, issuesOf, issueTypes, unknownField } from "../../../../core/domain/wire/issue.ts";
@@ -27,7 +27,7 @@ test("a field that the schema does not know", () => {
   expect(typesOf(z.strictObject({ name: z.string() }), { name: "a", nam: "b" })).toEqual([["nam", "extra_forbidden"]]);
 });
 
-test("our own checks keep their word and their place", () => {
+test("checks of Portside keep their code and path", () => {
   const schema = z.string().transform((_text, ctx) => {
     ctx.addIssue(custom("no room", "quota_exceeded", ["deep", 0]));
     return z.NEVER;
@@ -35,7 +35,7 @@ test("our own checks keep their word and their place", () => {
   expect(typesOf(schema, "x")).toEqual([["deep.0", "quota_exceeded"]]);
 });
 
-test("a check without a word of ours breaks a rule all the same", () => {
+test("a check without a code is a value_error", () => {
   expect(
     typesOf(
       z.string().refine(() => false),
@@ -44,7 +44,7 @@ test("a check without a word of ours breaks a rule all the same", () => {
   ).toEqual([["", "value_error"]]);
 });
 
-test("a key that is no text is shown as one, for a path is JSON", () => {
+test("a path segment that is not a string becomes one, because a path is JSON", () => {
   const parsed = z.map(z.symbol(), z.string()).safeParse(new Map([[Symbol("key"), 5]]), { reportInput: true });
   expect(issuesOf(parsed.error as z.ZodError).map(({ path }) => path)).toEqual([["Symbol(key)"]]);
 });
@@ -57,7 +57,7 @@ test("an unknown field has a hint", () => {
   });
 });
 
-test("the words are those that the contract names, each once", () => {
+test("the codes are the contract's, each once", () => {
   expect(new Set(issueTypes).size).toBe(issueTypes.length);
   for (const word of [
     "missing",

@@ -1,4 +1,4 @@
-/** Names against the one-line form of their rule. */
+/** Names compared with a one-line form of their rule. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -20,7 +20,7 @@ const nearlyAName = fc.oneof(
   fc.constantFrom(...reservedNames),
 );
 
-test("a deployment name is what the rule says, and every other text has a reason", () => {
+test("accepts exactly the deployment names of the rule, and gives a reason for every other text", () => {
   fc.assert(
     fc.property(fc.oneof(deploymentName(), nearlyAName), (text) => {
       expect(violations(text, deploymentNameShape).length === 0).toBe(
@@ -34,7 +34,7 @@ test("a deployment name is what the rule says, and every other text has a reason
   );
 });
 
-test("a volume name is what the rule says", () => {
+test("accepts exactly the volume names of the rule", () => {
   fc.assert(
     fc.property(fc.oneof(volumeName(), nearlyAName), (text) => {
       const fits = /^(?=.{1,40}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text);
@@ -45,7 +45,7 @@ test("a volume name is what the rule says", () => {
   );
 });
 
-test("however hyphens are written, the name is the same", () => {
+test("'-' and '_' give the same name", () => {
   fc.assert(
     fc.property(writtenDeploymentName(), ({ written, name }) => {
       expect(parseDeploymentName(written)).toBe(name);

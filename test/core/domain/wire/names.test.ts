@@ -1,4 +1,4 @@
-/** The rules of names, each with the words that tell a client which one is broken (contract 4.2 and 5.1). */
+/** The rules of names, each with the message for the broken one (contract 4.2 and 5.1). */
 import { describe, expect, test } from "vitest";
 import {
   deploymentNameProblem,
@@ -10,7 +10,7 @@ import {
 } from "../../../../core/domain/wire/names.ts";
 
 describe("deployment names", () => {
-  test.each(["a", "my-app", "a1", "a--b", "a".repeat(49)])("'%s' is one", (name) => {
+  test.each(["a", "my-app", "a1", "a--b", "a".repeat(49)])("accepts '%s'", (name) => {
     expect(deploymentNameProblem(name)).toBeUndefined();
     expect(parseDeploymentName(name)).toBe(name);
   });
@@ -26,7 +26,7 @@ describe("deployment names", () => {
     ["-app", "starts with a letter"],
     ["app-", "does not end in '-'"],
     ["www", "reserved"],
-  ])("'%s' is none: %s", (name, words) => {
+  ])("rejects '%s': %s", (name, words) => {
     expect(deploymentNameProblem(name)).toContain(words);
     expect(parseDeploymentName(name)).toBeUndefined();
   });
@@ -37,7 +37,7 @@ describe("deployment names", () => {
     expect(parseDeploymentName("_app")).toBeUndefined();
   });
 
-  test("which names are reserved is a setting", () => {
+  test("reserved names are a setting", () => {
     expect(reservedNames.length).toBeGreaterThan(0);
     for (const name of reservedNames) expect(deploymentNameProblem(name)).toContain(name);
     expect(deploymentNameProblem("www", ["mine"])).toBeUndefined();
@@ -46,7 +46,7 @@ describe("deployment names", () => {
 });
 
 describe("volume names", () => {
-  test.each(["a", "0", "7-days", "a".repeat(40), "www"])("'%s' is one", (name) => {
+  test.each(["a", "0", "7-days", "a".repeat(40), "www"])("accepts '%s'", (name) => {
     expect(volumeNameProblem(name)).toBeUndefined();
     expect(parseVolumeName(name)).toBe(name);
   });
@@ -58,7 +58,7 @@ describe("volume names", () => {
     ["my_data", "lower-case"],
     ["-data", "starts with a letter or a digit"],
     ["data-", "does not end in '-'"],
-  ])("'%s' is none: %s", (name, words) => {
+  ])("rejects '%s': %s", (name, words) => {
     expect(volumeNameProblem(name)).toContain(words);
     expect(parseVolumeName(name)).toBeUndefined();
   });

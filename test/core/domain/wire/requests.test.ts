@@ -1,4 +1,4 @@
-/** The small requests, and the ids that clients may give theirs. */
+/** The small requests, and the ids that clients may set. */
 import { describe, expect, test } from "vitest";
 import { parseFields } from "../../../../core/domain/wire/fields.ts";
 import { saneRequestId } from "../../../../core/domain/wire/request-id.ts";
@@ -15,12 +15,12 @@ type Shape = Parameters<typeof parseFields>[0];
 const issuesOf = (shape: Shape, raw: Readonly<Record<string, unknown>>) =>
   parseFields(shape, raw).issues.map(({ path, type }) => [path.join("."), type]);
 
-describe("names are looked up as they stand, '_' read as '-'", () => {
-  test("any text will do: a bad one belongs to nobody", () => {
+describe("a lookup accepts any name, with '_' read as '-'", () => {
+  test("accepts any text: an invalid name has no owner", () => {
     expect(parseFields(checkNameFields, { name: "My_App!" }).values.name).toBe("My-App!");
     expect(issuesOf(checkNameFields, { name: "" })).toEqual([]);
   });
-  test("but one must be sent", () => {
+  test("a name is required", () => {
     expect(issuesOf(checkNameFields, {})).toEqual([["name", "missing"]]);
     expect(issuesOf(checkNameFields, { name: 5 })).toEqual([["name", "string_type"]]);
   });
@@ -55,7 +55,7 @@ test("resuming begins after the last record seen", () => {
   expect(issuesOf(resumeFields, { deploy_id: "d", after: "-1" })).toEqual([["after", "greater_than_equal"]]);
 });
 
-test("the words say what a field must be", () => {
+test("the message states what a field must be", () => {
   const words = (shape: Shape, raw: Readonly<Record<string, unknown>>) =>
     parseFields(shape, raw).issues.map(({ message }) => message);
   expect(words(cancelFields, {})).toEqual(["is required"]);
@@ -82,8 +82,8 @@ test("ids and labels have a length", () => {
   expect(issuesOf(createKeyFields, { label: null })).toEqual([["label", "string_type"]]);
 });
 
-describe("a request's own id", () => {
-  test.each(["a", "req-1", "trace/1:2+3=4_5.6", "a".repeat(128)])("%s is kept", (id) =>
+describe("a client's request id", () => {
+  test.each(["a", "req-1", "trace/1:2+3=4_5.6", "a".repeat(128)])("keeps %s", (id) =>
     expect(saneRequestId(id)).toBe(id),
   );
   test.each([undefined, "", "a".repeat(129), "a b", "a\nb", "é", '"', ["a"]])("%j is not", (id) =>

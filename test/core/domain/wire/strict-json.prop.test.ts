@@ -1,4 +1,4 @@
-/** Strict JSON against `JSON.parse`: the same wherever no key repeats, refused wherever one does. */
+/** Strict JSON compared with `JSON.parse`: equal if no key repeats, rejected if one does. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseStrictJson } from "../../../../core/domain/wire/strict-json.ts";
@@ -7,7 +7,7 @@ import { runs } from "../../../support/vitest/runs.ts";
 
 const spaces = fc.constantFrom(undefined, 1, "\t");
 
-test("agrees with JSON.parse where no key repeats", () => {
+test("agrees with JSON.parse if no key repeats", () => {
   fc.assert(
     fc.property(fc.jsonValue({ depthSize: "medium" }), spaces, (value, indent) => {
       const text = JSON.stringify(value, undefined, indent);
@@ -17,7 +17,7 @@ test("agrees with JSON.parse where no key repeats", () => {
   );
 });
 
-test("agrees with JSON.parse about what is no JSON at all", () => {
+test("agrees with JSON.parse about invalid JSON", () => {
   const almost = fc
     .tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]",:\\0 x'))
     .map(([text, at, mark]) => text.slice(0, at % (text.length + 1)) + mark + text.slice(at % (text.length + 1)));
@@ -39,7 +39,7 @@ test("agrees with JSON.parse about what is no JSON at all", () => {
   );
 });
 
-/** JSON text as a tree that may hold a key twice, as no JavaScript object can. */
+/** JSON text as a tree that may have a key twice, which no JavaScript object can. */
 type Node = { readonly pairs: readonly (readonly [string, Node])[] } | { readonly items: readonly Node[] } | string;
 
 const { node } = fc.letrec<{ node: Node }>((tie) => ({
@@ -62,7 +62,7 @@ const repeats = (one: Node): boolean => {
   return new Set(keys).size < keys.length || one.pairs.some(([, inner]) => repeats(inner));
 };
 
-/** Every character of a key may be written as an escape; it stays the same key. */
+/** Every character of a key may be an escape; the key stays the same. */
 const keyText = (key: string, escaped: boolean): string =>
   escaped
     ? `"${[...key.split("")].map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"`
@@ -74,7 +74,7 @@ const textOf = (one: Node, escaped: () => boolean): string => {
   return `{${one.pairs.map(([key, inner]) => `${keyText(key, escaped())} :${textOf(inner, escaped)}`).join(",")}}`;
 };
 
-test("a repeated key is found at any depth, however it is spelled, and never where there is none", () => {
+test("finds a repeated key at any depth and in any notation, and only then", () => {
   fc.assert(
     fc.property(node, fc.infiniteStream(fc.boolean()), (tree, flips) => {
       const text = textOf(tree, () => flips.next().value === true);

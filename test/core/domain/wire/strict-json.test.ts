@@ -1,4 +1,4 @@
-/** JSON where nothing is silently dropped, by example. */
+/** JSON parsing that never drops data silently, by example. */
 import { expect, test } from "vitest";
 import { parseStrictJson } from "../../../../core/domain/wire/strict-json.ts";
 
@@ -13,7 +13,7 @@ test.each<[string, unknown]>([
   ['{"a\\\\":1,"a":2}', { "a\\": 1, a: 2 }],
   ['["a","a","a"]', ["a", "a", "a"]],
   ['{"a":"a","b":"a"}', { a: "a", b: "a" }],
-])("%s is taken", (text, value) => expect(parseStrictJson(text)).toEqual({ ok: true, value }));
+])("accepts %s", (text, value) => expect(parseStrictJson(text)).toEqual({ ok: true, value }));
 
 test.each([
   ['{"a":1,"a":2}', "a"],
@@ -23,7 +23,7 @@ test.each([
   ['{"":1,"":2}', ""],
   ['{"__proto__":1,"__proto__":2}', "__proto__"],
   ['{"a":[1,2],"b":"}{,","a":2}', "a"],
-])("%s repeats a key", (text, key) =>
+])("rejects the repeated key of %s", (text, key) =>
   expect(parseStrictJson(text)).toEqual({
     ok: false,
     message: `the key ${JSON.stringify(key)} is given twice; keep one`,
@@ -39,13 +39,13 @@ test.each(["", " ", "{", "{'a':1}", '{"a":1,}', "[1,]", "NaN", "undefined", "01"
   },
 );
 
-test("what is wrong is said without repeating the text, which may hold a secret", () => {
+test("the error does not repeat the text, which may contain a secret", () => {
   const read = parseStrictJson('{"TOKEN": "hunter2", oops}');
   expect(read.ok).toBe(false);
   if (!read.ok) expect(read.message).not.toContain("hunter2");
 });
 
-test("nesting has a bound: 64 levels are taken, 65 are not", () => {
+test("accepts 64 levels of nesting, rejects 65", () => {
   expect(parseStrictJson("[".repeat(64) + "]".repeat(64)).ok).toBe(true);
   expect(parseStrictJson("[".repeat(65) + "]".repeat(65))).toEqual({ ok: false, message: "is nested deeper than 64" });
 });

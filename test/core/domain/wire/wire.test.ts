@@ -1,6 +1,6 @@
 /**
- * The wire, whole: every field that clients send or read, as it was when somebody last looked at it, in wire.txt. A change
- * that is meant is taken over with `npx vitest run --project core wire -u`, and its difference is what clients will meet.
+ * Snapshot of the whole wire format in wire.txt: every field that clients send or receive. Run `npx vitest run
+ * --project core wire -u` after an intended change and review the diff as an API change.
  */
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -32,7 +32,7 @@ const asked: readonly [string, z.ZodType][] = Object.entries({ ...requests, depl
     Object.entries(fields).map(([field, schema]): [string, z.ZodType] => [`${name}.${field}`, schema]),
   );
 
-/** A schema a line for each of its parts: where it stands, and every keyword of its own. */
+/** One line for each part of a schema: its path and all its keywords. */
 const linesOf = (at: string, schema: unknown): string[] => {
   if (typeof schema !== "object" || schema === null) return [`${at}: ${JSON.stringify(schema)}`];
   const own: string[] = [];
@@ -50,7 +50,7 @@ const linesOf = (at: string, schema: unknown): string[] => {
   return [`${at}: ${own.join(" ")}`, ...parts];
 };
 
-test("what clients send and read is what it was", async () => {
+test("matches the recorded wire format", async () => {
   const lines = [...asked, ...answered].flatMap(([name, schema]) =>
     linesOf(name, z.toJSONSchema(schema, { unrepresentable: "any" })),
   );

@@ -1,4 +1,4 @@
-/** Credentials as the control plane reads them from headers, and an account's own keys. */
+/** How the control plane reads credentials from headers, and an account's own keys. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { apiKeySchema, newKeySchema, tokenSchema } from "../../../../core/domain/wire/responses.ts";
@@ -11,7 +11,7 @@ const withKey = async () => {
 };
 
 describe("headers", () => {
-  test("X-API-Key decides where both are sent: a proxy may own Authorization", async () => {
+  test("X-API-Key has priority over Authorization, which a proxy may use", async () => {
     const { controlPlane, made } = await withKey();
     const both = await controlPlane.authenticate({ apiKey: made.key, authorization: "Basic cHJveHk6cHJveHk=" });
     expect(both._unsafeUnwrap()).toEqual({ account: "acme", credentialId: made.id, credentialKind: "key" });
@@ -33,17 +33,17 @@ describe("headers", () => {
     ["nothing", {}],
     ["an empty key", { apiKey: "" }],
     ["another scheme", { authorization: "Basic YTpi" }],
-    ["a scheme alone", { authorization: "Bearer" }],
+    ["a scheme without a token", { authorization: "Bearer" }],
     ["two words", { authorization: "Bearer a b" }],
-    ["a token that is none", { authorization: "Bearer abc" }],
-  ])("%s is refused", async (_what, headers) => {
+    ["an invalid token", { authorization: "Bearer abc" }],
+  ])("rejects %s", async (_what, headers) => {
     const { controlPlane } = await withKey();
     expect((await controlPlane.authenticate(headers))._unsafeUnwrapErr().kind).toBe("unauthenticated");
   });
 });
 
 describe("keys", () => {
-  test("are shown whole once, then listed by their prefix", async () => {
+  test("are returned in full once, then listed by their prefix", async () => {
     const { controlPlane, principal, made } = await withKey();
     expect(newKeySchema.parse(made)).toEqual(made);
     expect(made.key).toMatch(/^psk_[0-9A-Za-z]{40}$/);
@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(JSON.stringify(listed)).not.toContain(made.key);
   });
 
-  test("a revoked key is refused, and gone from the list", async () => {
+  test("a revoked key is rejected and not listed any more", async () => {
     const { controlPlane, principal, made } = await withKey();
     expect((await controlPlane.revokeKey(principal(), { id: made.id })).isOk()).toBe(true);
     expect((await controlPlane.authenticate({ apiKey: made.key })).isErr()).toBe(true);
@@ -62,7 +62,7 @@ describe("keys", () => {
     expect((await controlPlane.revokeKey(principal(), { id: made.id }))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
-  test("need a label, and an id to revoke", async () => {
+  test("creation requires a label, revocation an id", async () => {
     const { controlPlane, principal } = await withKey();
     expect((await controlPlane.createKey(principal(), {}))._unsafeUnwrapErr()).toMatchObject({
       issues: [{ path: ["label"], type: "missing" }],

@@ -1,4 +1,4 @@
-/** What one account has, no other may see, change or learn of: every method of the control plane, one by one. */
+/** No account may see, change or detect another account's resources: every method of the control plane, one by one. */
 
 import { expect, test } from "vitest";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
@@ -14,7 +14,7 @@ interface Secrets {
   readonly keyId: string;
 }
 
-/** What the other account tries, and what it must get. */
+/** What the other account calls, and the expected result. */
 type Attempt = (controlPlane: ControlPlane, other: Principal, secrets: Secrets) => Promise<void>;
 
 const fields = { function_name: "app", volumes: {} };
@@ -69,7 +69,7 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     expect(rows).toEqual([[0]]);
   },
   createVolume: async (controlPlane, other) => {
-    // Names are an account's own: the other gets another volume.
+    // Volume names belong to an account: the other account gets another volume.
     expect((await controlPlane.createVolume(other, { name: "data" }))._unsafeUnwrap().created).toBe(true);
   },
   listVolumes: async (controlPlane, other) => {
@@ -134,7 +134,7 @@ const prepare = async () => {
   return { platform, secrets, key: key.key };
 };
 
-test("every method that the control plane has is tried here", async () => {
+test("covers every method of the control plane", async () => {
   const { platform } = await prepare();
   expect(Object.keys(attempts).sort()).toEqual(
     Object.keys(platform.controlPlane)
@@ -163,7 +163,7 @@ test.each(tried)("%s", async (_method, attempt) => {
   expect((await controlPlane.authenticate({ apiKey: key })).isOk()).toBe(true);
 });
 
-test("a refusal says nothing of the owner but that there is one", async () => {
+test("the error names no owner", async () => {
   const { platform } = await prepare();
   const { controlPlane, principal } = platform;
   const answers = [
@@ -174,7 +174,7 @@ test("a refusal says nothing of the owner but that there is one", async () => {
   for (const answer of answers) expect(JSON.stringify(answer._unsafeUnwrapErr())).not.toMatch(/acme|s3cret/);
 });
 
-test("a freed name's log stays with who had it, and its next owner begins an empty one", async () => {
+test("the log of a freed name stays with its former owner, and the next owner starts an empty one", async () => {
   const { platform } = await prepare();
   const { controlPlane, principal, clock } = platform;
   expect((await controlPlane.deleteDeployment(principal(), { name: "app" })).isOk()).toBe(true);

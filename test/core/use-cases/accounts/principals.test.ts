@@ -1,11 +1,11 @@
-/** Whoever has no account is nobody: every use case refuses, and an embedder's mistake shows in the operator's log. */
+/** Every use case rejects an unidentified caller, and an embedder's mistake appears in the operator's log. */
 import { expect, test } from "vitest";
 import { faulty } from "../../../../adapters/decorators/faulty.ts";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
 import { type AccountId, accountOf, isAccount, type Principal } from "../../../../core/domain/accounts/account.ts";
 import { recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
-/** Methods that nobody calls in an account's name, and one that only finds what is under way. */
+/** Methods without a principal, and `resumeDeploy`, which only looks up a running deploy. */
 const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "resumeDeploy", "close"];
 const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
   (account) => ({ account, credentialId: "session" }) as unknown as Principal,
@@ -13,7 +13,7 @@ const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
 
 const useCases = Object.keys(startMemory().controlPlane).filter((name) => !withoutAccount.includes(name));
 
-test.each(useCases)("%s refuses who has no account, and does nothing", async (name) => {
+test.each(useCases)("%s rejects a caller without an account, and does nothing", async (name) => {
   const { logger, said } = recorder();
   const { controlPlane, memory } = startMemory({ logger });
   const before = memory.snapshot();
@@ -26,14 +26,14 @@ test.each(useCases)("%s refuses who has no account, and does nothing", async (na
   expect(said).toHaveLength(nobodies.length);
 });
 
-test("accounts that have one each see nothing of each other", async () => {
+test("different accounts see nothing of each other", async () => {
   const { controlPlane } = startMemory();
   const [ann, olga] = ["u-17", "u-18"].map((id) => ({ account: accountOf(id), credentialId: "session" }));
   (await controlPlane.createVolume(ann as Principal, { name: "photos" }))._unsafeUnwrap();
   expect((await controlPlane.listVolumes(olga as Principal))._unsafeUnwrap()).toEqual([]);
 });
 
-test("a port that throws is a value of the kind `internal`, and its cause is in the log", async () => {
+test("a port that throws gives `internal`, and its cause is in the log", async () => {
   const cause = new TypeError("no such field");
   const { logger, said } = recorder();
   const platform = startMemory({
@@ -49,7 +49,7 @@ test("a port that throws is a value of the kind `internal`, and its cause is in 
   expect(said).toEqual(["a use case met a bug"]);
 });
 
-test("accountOf takes what is an account, and says what one is", () => {
+test("accountOf accepts an account's name and explains the format otherwise", () => {
   for (const name of ["acme", "u-17", "google:ann@example.com"]) expect(accountOf(name)).toBe(name);
   expect(() => accountOf("Ann Smith")).toThrow("'Ann Smith' is no account: 1 to 255 of A-Z a-z 0-9");
   expect(isAccount("acme" as AccountId)).toBe(true);

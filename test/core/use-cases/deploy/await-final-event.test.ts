@@ -1,4 +1,4 @@
-/** Long port calls end: by themselves, by deadline, by abort, and even where the port does not listen. */
+/** Long port calls end: on their own, by deadline, by abort, and also if the port ignores the abort. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { awaitFinalEvent } from "../../../../core/use-cases/deploy/await-final-event.ts";
@@ -11,7 +11,7 @@ type Event =
 
 const never = new Promise<never>(() => undefined);
 
-/** A port that says so when it is aborted. */
+/** A port that reports its abort. */
 async function* obedient(signal: AbortSignal): AsyncGenerator<Event> {
   yield { kind: "progress", message: "began" };
   await new Promise<void>((resolve) => {
@@ -21,7 +21,7 @@ async function* obedient(signal: AbortSignal): AsyncGenerator<Event> {
   yield { kind: "ended" };
 }
 
-/** A port that hangs and hears nothing. */
+/** A port that hangs and ignores the abort. */
 async function* deaf(): AsyncGenerator<Event> {
   yield { kind: "progress", message: "began" };
   await never;
@@ -42,7 +42,7 @@ const watch = async (
   return { ...watched, said, seconds: Number((clock.now() - from) / 1_000_000_000n) };
 };
 
-test("the port's own end is the end", async () => {
+test("the port's last event is the outcome", async () => {
   const watched = await watch(async function* () {
     yield { kind: "progress", message: "one" };
     yield { kind: "progress", message: "two" };
@@ -51,19 +51,19 @@ test("the port's own end is the end", async () => {
   expect(watched).toMatchObject({ end: { kind: "ready" }, timedOut: false, said: ["one", "two"] });
 });
 
-test("a port that stops without an end is told apart", async () => {
+test("a port that stops without a last event is reported as such", async () => {
   expect(await watch(async function* () {})).toMatchObject({ end: undefined, timedOut: false });
 });
 
 describe("the deadline", () => {
-  test("aborts the call, whose last word still counts", async () => {
+  test("aborts the call, whose last event still counts", async () => {
     const watched = await watch(obedient);
     expect(watched).toMatchObject({ end: { kind: "ended" }, timedOut: true });
     expect(watched.seconds).toBeGreaterThanOrEqual(60);
     expect(watched.seconds).toBeLessThanOrEqual(62);
   });
 
-  test("a port that does not listen is given 15 s, then left", async () => {
+  test("gives a port that ignores it 15 s, then abandons it", async () => {
     const watched = await watch(deaf);
     expect(watched).toMatchObject({ end: undefined, timedOut: true });
     expect(watched.seconds).toBeGreaterThanOrEqual(75);
@@ -88,7 +88,7 @@ describe("an abort", () => {
     expect(watched).toEqual({ end: { kind: "ended" }, timedOut: false });
   });
 
-  test("that came before the call reaches it too, and a deaf port is left after 15 s, not after the deadline", async () => {
+  test("before the call reaches it too; a port that ignores it is abandoned after 15 s, not after the deadline", async () => {
     const gone = AbortSignal.abort();
     expect(await watch(obedient, 60_000, gone)).toMatchObject({ end: { kind: "ended" }, timedOut: false });
     const watched = await watch(deaf, 3_600_000, gone);
@@ -96,7 +96,7 @@ describe("an abort", () => {
     expect(watched.seconds).toBeLessThanOrEqual(17);
   });
 
-  test("is not called a deadline, even where the deadline passes while the port winds down", async () => {
+  test("is not reported as a deadline, even if the deadline passes while the port winds down", async () => {
     const { abort, clock } = abortedAfter(59_000);
     const watched = await whileTicking(
       clock,
@@ -106,7 +106,7 @@ describe("an abort", () => {
   });
 });
 
-test("what a port says after it was left is not passed on", async () => {
+test("events after the call was abandoned are dropped", async () => {
   const clock = createManualClock();
   const said: string[] = [];
   const late = async function* (): AsyncGenerator<Event> {
@@ -123,7 +123,7 @@ test("what a port says after it was left is not passed on", async () => {
   expect(said).toEqual([]);
 });
 
-test("an exception of the port is passed on: it is a bug", async () => {
+test("rethrows an exception of the port, which is a bug", async () => {
   const broken = async function* (): AsyncGenerator<Event> {
     yield { kind: "progress", message: "began" };
     throw new Error("bug");
@@ -131,7 +131,7 @@ test("an exception of the port is passed on: it is a bug", async () => {
   await expect(watch(broken)).rejects.toThrow("bug");
 });
 
-test("nothing is left behind: no sleeper, no listener", async () => {
+test("leaves no timer and no listener", async () => {
   const abort = new AbortController();
   let listeners = 0;
   const { addEventListener, removeEventListener } = abort.signal;

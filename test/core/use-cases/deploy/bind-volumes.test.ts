@@ -1,4 +1,4 @@
-/** Deploys that mount volumes: what is made when, what is said of it, and what ends a deploy whose volume went. */
+/** Deploys that mount volumes: when volumes are created, what is announced, and deploys whose volume was deleted. */
 import { describe, expect, test } from "vitest";
 import { type Fault, faulty, type PortCall } from "../../../../adapters/memory/index.ts";
 import { unavailable } from "../../../../core/errors.ts";
@@ -37,8 +37,8 @@ const failing = (port: "builder" | "services", reason: "build_failed" | "crashed
     method === "build" || method === "rollout" ? { failure: { reason, message: "It failed." } } : undefined,
   );
 
-describe("volumes that are missing", () => {
-  test("are made after the build, announced by name, and those that are there are not", async () => {
+describe("missing volumes", () => {
+  test("are created after the build and announced by name; existing ones are not", async () => {
     const platform = startMemory();
     await create(platform, "logs");
     const records = await deployed(platform, mounting("models", "logs", "data"));
@@ -53,7 +53,7 @@ describe("volumes that are missing", () => {
     expect(words(await deployed(platform, mounting("models", "data"))).join()).not.toContain("new volume");
   });
 
-  test("one volume at two paths is made once", async () => {
+  test("a volume at two paths is created once", async () => {
     const platform = startMemory();
     const volumes = { "/a": { name: "data", sub_path: "a" }, "/b": { name: "data", read_only: true } };
     const records = await deployed(platform, { volumes });
@@ -63,13 +63,13 @@ describe("volumes that are missing", () => {
     expect(service?.serving[0]?.template.mounts.map(({ bucket }) => bucket)).toEqual([id, id]);
   });
 
-  test("a build that fails makes none", async () => {
+  test("a failed build creates none", async () => {
     const platform = startMemory(failing("builder", "build_failed"));
     expect((await ended(platform, mounting("data"))).at(-1)?.reason).toBe("build_failed");
     expect(await namesOf(platform)).toEqual([]);
   });
 
-  test("a rollout that fails leaves them, and they were announced", async () => {
+  test("a failed rollout keeps them, and they were announced", async () => {
     const platform = startMemory(failing("services", "crashed"));
     const records = await ended(platform, mounting("data"));
     expect(records.at(-1)?.reason).toBe("crashed");
@@ -77,7 +77,7 @@ describe("volumes that are missing", () => {
     expect(await namesOf(platform)).toEqual(["data"]);
   });
 
-  test("where one cannot be made the deploy ends, and what was made before it stays", async () => {
+  test("if one cannot be created, the deploy ends and keeps those created before it", async () => {
     const platform = startMemory(
       faults("volumes", ({ method, count }) =>
         method === "create" && count === 2 ? { error: unavailable("The storage is down.") } : undefined,
@@ -92,7 +92,7 @@ describe("volumes that are missing", () => {
 describe("the quota of volumes", () => {
   const full = { accountLimits: { volumes: 2 } };
 
-  test("counts those that are there and those that would be made, before anything is done", async () => {
+  test("counts existing and missing volumes before anything is created", async () => {
     const platform = startMemory({ settings: full });
     await create(platform, "logs");
     await deployed(platform, mounting("logs", "data"));
@@ -106,20 +106,20 @@ describe("the quota of volumes", () => {
     expect(platform.kept.size).toBe(0);
   });
 
-  test("an account that has more than it may still deploys with what is there", async () => {
+  test("an account above its quota can still deploy with existing volumes", async () => {
     const before = startMemory();
     for (const name of ["a", "b", "c"]) await create(before, name);
     const platform = startMemory({ settings: full, memory: before.memory, clock: before.clock });
     await deployed(platform, mounting("a", "b", "c"));
   });
 
-  test("is looked at again in its turn", async () => {
+  test("is checked again in its turn", async () => {
     const platform = startMemory({
       settings: full,
       around: ({ services, volumes }) => ({
         services: {
           ...services,
-          // The first reading is the check, the second the plan of the deploy's turn.
+          // The first read is the validation, the second the plan of the deploy's turn.
           find: (name, options) =>
             services.find(name, options).andThen((state) =>
               volumes
@@ -140,7 +140,7 @@ describe("the quota of volumes", () => {
 const WENT =
   "The volume 'data' was deleted meanwhile. Restore it with 'portside volume restore data', or deploy again for a new, empty one.";
 
-/** A platform where something happens right before the call of a port is answered. */
+/** A platform that runs a callback right before a port returns. */
 const meanwhile = (method: "build" | "rollout" | "mayServe", act: (platform: MemoryPlatform) => Promise<unknown>) => {
   const platform: MemoryPlatform = startMemory({
     around: ({ builder, services }) => ({
@@ -167,7 +167,7 @@ const meanwhile = (method: "build" | "rollout" | "mayServe", act: (platform: Mem
   return platform;
 };
 
-describe("a volume that the plan counted on", () => {
+describe("a volume that the plan expected", () => {
   const recreated = async (platform: MemoryPlatform) => {
     await remove(platform);
     await create(platform);
@@ -175,10 +175,10 @@ describe("a volume that the plan counted on", () => {
 
   test.each([
     ["deleted in the build", "build", remove],
-    ["deleted and made anew in the build", "build", recreated],
+    ["deleted and created again in the build", "build", recreated],
     ["deleted before the rollout", "rollout", remove],
-    ["deleted and made anew before the rollout", "rollout", recreated],
-  ] as const)("%s ends the deploy, and none is made in its place", async (_when, method, act) => {
+    ["deleted and created again before the rollout", "rollout", recreated],
+  ] as const)("%s ends the deploy, and no other is created", async (_when, method, act) => {
     const platform = meanwhile(method, act);
     await create(platform);
     const had = act === remove ? [] : ["data"];
@@ -188,7 +188,7 @@ describe("a volume that the plan counted on", () => {
     expect(await namesOf(platform)).toEqual(had);
   });
 
-  test("cannot be deleted once the new template shows", async () => {
+  test("cannot be deleted once the new template refers to it", async () => {
     let refused: unknown;
     const platform = meanwhile("mayServe", async ({ controlPlane, principal }) => {
       refused = (await controlPlane.deleteVolume(principal(), { name: "data" }))._unsafeUnwrapErr();
@@ -198,7 +198,7 @@ describe("a volume that the plan counted on", () => {
     expect(refused).toMatchObject({ kind: "conflict" });
   });
 
-  test("that went leaves what served before, on its own volumes", async () => {
+  test("and that was deleted leaves the previous revision on its own volumes", async () => {
     let armed = false;
     const platform = meanwhile("rollout", async (one) => (armed ? remove(one) : undefined));
     await deployed(platform, mounting("logs"));
@@ -211,7 +211,7 @@ describe("a volume that the plan counted on", () => {
     expect(deployment).toMatchObject({ status: "READY", volumes: { "/mnt/logs": { name: "logs" } } });
   });
 
-  /** Hides the volume as a deletion does, and decides so many milliseconds later. */
+  /** Hides the volume as a deletion does, and decides after so many milliseconds. */
   const hideFor = (millis: number, stays: boolean) => async (platform: MemoryPlatform) => {
     const { volumes } = platform.memory.provider;
     const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
@@ -228,16 +228,16 @@ describe("a volume that the plan counted on", () => {
     ["build", 1000, false, "volume_unavailable"],
     ["mayServe", 1000, true, "DONE"],
     ["mayServe", 1000, false, "volume_unavailable"],
-    // Whoever decides has died.
+    // The process that should decide has died.
     ["mayServe", 60_000, true, "volume_unavailable"],
-  ] as const)("hidden at the %s for %i ms, and it stays: %s, ends with %s", async (method, millis, stays, end) => {
+  ] as const)("hidden at the %s for %i ms, then kept: %s, ends with %s", async (method, millis, stays, end) => {
     const platform = meanwhile(method, hideFor(millis, stays));
     await create(platform);
     const last = (await ended(platform, mounting("data"))).at(-1);
     expect(last?.reason ?? last?.status).toBe(end);
   });
 
-  test("whose store does not answer whether it is there does not serve", async () => {
+  test("in a store that cannot report whether it exists does not serve", async () => {
     const platform = startMemory(
       faults("volumes", ({ method, count }) =>
         method === "find" && count === 2 ? { error: unavailable("The storage is down.") } : undefined,
@@ -249,7 +249,7 @@ describe("a volume that the plan counted on", () => {
   });
 });
 
-test("a deployment that is removed and made again finds its data, at the same bucket", async () => {
+test("a deployment that is removed and created again mounts the same bucket", async () => {
   const platform = startMemory();
   const { controlPlane, principal } = platform;
   const ids = async () => (await controlPlane.listVolumes(principal()))._unsafeUnwrap();

@@ -1,4 +1,4 @@
-/** Cancelling: before traffic has moved the deploy ends with `interrupted`, afterwards it is too late. */
+/** Cancelling: a deploy ends with `interrupted` until its traffic has moved. After that it is too late. */
 import { describe, expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import type { DeployRun } from "../../../../core/control-plane.ts";
@@ -15,7 +15,7 @@ import {
   startMemory,
 } from "../../../support/providers/memory-platform.ts";
 
-/** Every call of these methods, and every event of theirs, takes this many milliseconds. */
+/** Every call and every event of these methods takes this many milliseconds. */
 const slow = (millis: Readonly<Record<string, number>>): MemoryPlatform =>
   startMemory({
     around: ({ builder, services, logs }: Provider, clock) => {
@@ -37,7 +37,7 @@ const cancel = (platform: MemoryPlatform, run: DeployRun, account?: string) =>
 const portOf = async (platform: MemoryPlatform) => (await listed(platform))[0]?.port;
 
 describe("before traffic has moved", () => {
-  test("in the build: interrupted, and nothing was made", async () => {
+  test("in the build: interrupted, and nothing is created", async () => {
     const platform = slow({ build: 10_000 });
     const run = await accepted(platform);
     await platform.clock.advance(1000);
@@ -48,7 +48,7 @@ describe("before traffic has moved", () => {
     expect(await portOf(platform)).toBeUndefined();
   });
 
-  test("in the rollout: interrupted, and what served before serves", async () => {
+  test("in the rollout: interrupted, and the previous revision keeps serving", async () => {
     const platform = slow({ rollout: 2000 });
     await deployed(platform, { port: 3000 });
     const run = await accepted(platform, { port: 4000 });
@@ -58,7 +58,7 @@ describe("before traffic has moved", () => {
     expect(await portOf(platform)).toBe(3000);
   });
 
-  test("while it waits its turn: at once, and the deploy before it goes on", async () => {
+  test("in the queue: immediately, and the deploy before it continues", async () => {
     const platform = slow({ build: 10_000 });
     const first = await accepted(platform, { port: 3000 });
     const second = await accepted(platform, { port: 4000 });
@@ -68,7 +68,7 @@ describe("before traffic has moved", () => {
     expect(await portOf(platform)).toBe(3000);
   });
 
-  test("while it waits for its account's builds", async () => {
+  test("in the queue for the account's builds", async () => {
     const platform = slow({ build: 10_000 });
     await accepted(platform, { function_name: "one" });
     await accepted(platform, { function_name: "two" });
@@ -78,7 +78,7 @@ describe("before traffic has moved", () => {
     expect((await recordsOf(platform, third)).at(-1)).toMatchObject({ reason: "interrupted" });
   });
 
-  test("while the plan is read: interrupted, although the aborted call answers that it failed", async () => {
+  test("during the plan: interrupted, although the aborted call returns an error", async () => {
     const platform = startMemory({
       around: ({ services }, clock) => ({
         services: {
@@ -98,7 +98,7 @@ describe("before traffic has moved", () => {
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "interrupted" });
   });
 
-  test("as the build ends: interrupted, although the image is there", async () => {
+  test("at the end of the build: interrupted, although the image exists", async () => {
     const platform = startMemory({
       around: ({ builder }) => ({
         builder: {
@@ -118,7 +118,7 @@ describe("before traffic has moved", () => {
     expect(await portOf(platform)).toBeUndefined();
   });
 
-  test("again: it stays ended, and the answer the same", async () => {
+  test("a second time: the result is the same", async () => {
     const platform = slow({ build: 10_000 });
     const run = await accepted(platform);
     expect(await cancel(platform, run)).toEqual(await cancel(platform, run));
@@ -126,7 +126,7 @@ describe("before traffic has moved", () => {
 });
 
 describe("too late", () => {
-  test("once it is done", async () => {
+  test("after it is done", async () => {
     const platform = startMemory();
     const run = await accepted(platform);
     await recordsOf(platform, run);
@@ -134,7 +134,7 @@ describe("too late", () => {
     expect(refused).toMatchObject({ kind: "conflict", message: "The deploy of 'app' had ended already: DONE." });
   });
 
-  test("once traffic has moved, although the last record is not out", async () => {
+  test("after traffic has moved, although the last record is missing", async () => {
     const platform = slow({ noteDeploy: 5000 });
     const run = await accepted(platform);
     await platform.clock.advance(6000);
@@ -142,7 +142,7 @@ describe("too late", () => {
     expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
   });
 
-  test("once it failed by itself", async () => {
+  test("after it failed", async () => {
     const platform = startMemory({
       around: () => ({
         builder: {
@@ -158,7 +158,7 @@ describe("too late", () => {
   });
 });
 
-test("another account's, an unknown one, and none at all", async () => {
+test("rejects another account's id, an unknown id and a missing id", async () => {
   const platform = slow({ build: 10_000 });
   const run = await accepted(platform);
   expect((await cancel(platform, run, "other"))._unsafeUnwrapErr().kind).toBe("forbidden");

@@ -1,4 +1,4 @@
-/** Closing a control plane: every deploy ends with `interrupted`, and nothing of it is left. */
+/** Closing a control plane ends every deploy with `interrupted` and releases its resources. */
 import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
@@ -12,7 +12,7 @@ const slow = (find = 0) =>
     }),
   });
 
-test("running and waiting deploys end with `interrupted`, of every account", async () => {
+test("ends running and waiting deploys of every account with `interrupted`", async () => {
   const platform = slow();
   const runs = [
     await accepted(platform),
@@ -27,13 +27,13 @@ test("running and waiting deploys end with `interrupted`, of every account", asy
   expect(platform.kept.size).toBe(0);
 });
 
-test("nothing runs: it is closed at once, again and again", async () => {
+test("closes immediately if nothing runs, any number of times", async () => {
   const { controlPlane } = startMemory();
   await controlPlane.close();
   await controlPlane.close();
 });
 
-test("what served before serves on", async () => {
+test("services keep running", async () => {
   const platform = slow();
   await deployed(platform, { port: 3000 });
   await accepted(platform, { port: 4000 });
@@ -43,7 +43,7 @@ test("what served before serves on", async () => {
   ]);
 });
 
-test("a deploy that was being checked when it closed is interrupted, too", async () => {
+test("interrupts a deploy that is still being validated", async () => {
   const platform = slow(5000);
   const pending = platform.submit();
   await platform.clock.advance(1000);

@@ -1,4 +1,4 @@
-/** Deleting: ends what runs and waits, removes the service, keeps its log, and touches nobody else's. */
+/** Deleting ends running and waiting deploys, removes the service, keeps its log, and affects no other account. */
 import { describe, expect, test } from "vitest";
 import { delayed, faulty } from "../../../../adapters/memory/index.ts";
 import { conflict, unavailable } from "../../../../core/errors.ts";
@@ -20,7 +20,7 @@ const names = async (platform: MemoryPlatform) => (await listed(platform)).map((
 const slowBuilds = () =>
   startMemory({ around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }) });
 
-test("stops and forgets the service, named with '_' or '-'; its log stays", async () => {
+test("stops and removes the service, named with '_' or '-'; its log stays", async () => {
   const platform = startMemory();
   await deployed(platform, { function_name: "my-app" });
   expect((await remove(platform, "my_app"))._unsafeUnwrap()).toEqual({
@@ -32,7 +32,7 @@ test("stops and forgets the service, named with '_' or '-'; its log stays", asyn
 });
 
 describe("while deploys of the name run and wait", () => {
-  test("of an existing service: all end with `deleted`, then it is gone", async () => {
+  test("of an existing service: all end with `deleted`, and the service is removed", async () => {
     const platform = slowBuilds();
     await deployed(platform);
     const [first, second] = [await accepted(platform), await accepted(platform)];
@@ -42,7 +42,7 @@ describe("while deploys of the name run and wait", () => {
     expect(await names(platform)).toEqual([]);
   });
 
-  test("of a name that has nothing yet: the deploy is ended, and that is the answer", async () => {
+  test("of a name without a service: ends the deploy and returns success", async () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform))._unsafeUnwrap().detail).toBe(
@@ -52,7 +52,7 @@ describe("while deploys of the name run and wait", () => {
     expect(await names(platform)).toEqual([]);
   });
 
-  test("one that comes after the delete is a new deploy", async () => {
+  test("a deploy after the delete is a new deploy", async () => {
     const platform = slowBuilds();
     await deployed(platform, { port: 3000 });
     const ended = await accepted(platform);
@@ -66,7 +66,7 @@ describe("while deploys of the name run and wait", () => {
     expect(records.map(({ message }) => message)).toContain("Creating 'app'");
   });
 
-  test("of another name go on", async () => {
+  test("deploys of other names continue", async () => {
     const platform = slowBuilds();
     await deployed(platform);
     const other = await accepted(platform, { function_name: "other" });
@@ -75,8 +75,8 @@ describe("while deploys of the name run and wait", () => {
   });
 });
 
-describe("refusals", () => {
-  test("nothing there, another account's, no name", async () => {
+describe("errors", () => {
+  test("no service, another account's service, no name", async () => {
     const platform = startMemory();
     await deployed(platform);
     expect((await remove(platform, "other"))._unsafeUnwrapErr().kind).toBe("not_found");
@@ -87,14 +87,14 @@ describe("refusals", () => {
     expect(await names(platform)).toEqual(["app"]);
   });
 
-  test("another account's delete ends no deploy of mine, also before the name is mine", async () => {
+  test("another account's delete ends no deploy of mine, even before I own the name", async () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform, "app", "other"))._unsafeUnwrapErr().kind).toBe("not_found");
     expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
   });
 
-  test("twice: the second time there is nothing", async () => {
+  test("a second delete returns 404", async () => {
     const platform = startMemory();
     await deployed(platform);
     expect((await remove(platform)).isOk()).toBe(true);
@@ -105,8 +105,8 @@ describe("refusals", () => {
 describe("a provider that fails", () => {
   test.each([
     ["is down", unavailable("down"), "unavailable"],
-    ["saw another write in between", conflict("changed"), "conflict"],
-  ])("%s: the error is the answer, and the name's lane is free again", async (_what, error, kind) => {
+    ["a concurrent write", conflict("changed"), "conflict"],
+  ])("%s: returns the error, and the queue of the name is free again", async (_what, error, kind) => {
     const platform = startMemory({
       around: ({ services }) => ({
         services: faulty(services, ({ method, count }) => (method === "remove" && count === 1 ? { error } : undefined)),
@@ -118,7 +118,7 @@ describe("a provider that fails", () => {
     expect((await remove(platform)).isOk()).toBe(true);
   });
 
-  test("a delete that cannot be logged is a delete all the same", async () => {
+  test("a delete succeeds even if it cannot be logged", async () => {
     const warnings: string[] = [];
     const platform = startMemory({
       logger: { debug: () => {}, info: () => {}, error: () => {}, warn: (message) => warnings.push(message) },

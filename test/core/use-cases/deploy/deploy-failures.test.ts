@@ -1,4 +1,4 @@
-/** Deploys that fail in a step: how the stream ends, what is left, and what happens when a step does not end at all. */
+/** Deploys that fail in a step: how the stream ends, what remains, and what happens if a step never ends. */
 import { describe, expect, test } from "vitest";
 import { faulty } from "../../../../adapters/memory/index.ts";
 import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
@@ -49,7 +49,7 @@ describe("a build that fails", () => {
     });
   });
 
-  test("leaves nothing of a first deploy but its log", async () => {
+  test("a first deploy leaves only its log", async () => {
     const platform = broken();
     await ended(platform);
     expect(await listed(platform)).toEqual([]);
@@ -68,7 +68,7 @@ describe("a rollout that fails", () => {
       }),
     });
 
-  test("leaves what served before", async () => {
+  test("the previous revision keeps serving", async () => {
     const platform = platformWhere(2);
     await deployed(platform, { port: 3000 });
     const records = await ended(platform, { port: 4000 });
@@ -98,7 +98,7 @@ describe("deadlines", () => {
     expect(last?.time.slice(0, 16)).toBe("2026-01-01T00:15");
   });
 
-  test("of the rollout: 5 minutes, then rollout_timeout, and what served before serves", async () => {
+  test("of the rollout: 5 minutes, then rollout_timeout, and the previous revision keeps serving", async () => {
     let slow = false;
     const platform = startMemory({
       around: ({ services }) => ({
@@ -119,7 +119,7 @@ describe("deadlines", () => {
     expect(await listed(platform)).toMatchObject([{ status: "READY", revision: "app-00001" }]);
   });
 
-  test("a port that does not even hear the abort is left behind; deadlines are a setting", async () => {
+  test("abandons a port that ignores the abort; deadlines are settings", async () => {
     const platform = startMemory({
       settings: { deployLimits: { buildDeadline: 3000 } },
       around: () => ({
@@ -136,7 +136,7 @@ describe("deadlines", () => {
     expect(last?.message).toBe("The build took longer than 3 s and was ended.");
   });
 
-  test("a rollout that had won the race against its deadline is DONE", async () => {
+  test("a rollout that moved traffic before its deadline is DONE", async () => {
     const platform = startMemory({
       around: ({ services }, clock) => ({
         services: {
@@ -154,7 +154,7 @@ describe("deadlines", () => {
 });
 
 describe("build output", () => {
-  test("shows the first 4 MiB and the last lines, cuts long lines, and says what it leaves out", async () => {
+  test("shows the first 4 MiB and the last lines, shortens long lines, and reports the omissions", async () => {
     const line = "x".repeat(8 * 1024);
     const platform = failing(async function* () {
       yield { kind: "progress", message: "y".repeat(100_000) };
@@ -170,7 +170,7 @@ describe("build output", () => {
     expect(records.at(-1)).toMatchObject({ status: "ERROR", log_tail: [`${"z".repeat(8 * 1024)}…`] });
   });
 
-  test("bounds the number of its lines, also of a build that its deadline ends", async () => {
+  test("limits the number of lines, also if the deadline ends the build", async () => {
     const platform = failing(async function* (_request, { signal } = {}) {
       for (let lines = 0; lines < 100_000; lines++) yield { kind: "progress", message: `${lines}` };
       await new Promise((resolve) => signal?.addEventListener("abort", resolve));

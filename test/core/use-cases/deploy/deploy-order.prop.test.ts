@@ -41,7 +41,7 @@ interface Observed {
 }
 
 interface History {
-  /** In the order in which they were taken. */
+  /** In the order of acceptance. */
   readonly deploys: readonly Observed[];
   /** When the build of a deploy began. */
   readonly builds: ReadonlyMap<string, Instant>;
@@ -85,7 +85,7 @@ const live = async (actions: readonly Action[], schedule: FaultSchedule): Promis
       expect(cancelled.isOk()).toBe(last?.reason === "interrupted");
     } else {
       const found = controlPlane.resumeDeploy(principal(run.account), { deploy_id: run.deployId, after: one.after });
-      // An ended deploy is remembered for an hour; these lives are shorter.
+      // The control plane remembers an ended deploy for an hour; these runs are shorter.
       const rest = await Array.fromAsync(found._unsafeUnwrap().run.follow(one.after));
       expect(rest).toEqual((await run.records).slice(one.after));
     }
@@ -94,7 +94,7 @@ const live = async (actions: readonly Action[], schedule: FaultSchedule): Promis
     Promise.all(taken.map(async (run) => ({ ...run, records: await run.records }))),
   );
   const deploys = await whileTicking(clock, lived, 60_000);
-  // Whatever was left behind after its deadline comes to its end, too.
+  // Calls that were abandoned after their deadline end too.
   await clock.advance(3_600_000);
   return { deploys, builds, platform };
 };
@@ -116,7 +116,7 @@ const checkStream = ({ records }: Observed): void => {
   }
 };
 
-/** Deploys of one name, in the order of their arrival: none builds before those ahead of it have ended. */
+/** Deploys of one name, in order of arrival: none builds before all earlier ones have ended. */
 const checkOrder = ({ deploys, builds }: History): void => {
   for (const [index, one] of deploys.entries()) {
     const begun = builds.get(one.deployId);
@@ -126,7 +126,7 @@ const checkOrder = ({ deploys, builds }: History): void => {
   }
 };
 
-/** What serves was said to serve, unless the provider's answer was lost; and nothing is rolled out for ever. */
+/** A serving revision was reported as DONE unless the provider's response was lost, and no rollout stays pending. */
 const checkTraffic = ({ deploys, platform }: History, { faults }: FaultSchedule): void => {
   const done = new Set(deploys.filter((one) => finalOf(one).status === "DONE").map(({ deployId }) => deployId));
   const answersLost = faults.some(({ method, fault: { after } }) => method === "rollout" && after === true);
@@ -136,7 +136,7 @@ const checkTraffic = ({ deploys, platform }: History, { faults }: FaultSchedule)
   }
 };
 
-test("every stream is legal, whatever the faults", async () => {
+test("every stream is valid, whatever the faults", async () => {
   const ends = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), faultSchedule(), async (actions, schedule) => {
@@ -152,7 +152,7 @@ test("every stream is legal, whatever the faults", async () => {
     }),
     runs(300),
   );
-  // The faults must have been frequent enough for the test to mean something.
+  // The test is meaningful only if faults were frequent.
   for (const end of [
     "DONE",
     "interrupted",

@@ -1,4 +1,4 @@
-/** A deploy by example, over the memory provider: its records, what it leaves behind, and what it is refused for. */
+/** A deploy by example on the memory provider: its records, its effects, and the requests that it rejects. */
 import { describe, expect, test } from "vitest";
 import { offered } from "../../../../core/domain/wire/capabilities.ts";
 import { minimalCapabilities } from "../../../support/providers/capabilities.ts";
@@ -17,7 +17,7 @@ const logOf = async ({ controlPlane, principal }: MemoryPlatform) =>
     .logs.map(({ message }) => JSON.parse(message));
 
 describe("a first deploy", () => {
-  test("tells its steps and ends with the URL", async () => {
+  test("reports its steps and ends with the URL", async () => {
     const platform = startMemory();
     const records = await ended(platform, { function_name: "my_app" });
     expect(words(records)).toEqual([
@@ -32,7 +32,7 @@ describe("a first deploy", () => {
     expect(records.at(-1)?.url).toBe("https://my-app.memory.invalid");
   });
 
-  test("is in the list when the client reads DONE, and in the log", async () => {
+  test("is in the list and in the log when the client reads DONE", async () => {
     const platform = startMemory();
     const records = await deployed(platform);
     const deployId = records[0]?.deploy_id;
@@ -61,7 +61,7 @@ test("a later deploy updates: fields are replaced, env is kept, the URL stays", 
   ]);
 });
 
-test("raises and what is not enforced are announced before the rollout", async () => {
+test("announces adjustments and unenforced features before the rollout", async () => {
   const { memory_limit, concurrency_cap } = minimalCapabilities;
   const platform = startMemory({ capabilities: { memory_limit, concurrency_cap } });
   expect(words(await deployed(platform, { cpu: 3, memory: "1Gi" })).slice(2, -1)).toEqual([
@@ -74,7 +74,7 @@ test("raises and what is not enforced are announced before the rollout", async (
   ]);
 });
 
-test("the schedule is announced when it is set and when it is removed", async () => {
+test("announces when the schedule is set and when it is removed", async () => {
   const platform = startMemory({ capabilities: { cron: { schedules: offered(), max_seconds: 1800 } } });
   const set = await deployed(platform, { schedule: "0 9 * * *", timezone: "Europe/Paris" });
   expect(words(set).at(-2)).toBe("DEPLOYING Scheduled: 0 9 * * * (Europe/Paris)");
@@ -82,8 +82,8 @@ test("the schedule is announced when it is set and when it is removed", async ()
   expect(words(removed).at(-2)).toBe("DEPLOYING Schedule removed");
 });
 
-describe("what the stream is not begun for", () => {
-  test("a request that breaks rules", async () => {
+describe("rejects before the stream begins", () => {
+  test("an invalid request", async () => {
     const refused = await startMemory().submit({ port: 0, volumes: "" });
     expect(refused._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
@@ -94,13 +94,13 @@ describe("what the stream is not begun for", () => {
     });
   });
 
-  test("a request without a source, which only a plan may be", async () => {
+  test("a request without a source, unless it is a plan", async () => {
     const { controlPlane, principal } = startMemory();
     const refused = await controlPlane.deploy(principal(), { fields: { function_name: "app", volumes: {} } });
     expect(refused._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["source_archive"], type: "missing" }] });
   });
 
-  test("what the host found wrong with the form is told together with the rest", async () => {
+  test("issues of the form, together with all others", async () => {
     const { controlPlane, principal } = startMemory();
     const refused = await controlPlane.deploy(principal(), {
       fields: { function_name: "app", volumes: {}, port: 0 },
@@ -118,14 +118,14 @@ describe("what the stream is not begun for", () => {
   test.each([
     ["volumes", { volumes: { "/data": "vol" } }],
     ["schedule", { schedule: "0 9 * * *" }],
-  ])("%s, which this provider does not offer", async (field, fields) => {
+  ])("%s, which this provider does not support", async (field, fields) => {
     const { volumes, cron } = minimalCapabilities;
     const refused = await startMemory({ capabilities: { volumes, cron } }).submit(fields);
     expect(refused._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: [field], type: "unsupported" }] });
   });
 });
 
-test("where a platform can run it in several ways, the last record says which", async () => {
+test("the last record names the runner if a platform has several", async () => {
   const platform = startMemory({
     around: ({ services }) => ({
       services: {

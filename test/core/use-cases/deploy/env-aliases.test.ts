@@ -1,4 +1,7 @@
-/** Further names for the platform's variables: the operator's setting, refused in `env`, and no part of what is declared. */
+/**
+ * Additional names for the platform's variables: an operator's setting, rejected in `env`, and not part of a
+ * declaration.
+ */
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
@@ -14,7 +17,7 @@ test("a service gets them, and its deployment does not list them", async () => {
   expect((await listed(platform))[0]?.env).toEqual(["OWN"]);
 });
 
-test("they are the platform's in env: 422, together with everything else that is wrong", async () => {
+test("a declaration that sets one is a 422 together with all other issues", async () => {
   const platform = startMemory({ settings });
   const refused = (await platform.submit({ env: { OTHER_TOKEN: "mine", CRON_TOKEN: "mine" } }))._unsafeUnwrapErr();
   expect(refused).toMatchObject({
@@ -31,7 +34,7 @@ test("they are the platform's in env: 422, together with everything else that is
   expect((await startMemory().submit({ env: { OTHER_TOKEN: "mine" } })).isOk()).toBe(true);
 });
 
-test("a next deploy has the aliases of its time", async () => {
+test("the next deploy has the aliases of its time", async () => {
   const memory = createMemoryProvider();
   await deployed(startMemory({ memory, settings }));
   const later = startMemory({ memory });
@@ -40,7 +43,7 @@ test("a next deploy has the aliases of its time", async () => {
   expect(service?.serving[0]?.template.envAliases).toBeUndefined();
 });
 
-test("a setting that cannot be kept is refused at the start", () => {
+test("rejects an invalid setting at the start", () => {
   const { ports } = createMemoryProvider();
   expect(() => createControlPlane(ports, { envAliases: { "A-B": "PORT" } })).toThrow("envAliases: the alias 'A-B'");
 });

@@ -1,4 +1,4 @@
-/** A deploy whose source is an object of a volume: what is refused before the stream, what ends it, what is left. */
+/** Deploys with an object of a volume as the source: errors before the stream, errors in it, and clean-up. */
 
 import { afterEach, describe, expect, test } from "vitest";
 import { faulty, type ManualClock } from "../../../../adapters/memory/index.ts";
@@ -19,7 +19,7 @@ afterEach(() => Promise.all(opened.splice(0).map(({ memory }) => memory.close())
 interface Sources extends MemoryPlatform {
   /** Sources that were fetched and not discarded. */
   readonly fetched: ReadonlySet<Source>;
-  /** The digests of those that were. */
+  /** The digests of the discarded ones. */
   readonly discarded: readonly string[];
 }
 
@@ -62,7 +62,7 @@ const submit = ({ controlPlane, principal }: MemoryPlatform, fields: Record<stri
     fields: { function_name: "app", volumes: {}, source_object: "src/app.tgz", ...fields },
   });
 
-/** Unpacking takes real time, so the clock stands still where nothing waits for it. */
+/** Unpacking takes real time, so the fake clock must not advance while nothing waits for it. */
 const recordsOf = async (platform: MemoryPlatform) => {
   const run = (await submit(platform))._unsafeUnwrap();
   return Array.fromAsync(run.follow());
@@ -71,7 +71,7 @@ const recordsOf = async (platform: MemoryPlatform) => {
 const bytes = (buffer: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(buffer);
 
 describe("before the stream", () => {
-  test("404 for no volume and no object, 403 for another account's, and no deploy begins", async () => {
+  test("404 for a missing volume or object, 403 for another account's, and no deploy begins", async () => {
     const platform = start();
     expect((await submit(platform))._unsafeUnwrapErr()).toMatchObject({
       kind: "not_found",
@@ -107,7 +107,7 @@ describe("before the stream", () => {
 });
 
 describe("the stream", () => {
-  test("says what is fetched, and keeps nothing of it", async () => {
+  test("announces what it fetches, and keeps nothing of it", async () => {
     const platform = start();
     await put(platform, bytes(good));
     const records = await recordsOf(platform);
@@ -120,7 +120,7 @@ describe("the stream", () => {
     expect(platform.fetched.size).toBe(0);
   });
 
-  test("the object is read in the deploy's turn, as it is then", async () => {
+  test("reads the object in the deploy's turn, with its content at that time", async () => {
     const images: string[] = [];
     const platform = start(({ services }) => ({
       services: {
@@ -141,8 +141,8 @@ describe("the stream", () => {
   test.each([
     ["no gzip", Buffer.from("no archive"), "archive_invalid"],
     ["cut off", good.subarray(0, -20), "archive_invalid"],
-    ["with a way out", sourceOf({ "../evil": "x" }), "archive_invalid"],
-  ])("ends where the object is %s, naming it", async (_what, body, reason) => {
+    ["with a parent path", sourceOf({ "../evil": "x" }), "archive_invalid"],
+  ])("ends if the object is %s, naming it", async (_what, body, reason) => {
     const platform = start();
     await put(platform, bytes(body));
     const last = (await recordsOf(platform)).at(-1);
@@ -151,7 +151,7 @@ describe("the stream", () => {
     expect(platform.fetched.size).toBe(0);
   });
 
-  test("ends where the object is over its limit, which is not that of an upload", async () => {
+  test("ends if the object exceeds its own limit, which differs from that of an upload", async () => {
     let limit: number | undefined;
     const platform = start(({ spool }) => ({
       spool: {
@@ -166,7 +166,7 @@ describe("the stream", () => {
     expect(limit).toBe(2 * 1024 ** 3);
   });
 
-  test("ends where the object went meanwhile, and where it cannot be read", async () => {
+  test("ends if the object was deleted meanwhile or cannot be read", async () => {
     const platform = start(({ volumes }) => ({
       volumes: faulty(volumes, ({ method, count }) =>
         method === "read" && count === 1 ? { error: unavailable("The storage is down.") } : undefined,
@@ -186,8 +186,8 @@ describe("the stream", () => {
   });
 });
 
-describe("a storage that does not answer", () => {
-  /** Reads nothing until the test lets it, and then all of it, whoever has given up. */
+describe("a storage that does not respond", () => {
+  /** Reads nothing until the test releases it, then everything, even after an abort. */
   const stuck = () => {
     const gate = Promise.withResolvers<void>();
     const received = Promise.withResolvers<unknown>();
@@ -211,7 +211,7 @@ describe("a storage that does not answer", () => {
     return { platform, letGo: gate.resolve, received: received.promise };
   };
 
-  test("ends the deploy with build_timeout, and what comes late is discarded", async () => {
+  test("ends the deploy with build_timeout, and a late source is discarded", async () => {
     const { platform, letGo } = stuck();
     await put(platform, bytes(good));
     const run = (await submit(platform))._unsafeUnwrap();
@@ -223,7 +223,7 @@ describe("a storage that does not answer", () => {
     expect(platform.fetched.size).toBe(0);
   });
 
-  test("and what comes late and is no source is nothing to discard", async () => {
+  test("a late response without a source needs no clean-up", async () => {
     const { platform, letGo, received } = stuck();
     await put(platform, bytes(Buffer.from("no archive")));
     const run = (await submit(platform))._unsafeUnwrap();
@@ -235,7 +235,7 @@ describe("a storage that does not answer", () => {
     expect(platform.discarded).toEqual([]);
   });
 
-  test("that fails as the deploy is cancelled is no failure of the storage", async () => {
+  test("an error after the deploy was cancelled is not reported as a storage error", async () => {
     const platform: Sources = start(({ volumes }) => ({
       volumes: {
         ...volumes,
@@ -251,7 +251,7 @@ describe("a storage that does not answer", () => {
     expect((await Array.fromAsync(run.follow())).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
   });
 
-  test("does not hold a deploy that is cancelled", async () => {
+  test("does not hold up a cancelled deploy", async () => {
     const { platform, letGo } = stuck();
     await put(platform, bytes(good));
     const run = (await submit(platform))._unsafeUnwrap();
@@ -264,7 +264,7 @@ describe("a storage that does not answer", () => {
   });
 });
 
-test.each(["build", "rollout"] as const)("what was fetched is discarded where the %s fails", async (method) => {
+test.each(["build", "rollout"] as const)("discards the fetched source if the %s fails", async (method) => {
   const failure = { reason: "crashed", message: "It failed." } as const;
   const platform = start(({ builder, services }) => ({
     builder: faulty(builder, () => (method === "build" ? { failure } : undefined)),
@@ -275,7 +275,7 @@ test.each(["build", "rollout"] as const)("what was fetched is discarded where th
   expect(platform.fetched.size).toBe(0);
 });
 
-test("a source that cannot be discarded is no matter of the client's", async () => {
+test("a source that cannot be discarded is not the client's error", async () => {
   const platform = start(({ spool }) => ({
     spool: {
       receive: (...args) =>

@@ -1,4 +1,4 @@
-/** A silent step repeats itself at least every 15 seconds, so that a client can tell it from a dead connection. */
+/** A silent step repeats its last message every 15 seconds, so clients can detect a dead connection. */
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -11,7 +11,7 @@ import { accepted, recordsOf, startMemory } from "../../../support/providers/mem
 
 const identity = { deployId: "d1", owner: "acme" as AccountId, name: "app" as DeploymentName };
 
-test("a silent build is heard of every 15 s, saying what it is still doing", async () => {
+test("a silent build repeats its current step every 15 s", async () => {
   const platform = startMemory({
     around: ({ builder }, clock) => ({
       builder: {
@@ -37,7 +37,7 @@ test("a silent build is heard of every 15 s, saying what it is still doing", asy
   ]);
 });
 
-test("so is a deploy that waits its turn", async () => {
+test("a waiting deploy repeats, too", async () => {
   const platform = startMemory({
     around: ({ builder }, clock) => ({
       builder: {
@@ -55,7 +55,7 @@ test("so is a deploy that waits its turn", async () => {
   ).toBeGreaterThanOrEqual(3);
 });
 
-test("the interval is a setting, and nothing is repeated once a deploy has ended", async () => {
+test("the interval is a setting, and an ended deploy repeats nothing", async () => {
   const clock = createManualClock();
   const runs = new RunningDeploys(clock, { ...deployLimits, heartbeat: 1000 }, 1);
   const run = runs.begin(identity);
@@ -68,7 +68,7 @@ test("the interval is a setting, and nothing is repeated once a deploy has ended
   expect(run.lastRecord).toMatchObject({ seq: 5, status: "ERROR" });
 });
 
-test("a record that may not come now is a bug, and is not recorded", () => {
+test("a record out of order is a bug and is not recorded", () => {
   const run = new RunningDeploy(createManualClock(), identity);
   expect(() => run.emit(done("https://x", "too early"))).toThrow("begun");
   run.emit(building("one"));

@@ -1,4 +1,4 @@
-/** Two accounts, or two replicas, want one name: one gets it, the other is told so and changes nothing. */
+/** Two accounts, or two replicas, race for one name: one gets it, the other gets an error and changes nothing. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider, delayed } from "../../../../adapters/memory/index.ts";
@@ -8,7 +8,7 @@ import { whileTicking } from "../../../simulation/ticking.ts";
 import { type MemoryPlatform, startMemory } from "../../../support/providers/memory-platform.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** Two control planes that share one cloud, each with its own delays. */
+/** Two control planes on one cloud, each with its own latencies. */
 const replicas = (delays: readonly (readonly number[])[]): MemoryPlatform[] => {
   const clock = createManualClock();
   const memory = createMemoryProvider({ clock });
@@ -23,7 +23,7 @@ const replicas = (delays: readonly (readonly number[])[]): MemoryPlatform[] => {
   });
 };
 
-/** How a deploy ended, on whichever side of the stream. */
+/** The outcome of a deploy, from the response or from the stream. */
 const outcomeOf = async (
   platform: MemoryPlatform,
   fields: Record<string, unknown>,
@@ -44,7 +44,7 @@ test.each(["one replica", "two replicas"])(
     await fc.assert(
       fc.asyncProperty(delays, delays, fc.nat({ max: 10_000 }), async (first, second, later) => {
         const [one, two] = replicas([first, second]);
-        if (one === undefined || two === undefined) throw new Error("two replicas were asked for");
+        if (one === undefined || two === undefined) throw new Error("on two replicas");
         const race = async () => {
           const mine = outcomeOf(one, { port: 3000 }, "acme");
           await one.clock.sleep(later);
@@ -53,7 +53,7 @@ test.each(["one replica", "two replicas"])(
         };
         const [mine, theirs] = (await whileTicking(one.clock, race())).map(said);
         const acmeWon = mine === "DONE";
-        // Who asks when the name is taken already is refused before the stream.
+        // A request for a taken name is rejected before its stream begins.
         expect(acmeWon ? ["name_taken", "forbidden"] : ["DONE"]).toContain(theirs);
         if (!acmeWon) expect(["name_taken", "forbidden"]).toContain(mine);
         const held = (await one.memory.provider.services.find("app" as never))._unsafeUnwrap();
@@ -68,11 +68,11 @@ test.each(["one replica", "two replicas"])(
   },
 );
 
-test("one account, two replicas: whoever loses is told `superseded` or `deleted`, and its revision never serves", async () => {
+test("one account, two replicas: the loser ends with `superseded` or `deleted`, and its revision never serves", async () => {
   await fc.assert(
     fc.asyncProperty(delays, delays, fc.nat({ max: 10_000 }), async (first, second, later) => {
       const [one, two] = replicas([first, second]);
-      if (one === undefined || two === undefined) throw new Error("two replicas were asked for");
+      if (one === undefined || two === undefined) throw new Error("on two replicas");
       await whileTicking(one.clock, outcomeOf(one, { port: 2000 }, "acme"));
       const race = async () => {
         const here = outcomeOf(one, { port: 3000 }, "acme");

@@ -1,4 +1,4 @@
-/** A plan says what a deploy would do, and does nothing. */
+/** A plan describes the changes of a deploy and changes nothing. */
 import { expect, test } from "vitest";
 import { offered } from "../../../../core/domain/wire/capabilities.ts";
 import { planSchema } from "../../../../core/domain/wire/responses.ts";
@@ -6,7 +6,7 @@ import { deployed, startMemory } from "../../../support/providers/memory-platfor
 
 const fields = { function_name: "my_app", volumes: {} };
 
-test("in words and data, without a source", async () => {
+test("has sentences and data, and needs no source", async () => {
   const { controlPlane, principal } = startMemory({
     capabilities: { cron: { schedules: offered(), max_seconds: 30 } },
   });
@@ -35,7 +35,7 @@ test("in words and data, without a source", async () => {
   });
 });
 
-test("of an update: what would be replaced, never a secret", async () => {
+test("of an update: the fields that would change, without secrets", async () => {
   const platform = startMemory();
   await deployed(platform, { port: 3000, env: { TOKEN: "s3cret" } });
   const answer = await platform.controlPlane.plan(platform.principal(), {
@@ -50,7 +50,7 @@ test("of an update: what would be replaced, never a secret", async () => {
   expect(JSON.stringify(plan)).not.toMatch(/s3cret|0ther/);
 });
 
-test("nothing is done", async () => {
+test("changes nothing", async () => {
   const platform = startMemory();
   await deployed(platform);
   const before = platform.memory.snapshot();
@@ -61,7 +61,7 @@ test("nothing is done", async () => {
   expect(platform.memory.snapshot()).toEqual(before);
 });
 
-test("is refused for the same reasons as the deploy", async () => {
+test("fails for the same reasons as the deploy", async () => {
   const platform = startMemory({ settings: { accountLimits: { deployments: 1 } } });
   await deployed(platform);
   const kindOf = async (raw: Record<string, unknown>, account?: string) => {

@@ -1,4 +1,4 @@
-/** Policies of a control plane: a veto is a refusal, an adjustment is told in the plan and in the stream. */
+/** Policies of a control plane: a veto rejects the deploy; an adjustment appears in the plan and the stream. */
 import { expect, test } from "vitest";
 import type { DeployRun } from "../../../../core/control-plane.ts";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
@@ -20,7 +20,7 @@ const owned: Policy = {
       : [veto("function_name", `must begin with '${principal.account}-'`)],
 };
 
-test("a veto refuses plan and deploy alike, and nothing is done", async () => {
+test("a veto rejects plan and deploy, and changes nothing", async () => {
   const platform = startMemory({ settings: { policies: [owned] } });
   const before = platform.memory.snapshot();
   const refusal = {
@@ -36,7 +36,7 @@ test("a veto refuses plan and deploy alike, and nothing is done", async () => {
   await deployed(platform, { function_name: "acme-app" });
 });
 
-test("an adjustment is in the plan, in the stream and in what runs", async () => {
+test("an adjustment is in the plan, in the stream and in the service", async () => {
   const platform = startMemory({ settings: { policies: [small] } });
   const message = "Memory lowered to 512Mi (policy 'small')";
   const plan = (await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrap();
@@ -46,7 +46,7 @@ test("an adjustment is in the plan, in the stream and in what runs", async () =>
   expect(await listed(platform)).toMatchObject([{ memory: "512Mi" }]);
 });
 
-test("a deploy is judged again in its turn: what an earlier one has made meanwhile ends it", async () => {
+test("policies run again in the deploy's turn: an earlier deploy can change the result", async () => {
   const once: Policy = {
     name: "once",
     judge: ({ current }) => (current === null ? [] : [veto("function_name", "is deployed once")]),
@@ -69,7 +69,7 @@ const broken: Policy = {
   },
 };
 
-test("a policy that throws fails as a value that names it, and deploys nothing", async () => {
+test("a policy that throws returns an error with its name, and deploys nothing", async () => {
   const platform = startMemory({ settings: { policies: [broken] } });
   const error = { kind: "internal", message: "Policy 'broken' failed: of its own" };
   expect((await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrapErr()).toMatchObject(error);
@@ -77,7 +77,7 @@ test("a policy that throws fails as a value that names it, and deploys nothing",
   expect(await listed(platform)).toEqual([]);
 });
 
-test("one that throws in the deploy's turn ends the stream without its words, and the log has them", async () => {
+test("a policy that throws in the deploy's turn ends the stream without its message, which is logged", async () => {
   const cause = new Error("of its own");
   const moody: Policy = {
     name: "moody",

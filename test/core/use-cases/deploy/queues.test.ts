@@ -1,4 +1,4 @@
-/** What waits and what is refused: deploys of one name, builds and uploads of one account, quotas, rates. */
+/** Queues and limits: deploys of one name, builds and uploads of one account, quotas, request rates. */
 import { describe, expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import { deploymentSchema } from "../../../../core/domain/deploy/deployment.ts";
@@ -17,7 +17,7 @@ const slowBuilds = (settings: SettingsInput = {}) =>
   startMemory({ settings, around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }) });
 
 describe("deploys of one name", () => {
-  test("run one after the other, in the order in which they were taken", async () => {
+  test("run one after the other, in the order of acceptance", async () => {
     const platform = slowBuilds();
     const ports = [3001, 3002, 3003];
     const runs = [];
@@ -32,7 +32,7 @@ describe("deploys of one name", () => {
     expect(await listed(platform)).toMatchObject([{ port: 3003, revision: "app-00003" }]);
   });
 
-  test("the list tells of the one that runs, not of those that wait", async () => {
+  test("the list shows the running one, not the waiting ones", async () => {
     const platform = slowBuilds();
     await deployed(platform);
     const [first, second] = [await accepted(platform), await accepted(platform)];
@@ -44,7 +44,7 @@ describe("deploys of one name", () => {
     expect(await lastDeploy()).toMatchObject({ deploy_id: second.deployId, status: "BUILDING", finished_at: null });
   });
 
-  test("five wait, the next is told to come back, and its source is not kept", async () => {
+  test("five wait; the next gets a 429, and its source is discarded", async () => {
     const platform = slowBuilds();
     const runs = [];
     for (let count = 0; count < 6; count++) runs.push(await accepted(platform));
@@ -63,7 +63,7 @@ describe("deploys of one name", () => {
 });
 
 describe("builds of one account", () => {
-  test("two at once; the third says that it waits, and another account does not", async () => {
+  test("two run concurrently; the third reports that it waits, and another account does not wait", async () => {
     const platform = slowBuilds();
     const [one, two, three] = [
       await accepted(platform, { function_name: "one" }),
@@ -81,7 +81,7 @@ describe("builds of one account", () => {
     expect((third?.at(-1)?.time ?? "") > (first?.at(-1)?.time ?? "")).toBe(true);
   });
 
-  test("a rollout is no build: while it runs, the next build does", async () => {
+  test("a rollout is not a build: the next build runs during it", async () => {
     const platform = startMemory({
       settings: { accountLimits: { buildsAtOnce: 1 } },
       around: ({ services }, clock) => ({
@@ -95,7 +95,7 @@ describe("builds of one account", () => {
     expect((built?.time ?? "~") < (rolledOut?.time ?? "")).toBe(true);
   });
 
-  test("the place is free again when a build fails", async () => {
+  test("a failed build releases its place", async () => {
     let builds = 0;
     const platform = startMemory({
       settings: { accountLimits: { buildsAtOnce: 1 } },
@@ -121,7 +121,7 @@ describe("deployments of one account", () => {
     return platform;
   };
 
-  test("past the quota a new name is refused on its field; the old ones can be deployed again", async () => {
+  test("past the quota a new name is rejected on its field; existing ones can be deployed again", async () => {
     const platform = await full();
     expect((await platform.submit({ function_name: "three" }))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
@@ -132,14 +132,14 @@ describe("deployments of one account", () => {
     expect(platform.kept.size).toBe(0);
   });
 
-  test("a deleted one makes room", async () => {
+  test("deleting one makes room", async () => {
     const platform = await full();
     const removed = await platform.controlPlane.deleteDeployment(platform.principal(), { name: "one" });
     expect(removed.isOk()).toBe(true);
     await deployed(platform, { function_name: "three" });
   });
 
-  test("what was free when it was taken may be full when its turn comes: then the stream says so", async () => {
+  test("if the quota is used up while a deploy waits, its stream ends with the error", async () => {
     const platform = slowBuilds({ accountLimits: { deployments: 1, buildsAtOnce: 1 } });
     const [first, second] = [
       await accepted(platform, { function_name: "one" }),
@@ -151,7 +151,7 @@ describe("deployments of one account", () => {
 });
 
 describe("uploads of one account", () => {
-  test("two at once, the third is refused; what ends makes room, also what ends badly", async () => {
+  test("two concurrently, the third is rejected; an upload that ends or fails makes room", async () => {
     const { controlPlane, principal } = startMemory();
     const source = nodeSource(helloServer());
     const hold = Promise.withResolvers<void>();
@@ -181,14 +181,14 @@ describe("uploads of one account", () => {
     expect((await Promise.all(again)).map((one) => one.isOk())).toEqual([true, true]);
   });
 
-  test("a refused archive is an answer, so that it can be told with the rest", async () => {
+  test("an invalid archive is a value, so that it is reported with all other issues", async () => {
     const { controlPlane, principal } = startMemory();
     const received = await controlPlane.receiveSource(principal(), bytesOf(Buffer.from("not a gzip")));
     expect(received._unsafeUnwrap()).toMatchObject({ kind: "refused", issues: [{ type: "archive_invalid" }] });
   });
 });
 
-test("requests a minute, each account for itself", async () => {
+test("requests a minute, for each account", async () => {
   const { controlPlane, principal, clock } = startMemory({ settings: { accountLimits: { requestsPerMinute: 3 } } });
   const counted = (account?: string) => controlPlane.countRequest(principal(account)).isOk();
   expect([counted(), counted(), counted(), counted()]).toEqual([true, true, true, false]);
@@ -202,7 +202,7 @@ test("requests a minute, each account for itself", async () => {
 });
 
 describe("a first deploy in the list", () => {
-  test("is listed, without a URL and with its declared fields, until its platform knows it", async () => {
+  test("is listed without a URL, with its declared fields, until its platform knows it", async () => {
     const platform = slowBuilds();
     await deployed(platform, { function_name: "zed" });
     const run = await accepted(platform, { function_name: "app", port: 3000, memory: "512Mi", env: { A: "secret" } });
@@ -222,7 +222,7 @@ describe("a first deploy in the list", () => {
     expect((await listed(platform))[0]).toMatchObject({ name: "app", status: "READY", port: 3000 });
   });
 
-  test("is gone when its build failed, or was cancelled", async () => {
+  test("is not listed after its build failed or was cancelled", async () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect(await listed(platform)).toHaveLength(1);

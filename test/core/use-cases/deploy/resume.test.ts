@@ -1,4 +1,4 @@
-/** Following a deploy: a client that left re-attaches anywhere and misses nothing. */
+/** Following a deploy: a client that left re-attaches at any record and misses none. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../../support/providers/memory-platform.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** A platform whose builds say `lines` lines, one a second. */
+/** A platform whose builds print `lines` lines, one a second. */
 const chatty = (lines: number): MemoryPlatform =>
   startMemory({
     around: ({ builder }, clock) => ({
@@ -55,7 +55,7 @@ test("from any record, at any moment, every later record comes exactly once and 
   );
 });
 
-test("many may follow at once; one that goes away takes nothing from the others or from the deploy", async () => {
+test("several clients may follow; one that leaves affects neither the others nor the deploy", async () => {
   const platform = chatty(10);
   const run = await accepted(platform);
   const gone = new AbortController();
@@ -74,7 +74,7 @@ test("many may follow at once; one that goes away takes nothing from the others 
   expect(one?.at(-1)?.status).toBe("DONE");
 });
 
-test("nobody needs to follow at all", async () => {
+test("needs no follower", async () => {
   const platform = chatty(3);
   const run = await accepted(platform);
   await platform.clock.advance(10_000);
@@ -82,7 +82,7 @@ test("nobody needs to follow at all", async () => {
 });
 
 describe("how long", () => {
-  test("an ended deploy can be read for an hour, then it is gone", async () => {
+  test("an ended deploy can be read for an hour", async () => {
     const platform = startMemory();
     const [record] = await deployed(platform);
     const deployId = record?.deploy_id ?? "";
@@ -92,7 +92,7 @@ describe("how long", () => {
     expect(resumed(platform, deployId)._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
-  test("a deploy that runs is never forgotten, however long it takes", async () => {
+  test("a running deploy is never dropped, however long it takes", async () => {
     const platform = startMemory({
       settings: { deployLimits: { buildDeadline: 3 * 3_600_000 } },
       around: ({ builder }, clock) => ({
@@ -111,8 +111,8 @@ describe("how long", () => {
   });
 });
 
-describe("refusals", () => {
-  test("an unknown deploy, another account's, a seq that is none", async () => {
+describe("errors", () => {
+  test("an unknown deploy, another account's, an invalid seq", async () => {
     const platform = startMemory();
     const [record] = await deployed(platform);
     const deployId = record?.deploy_id ?? "";
@@ -123,7 +123,7 @@ describe("refusals", () => {
     expect(resumed(platform, deployId, "x")._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["after"] }] });
   });
 
-  test("past the end there is nothing more", async () => {
+  test("nothing follows the last record", async () => {
     const platform = startMemory();
     const records = await deployed(platform);
     const found = resumed(platform, records[0]?.deploy_id ?? "", 1000)._unsafeUnwrap();

@@ -1,4 +1,4 @@
-/** What a replica remembers of its deploys, for how long, and that an ended one leaves nothing behind. */
+/** How long a replica remembers its deploys, and that an ended deploy releases its resources. */
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -17,7 +17,7 @@ const finished = (runs: RunningDeploys, deployId: string, message = "Compiling")
   run.settle();
 };
 
-test("an ended deploy is remembered for an hour, and not a moment longer", async () => {
+test("an ended deploy is remembered for exactly an hour", async () => {
   const clock = createManualClock();
   const runs = new RunningDeploys(clock, deployLimits, 1);
   finished(runs, "d1");
@@ -27,7 +27,7 @@ test("an ended deploy is remembered for an hour, and not a moment longer", async
   expect(runs.find("d1")).toBeUndefined();
 });
 
-test("those that take much room are forgotten before their hour, oldest first", () => {
+test("drops large ended deploys before their hour, oldest first", () => {
   const runs = new RunningDeploys(createManualClock(), deployLimits, 1);
   finished(runs, "old", "x".repeat(40 * 1024 * 1024));
   finished(runs, "new", "x".repeat(40 * 1024 * 1024));
@@ -35,7 +35,7 @@ test("those that take much room are forgotten before their hour, oldest first", 
   expect(runs.find("new")).toBeDefined();
 });
 
-test("one that runs is not an ended one, however much it said", () => {
+test("never drops a running deploy, however many records it has", () => {
   const runs = new RunningDeploys(createManualClock(), deployLimits, 1);
   runs.begin({ ...identity, deployId: "running" }).emit(building("x".repeat(80 * 1024 * 1024)));
   finished(runs, "small");
@@ -44,7 +44,7 @@ test("one that runs is not an ended one, however much it said", () => {
   expect(runs.active(identity.owner, identity.name).map(({ deployId }) => deployId)).toEqual(["running"]);
 });
 
-test("once a deploy has ended nothing of it sleeps, so that a server can stop at once", async () => {
+test("an ended deploy has no timers, so that a server can stop immediately", async () => {
   const inner = createManualClock();
   let asleep = 0;
   const clock: Clock = {

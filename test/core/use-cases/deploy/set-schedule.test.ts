@@ -1,4 +1,4 @@
-/** A deploy's schedule: set, replaced and removed once the revision serves; and what a clock that is down does. */
+/** A deploy's schedule is set, replaced or removed once the revision serves; and how a failed scheduler is reported. */
 import { describe, expect, test } from "vitest";
 import { faulty } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -33,7 +33,7 @@ const withScheduler = (change: (scheduler: Scheduler, platform: () => MemoryPlat
 };
 
 describe("a schedule", () => {
-  test("is set when the revision serves, and said last", async () => {
+  test("is set when the revision serves, and announced last", async () => {
     const served: unknown[] = [];
     const platform = withScheduler((scheduler, self) => ({
       put: (job, options) =>
@@ -53,7 +53,7 @@ describe("a schedule", () => {
       schedule: { cron: "0 9 * * *", timezone: "Europe/Paris" },
       token: await tokenOf(platform),
       url: "https://app.memory.invalid",
-      // Not the hour that was asked for: the clock waits half of one.
+      // The deploy declares an hour; the scheduler waits at most half an hour.
       maxSeconds: 1800,
     });
   });
@@ -70,7 +70,7 @@ describe("a schedule", () => {
     expect(await jobOf(platform)).not.toBeNull();
   });
 
-  test("is removed by a deploy without one, which says so once", async () => {
+  test("is removed by a deploy without one, which announces it once", async () => {
     const platform = startMemory();
     await deployed(platform, daily);
     expect(words(await deployed(platform))).toContain("DEPLOYING Schedule removed");
@@ -78,7 +78,7 @@ describe("a schedule", () => {
     expect(words(await deployed(platform)).join()).not.toContain("Schedule");
   });
 
-  test("that a cut deploy left behind is removed by the next one", async () => {
+  test("left by an interrupted deploy is removed by the next one", async () => {
     const platform = startMemory();
     await deployed(platform, daily);
     const job = await jobOf(platform);
@@ -88,7 +88,7 @@ describe("a schedule", () => {
     expect(await jobOf(platform)).toBeNull();
   });
 
-  test("of a rollout that fails is not set, and the one before it stays", async () => {
+  test("of a failed rollout is not set, and the previous one stays", async () => {
     let broken = false;
     const platform = startMemory({
       around: ({ services }) => ({
@@ -105,7 +105,7 @@ describe("a schedule", () => {
   });
 });
 
-describe("a clock that is down", () => {
+describe("a scheduler that fails", () => {
   const down = { error: unavailable("The clock is down.") };
 
   test.each(["put", "remove"])("at %s: schedule_failed, and the new revision serves", async (method) => {
@@ -131,7 +131,7 @@ describe("a clock that is down", () => {
     expect(await jobOf(platform)).toBeNull();
   });
 
-  test("or hangs: schedule_failed after 60 s, and the call is told to end", async () => {
+  test("hangs: schedule_failed after 60 s, and the call is aborted", async () => {
     let told = false;
     const platform = withScheduler(() => ({
       put: (_job, { signal } = {}) => {
@@ -149,7 +149,7 @@ describe("a clock that is down", () => {
 });
 
 describe("CRON_TOKEN", () => {
-  test("stays across deploys, failed ones too, and is another for every deployment", async () => {
+  test("stays the same across deploys, also failed ones, and differs between deployments", async () => {
     const platform = startMemory();
     await deployed(platform);
     const token = await tokenOf(platform);
@@ -161,7 +161,7 @@ describe("CRON_TOKEN", () => {
     expect(await tokenOf(platform, "web")).not.toBe(token);
   });
 
-  test("of a first deploy that failed is that of the next one", async () => {
+  test("of a failed first deploy is reused by the next one", async () => {
     const platform = startMemory({
       around: ({ services }) => ({
         services: faulty(services, ({ method, count }) =>
@@ -183,7 +183,7 @@ describe("removing a deployment", () => {
   const remove = ({ controlPlane, principal }: MemoryPlatform) =>
     controlPlane.deleteDeployment(principal(), { name: "app" });
 
-  test("removes its schedule first, so that nothing fires at what is gone", async () => {
+  test("removes its schedule first, so that it never fires at a deleted service", async () => {
     const there: boolean[] = [];
     const platform = withScheduler((scheduler, self) => ({
       remove: (service, options) =>
@@ -197,7 +197,7 @@ describe("removing a deployment", () => {
     expect(await jobOf(platform)).toBeNull();
   });
 
-  test("is refused while the clock is down, and the service stays", async () => {
+  test("fails while the scheduler is down, and the service stays", async () => {
     const platform = startMemory({
       around: ({ scheduler }) => ({
         scheduler: faulty(scheduler, ({ method, count }) =>
@@ -213,7 +213,7 @@ describe("removing a deployment", () => {
   });
 });
 
-test("a provider without a clock refuses a schedule, and is never asked to remove one", async () => {
+test("a provider without a scheduler rejects a schedule, and the removal of schedules is never called", async () => {
   const platform = startMemory({
     capabilities: { cron: { schedules: missing("no clock here"), max_seconds: 0 } },
     around: ({ scheduler }) => ({ scheduler: faulty(scheduler, () => ({ error: unavailable("There is none.") })) }),

@@ -1,4 +1,4 @@
-/** A source that was handed to a deploy is discarded exactly when nothing needs it any more, however the deploy ends. */
+/** A deploy discards its source as soon as nothing needs it any more, however the deploy ends. */
 import { expect, test } from "vitest";
 import { delayed } from "../../../../adapters/memory/index.ts";
 import type { Source } from "../../../../core/ports/source-spool.ts";
@@ -22,16 +22,16 @@ const deleteApp = (platform: MemoryPlatform) =>
 
 const paths: Readonly<Record<string, (platform: MemoryPlatform) => Promise<unknown>>> = {
   "the deploy is done": deployed,
-  "the request breaks a rule": (platform) => platform.submit({ port: 0 }),
-  "the name is another account's": async (platform) => {
+  "the request is invalid": (platform) => platform.submit({ port: 0 }),
+  "the name belongs to another account": async (platform) => {
     await deployed(platform);
     expect((await platform.submit({}, "other")).isErr()).toBe(true);
   },
-  "the account has no room": async (platform) => {
+  "the account's quota is used up": async (platform) => {
     await deployed(platform);
     expect((await platform.submit({ function_name: "second" })).isErr()).toBe(true);
   },
-  "too many wait": async (platform) => {
+  "the queue is full": async (platform) => {
     const [first, second] = [await accepted(platform), await accepted(platform)];
     expect((await platform.submit()).isErr()).toBe(true);
     await recordsOf(platform, first);
@@ -75,7 +75,7 @@ test("not before the build has read it, and not while it waits", async () => {
   expect(platform.kept.size).toBe(0);
 });
 
-test("a plan leaves it to whoever received it", async () => {
+test("a plan leaves it to the caller", async () => {
   const platform = slowBuilds();
   let discarded = 0;
   const source: Source = {

@@ -1,4 +1,4 @@
-/** Stores that show entries late, out of order and from the future: who follows meets every match once, in order. */
+/** Log stores that show entries late, out of order and from the future: a follower reads every match once, in order. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
@@ -21,9 +21,9 @@ const owner = parseAccount("acme") as AccountId;
 
 interface Written {
   readonly entry: NewLogEntry;
-  /** Milliseconds after the beginning; some share one, some lie in the future of their writing. */
+  /** Milliseconds after the start; some are equal, some are later than the time of writing. */
   readonly at: number;
-  /** How long after its own time it is shown, within what the store promises. */
+  /** The delay until the store shows the entry, within the store's promise. */
   readonly late: number;
 }
 

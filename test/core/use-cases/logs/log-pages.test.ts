@@ -1,4 +1,4 @@
-/** Pages of a log (contract 4.6): where each begins, where the next one does, and what a store that settles holds back. */
+/** Pages of a log (contract 4.6): where each one begins and ends, and which entries an unsettled store holds back. */
 import { describe, expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
@@ -13,7 +13,7 @@ import { deployed, type MemoryOptions, startMemory } from "../../../support/prov
 
 const owner = parseAccount("acme") as AccountId;
 
-/** A deployment with so many lines, a second apart, every third an error. */
+/** A deployment with so many lines, one a second, every third an error. */
 const withLines = async (count: number, options: MemoryOptions = {}) => {
   const platform = startMemory(options);
   await deployed(platform);
@@ -37,13 +37,13 @@ const withLines = async (count: number, options: MemoryOptions = {}) => {
 };
 
 describe("a page begins", () => {
-  test("with the newest entries, where nothing else is said", async () => {
+  test("with the newest entries by default", async () => {
     const { read, lines } = await withLines(10);
     expect(lines(await read({ limit: 3 }))).toEqual([7, 8, 9]);
     expect(lines(await read({ limit: 2, query: "severity=ERROR" }))).toEqual([6, 9]);
   });
 
-  test("behind since, and follows its cursor to the end and beyond", async () => {
+  test("after since, and its cursor leads to the end and beyond", async () => {
     const { read, lines, at, memory, clock } = await withLines(10);
     const first = await read({ since: at(4), limit: 4 });
     expect(lines(first)).toEqual([4, 5, 6, 7]);
@@ -57,19 +57,19 @@ describe("a page begins", () => {
     expect(lines(await read({ since: third.cursor }))).toEqual([10]);
   });
 
-  test("at the filter's own lower bound of time, so that whoever starts there sees every entry", async () => {
+  test("at the filter's lower time bound, so that a follower from there reads every entry", async () => {
     const { read, lines, at } = await withLines(10);
     expect(lines(await read({ query: `timestamp>="${at(3)}"`, limit: 3 }))).toEqual([2, 3, 4]);
     expect(lines(await read({ query: `timestamp>"${at(3)}" severity=ERROR`, limit: 1 }))).toEqual([3]);
-    // Not where the bound need not hold.
+    // Only if the bound applies to every match.
     expect(lines(await read({ query: `timestamp>="${at(3)}" OR severity=ERROR`, limit: 1 }))).toEqual([9]);
     expect(lines(await read({ query: `NOT timestamp<"${at(3)}"`, limit: 1 }))).toEqual([9]);
-    // since goes first; the bound still holds.
+    // since has priority; the bound still applies.
     expect(lines(await read({ since: at(1), query: `timestamp>="${at(5)}"`, limit: 1 }))).toEqual([4]);
   });
 });
 
-test("where nothing matched the cursor leads on: behind what was looked at, else since itself", async () => {
+test("without matches the cursor advances past the entries read, or stays at since", async () => {
   const { read, lines, at } = await withLines(6);
   const nothing = await read({ since: at(0), query: "nowhere" });
   expect(nothing.logs).toEqual([]);
@@ -78,7 +78,7 @@ test("where nothing matched the cursor leads on: behind what was looked at, else
   expect(await read({ since: future })).toMatchObject({ logs: [], cursor: future });
 });
 
-test("what is younger than the store needs to settle is on no page, and comes when it has settled", async () => {
+test("holds back entries younger than the settling time, and shows them later", async () => {
   const capabilities = { logs: { ...memoryCapabilities.logs, settle_seconds: 5 } };
   const { read, lines, at, clock } = await withLines(10, { capabilities });
   expect(lines(await read())).toEqual([0, 1, 2, 3, 4]);
@@ -89,7 +89,7 @@ test("what is younger than the store needs to settle is on no page, and comes wh
   expect(lines(await read({ since: page.cursor }))).toEqual([5, 6]);
 });
 
-test("of a log that shows nothing yet the cursor lies before what will settle", async () => {
+test("in a log without visible entries the cursor precedes the entries that will settle", async () => {
   const capabilities = { logs: { ...memoryCapabilities.logs, settle_seconds: 5 } };
   const { read, lines, clock } = await withLines(2, { capabilities });
   const page = await read();
@@ -98,7 +98,7 @@ test("of a log that shows nothing yet the cursor lies before what will settle", 
   expect(lines(await read({ since: page.cursor }))).toEqual([0, 1]);
 });
 
-test("a deleted deployment's log that does not answer is not taken for none", async () => {
+test("an error of a deleted deployment's log is not reported as an empty log", async () => {
   let answers = true;
   const platform = startMemory({
     around: ({ logs }) => ({
@@ -115,7 +115,7 @@ test("a deleted deployment's log that does not answer is not taken for none", as
   expect((await read()).isOk()).toBe(true);
 });
 
-test("a search that was cut says so, and its cursor goes on where it stood", async () => {
+test("a search that hit its limit reports it, and its cursor resumes there", async () => {
   const clock = createManualClock();
   // Examines four entries before its timeout passes.
   const impatient = createMemoryLogs(createWorld(), clock, compileRe2, 4);
@@ -140,7 +140,7 @@ test("a search that was cut says so, and its cursor goes on where it stood", asy
   expect(newest._unsafeUnwrap()).toMatchObject({ partial: true, logs: [{}, {}, {}] });
 });
 
-test("a filter that is none is told with its place, together with everything else that is wrong", async () => {
+test("an invalid filter is reported with its position, together with all other issues", async () => {
   const { controlPlane, principal } = await withLines(0);
   const answer = await controlPlane.readLogs(principal(), {
     deployment_name: "app",
@@ -158,7 +158,7 @@ test("a filter that is none is told with its place, together with everything els
   });
 });
 
-test("a deleted deployment's log stays, also behind its last entry", async () => {
+test("a deleted deployment's log stays readable, also after its last entry", async () => {
   const { controlPlane, principal, read, lines, at } = await withLines(3);
   expect((await controlPlane.deleteDeployment(principal(), { name: "app" })).isOk()).toBe(true);
   expect(lines(await read())).toEqual([0, 1, 2]);
@@ -167,7 +167,7 @@ test("a deleted deployment's log stays, also behind its last entry", async () =>
 });
 
 test.each(["newest", "after"] as const)(
-  "a log that does not answer (%s) is told as that, never as an empty page",
+  "an error of the log store (%s) is returned, never an empty page",
   async (method) => {
     const platform = startMemory({
       around: ({ logs }) => ({

@@ -1,6 +1,6 @@
 /**
- * Adapters that break their own promises: they throw where they should answer, or stop without an end. The deploy ends
- * as `internal`, the server lives on, and only its log knows why.
+ * Adapters that break their contract: they throw instead of returning, or stop without an end. The deploy ends as
+ * `internal`, the server keeps running, and only its log has the cause.
  */
 import { expect, test } from "vitest";
 import { notFound } from "../../../../core/errors.ts";
@@ -28,7 +28,7 @@ const throwing = (method: "build" | "rollout" | "noteDeploy") => {
 };
 
 test.each(["build", "rollout", "noteDeploy"] as const)(
-  "%s: ends as `internal`, and only the log knows why",
+  "%s: ends as `internal`, and only the log has the cause",
   async (method) => {
     const { platform, said } = throwing(method);
     const records = await recordsOf(platform, await accepted(platform));
@@ -40,7 +40,7 @@ test.each(["build", "rollout", "noteDeploy"] as const)(
   },
 );
 
-test("the list says how it ended, so that nobody waits for it", async () => {
+test("the list shows how it ended", async () => {
   let broken = false;
   const platform = startMemory({
     around: ({ builder }) => ({
@@ -60,12 +60,12 @@ test("the list says how it ended, so that nobody waits for it", async () => {
   ]);
 });
 
-test("a stream of events that ends without an end is a bug, too", async () => {
+test("an event stream without a last event is a bug, too", async () => {
   const platform = startMemory({ around: () => ({ builder: { build: async function* () {} } }) });
   expect((await recordsOf(platform, await accepted(platform))).at(-1)).toMatchObject({ reason: "internal" });
 });
 
-test("a source that cannot be discarded harms neither the deploy nor the server", async () => {
+test("a source that cannot be discarded affects neither the deploy nor the server", async () => {
   const { logger, said } = recorder();
   const platform = startMemory({ logger });
   const discard = () => Promise.reject(new Error("EPERM"));
@@ -82,13 +82,13 @@ test("a source that cannot be discarded harms neither the deploy nor the server"
   expect(said).toEqual(["a source was not discarded", "a source was not discarded"]);
 });
 
-test("an error that no port may answer with ends the deploy as `internal`, without its words", async () => {
+test("an error kind that no port may return ends the deploy as `internal`, without its message", async () => {
   let finds = 0;
   const platform = startMemory({
     around: ({ services }) => ({
       services: {
         ...services,
-        // The first reading is the check, the second the plan of the deploy's turn.
+        // The first read is the validation, the second the plan of the deploy's turn.
         find: (...args) => (finds++ === 1 ? errAsync(notFound("s3cret") as never) : services.find(...args)),
       },
     }),
@@ -98,7 +98,7 @@ test("an error that no port may answer with ends the deploy as `internal`, witho
   expect(JSON.stringify(records)).not.toContain("s3cret");
 });
 
-test("a page of a volume that has no objects is the last one, whatever the storage says", async () => {
+test("an empty page of objects is the last one, whatever the storage returns", async () => {
   const platform = startMemory({
     around: ({ volumes }) => ({ volumes: { ...volumes, objects: () => okAsync({ objects: [], more: true }) } }),
   });

@@ -25,7 +25,7 @@ interface Place {
   readonly count: number;
 }
 
-/** Every port call that a first deploy makes, by a deploy that writes them down. */
+/** Every port call of a first deploy, found by recording one. */
 const callsOfADeploy = async (): Promise<Place[]> => {
   const places: Place[] = [];
   const noted =
@@ -61,7 +61,7 @@ const breaking = (where: Place & { after: boolean }, logger: Logger): MemoryPlat
     }),
   });
 
-test("the calls that are broken here are all that a deploy makes", () => {
+test("covers every port call of a deploy", () => {
   expect(places).toEqual([
     { port: "services", method: "find", count: 1 },
     { port: "services", method: "list", count: 1 },
@@ -76,11 +76,11 @@ test("the calls that are broken here are all that a deploy makes", () => {
   ]);
 });
 
-describe.each(cases)("$port.$method, call $count, its answer lost: $after", (where) => {
+describe.each(cases)("$port.$method, call $count, response lost: $after", (where) => {
   const before = ["find", "list"].includes(where.method) && where.count === 1;
   const tolerated = ["noteDeploy", "append"].includes(where.method);
 
-  test("the client is told, in words and with a reason", async () => {
+  test("the client gets a message and a reason", async () => {
     const { logger, said } = recorder();
     const platform = breaking(where, logger);
     const run = await whileTicking(platform.clock, platform.submit());
@@ -90,7 +90,7 @@ describe.each(cases)("$port.$method, call $count, its answer lost: $after", (whe
       const records = await recordsOf(platform, run._unsafeUnwrap());
       const finals = records.filter(({ status }) => status === "DONE" || status === "ERROR");
       expect(finals).toEqual([records.at(-1)]);
-      // What only remembers the deploy must not fail it.
+      // Recording the outcome must not fail the deploy.
       if (tolerated) expect(records.at(-1)?.status).toBe("DONE");
       else expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
       expect(said.length).toBe(tolerated ? 1 : 0);
@@ -98,7 +98,7 @@ describe.each(cases)("$port.$method, call $count, its answer lost: $after", (whe
     expect(platform.kept.size).toBe(0);
   });
 
-  test("afterwards the name can be deployed", async () => {
+  test("the name can be deployed afterwards", async () => {
     const platform = breaking(where, recorder().logger);
     const run = await platform.submit();
     if (run.isOk()) await recordsOf(platform, run.value);

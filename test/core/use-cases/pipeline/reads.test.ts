@@ -1,4 +1,4 @@
-/** The use cases that only read: is a name free, what runs, what it logged. */
+/** The reading use cases: whether a name is free, which services run, and their logs. */
 import { describe, expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { faulty } from "../../../../adapters/memory/index.ts";
@@ -16,7 +16,7 @@ describe("check-name", () => {
     expect((await check("my_app"))._unsafeUnwrap()).toEqual({ available: true, reason: "" });
   });
 
-  test("a bad name is an answer with the rule that it breaks, not an error", async () => {
+  test("an invalid name returns the broken rule, not an error", async () => {
     expect((await check("My App"))._unsafeUnwrap()).toEqual({
       available: false,
       reason: "a name has only lower-case letters a-z, digits and '-'",
@@ -25,14 +25,14 @@ describe("check-name", () => {
     expect((await check("www"))._unsafeUnwrap().reason).toContain("reserved");
   });
 
-  test("a name of the caller's own is available: deploying it updates it", async () => {
+  test("a name of the caller is available: deploying it updates it", async () => {
     const platform = startMemory();
     await deployed(platform);
     expect((await check("app", "acme", platform))._unsafeUnwrap().available).toBe(true);
     expect((await check("app", "other", platform))._unsafeUnwrap().available).toBe(false);
   });
 
-  test("no name is an error", async () => {
+  test("a missing name is an error", async () => {
     expect((await check(undefined))._unsafeUnwrapErr()).toMatchObject({
       issues: [{ path: ["name"], type: "missing" }],
     });
@@ -45,7 +45,7 @@ describe("check-name", () => {
   });
 });
 
-test("the list is by name", async () => {
+test("the list is sorted by name", async () => {
   const platform = startMemory();
   for (const name of ["zebra", "ant", "m-2", "m-10"]) await deployed(platform, { function_name: name });
   expect((await listed(platform)).map(({ name }) => name)).toEqual(["ant", "m-10", "m-2", "zebra"]);
@@ -70,7 +70,7 @@ describe("logs", () => {
     return platform;
   };
 
-  test("the newest ones, oldest first, 100 unless told, with a cursor", async () => {
+  test("returns the newest entries, oldest first, 100 by default, with a cursor", async () => {
     const { controlPlane, principal } = await withLines(150);
     const read = async (request: Record<string, unknown>) =>
       (await controlPlane.readLogs(principal(), { deployment_name: "app", ...request }))._unsafeUnwrap();
@@ -81,7 +81,7 @@ describe("logs", () => {
     expect(parseDateTime(page.cursor)).toBeDefined();
   });
 
-  test("a deployment that is not there", async () => {
+  test("returns 404 for an unknown deployment", async () => {
     const { controlPlane, principal } = startMemory();
     expect((await controlPlane.readLogs(principal(), { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe(
       "not_found",
@@ -91,7 +91,7 @@ describe("logs", () => {
     });
   });
 
-  test("since and query that a provider does not offer name themselves; absent, null and empty do not ask", async () => {
+  test("an unsupported since or query is an issue of that field; absent, null and empty values are ignored", async () => {
     const { logs } = memoryCapabilities;
     const capabilities = { logs: { ...logs, since: missing("no cursors"), query: missing("no filters") } };
     const platform = startMemory({ capabilities });
@@ -107,7 +107,7 @@ describe("logs", () => {
     expect((await read({ since: null, query: "" })).isOk()).toBe(true);
   });
 
-  test("an empty log has a page, with the time of the question as its cursor, not of the answer", async () => {
+  test("an empty log has a page whose cursor is the time of the request", async () => {
     const platform = startMemory({
       around: ({ logs, services }, clock) => ({
         services: faulty(services, () => undefined),
@@ -130,7 +130,7 @@ describe("logs", () => {
   });
 });
 
-test("a provider that is down is said to be, on every reading", async () => {
+test("every read reports a provider that is down", async () => {
   const down = () => ({ error: unavailable("down") });
   const platform = startMemory({
     around: ({ services, logs }) => ({ services: faulty(services, down), logs: faulty(logs, down) }),

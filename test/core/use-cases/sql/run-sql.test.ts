@@ -1,4 +1,4 @@
-/** Questions in SQL: what an engine says of them, and what the client is told. */
+/** SQL queries: the errors of an engine, and what the client receives. */
 import { expect, test } from "vitest";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { type ControlPlaneError, unavailable } from "../../../../core/errors.ts";
@@ -13,7 +13,7 @@ const select: StatementSummary = {
 
 type Row = SqlRows["rows"] extends AsyncIterable<infer Item> ? Item : never;
 
-/** The answer of an engine with these columns, and then these items. */
+/** The response of an engine with these columns, then these items. */
 const answering = (names: readonly string[], ...items: readonly Row[]): SqlEngine["run"] => {
   const columns = names.map((name) => ({ name, type: "INT64" }));
   return () =>
@@ -37,7 +37,7 @@ const ask = (engine: Partial<SqlEngine>, query: unknown = "SELECT 1 AS one") => 
 const refusal = async (engine: Partial<SqlEngine>, query?: unknown): Promise<ControlPlaneError> =>
   (await ask(engine, query).answer)._unsafeUnwrapErr();
 
-test("an answer has the engine's columns and rows", async () => {
+test("a response has the engine's columns and rows", async () => {
   const { answer } = ask({ run: answering(["a", "b"], [1, null], ["x", 2]) });
   expect((await answer)._unsafeUnwrap()).toEqual({
     columns: [
@@ -59,20 +59,20 @@ const words: readonly (readonly [SqlFailure, string])[] = [
   [{ kind: "too_large" }, "the answer has more than 16 MiB; select fewer columns, or add LIMIT"],
 ];
 
-test.each(words)("$kind: what is wrong with the statement is said of the statement", async (failure, message) => {
+test.each(words)("$kind: an error of the statement is an issue of the statement", async (failure, message) => {
   const told = { kind: "invalid_input", issues: [{ path: ["query"], message, type: "value_error" }] };
   expect(await refusal({ describe: () => errAsync(failure) })).toMatchObject(told);
   expect(await refusal({ run: () => errAsync(failure) })).toMatchObject(told);
   expect(await refusal({ run: answering(["one"], [1], failure) })).toMatchObject(told);
 });
 
-test("an engine that is busy is no fault of the statement", async () => {
+test("a busy engine is not an error of the statement", async () => {
   const busy = () => errAsync(unavailable("The engine is busy."));
   for (const engine of [{ describe: busy }, { run: busy }])
     expect(await refusal(engine)).toMatchObject({ kind: "unavailable", message: "The engine is busy." });
 });
 
-test("what may not run does not run", async () => {
+test("rejected statements do not run", async () => {
   const run: SqlEngine["run"] = () => {
     throw new Error("it ran");
   };
@@ -81,7 +81,7 @@ test("what may not run does not run", async () => {
   expect(await refusal({ run }, "")).toMatchObject({ kind: "invalid_input" });
 });
 
-test("columns of one name cannot be told apart, and the engine learns that nobody wants its rows", async () => {
+test("rejects duplicate column names, and aborts the query", async () => {
   let over = false;
   const run: SqlEngine["run"] = () =>
     okAsync({
@@ -100,7 +100,7 @@ test("columns of one name cannot be told apart, and the engine learns that nobod
   expect(over).toBe(true);
 });
 
-test("an account asks one question at a time, another account another one, and then the next", async () => {
+test("an account runs one query at a time, independently of other accounts", async () => {
   const gate = Promise.withResolvers<void>();
   const rows = async function* () {
     await gate.promise;
@@ -117,7 +117,7 @@ test("an account asks one question at a time, another account another one, and t
   expect([(await answer).isOk(), (await other).isOk(), (await asked()).isOk()]).toEqual([true, true, true]);
 });
 
-test("where there is no SQL, the capability's reason says so", async () => {
+test("without SQL, returns the provider's reason", async () => {
   const platform = startMemory({
     capabilities: { sql: { queries: { supported: false, reason: "no engine" }, lag_seconds: 0 } },
   });

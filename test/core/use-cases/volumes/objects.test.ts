@@ -1,4 +1,4 @@
-/** Objects of a volume: listed in pages, deleted, and granted by URLs that end when they say. */
+/** Objects of a volume: paged lists, deletion, and signed URLs that expire as announced. */
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { UploadsInParts } from "../../../../core/ports/volume-store.ts";
@@ -9,7 +9,7 @@ import { type MemoryPlatform, startMemory } from "../../../support/providers/mem
 const MINUTE = 60_000;
 const opened: MemoryPlatform[] = [];
 
-/** With a volume `data` of acme's, and one that only the other account has. */
+/** With a volume `data` of acme, and one of the other account. */
 const start = async (): Promise<MemoryPlatform> => {
   const platform = startMemory();
   opened.push(platform);
@@ -44,7 +44,7 @@ describe("list", () => {
       objects: ["a/1", "a/2", "b"].map((path) => ({ path, size: path.length, updated })),
       next_page_token: "b",
     });
-    // What the token names may go meanwhile.
+    // The object that the token names may be deleted meanwhile.
     (await remove(platform, { path: "b" }))._unsafeUnwrap();
     const rest = (await list(platform, { limit: "3", page_token: "b" }))._unsafeUnwrap();
     expect(rest).toMatchObject({ objects: [{ path: "c" }], next_page_token: null });
@@ -59,7 +59,7 @@ describe("list", () => {
     [0, "greater_than_equal"],
     [1001, "less_than_equal"],
     ["many", "int_parsing"],
-  ])("refuses the limit %j", async (limit, type) => {
+  ])("rejects the limit %j", async (limit, type) => {
     expect((await list(await start(), { limit }))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
       issues: [{ path: ["limit"], type }],
@@ -68,7 +68,7 @@ describe("list", () => {
 });
 
 describe("delete", () => {
-  test("once, then it is not there", async () => {
+  test("an object can be deleted once", async () => {
     const platform = await start();
     await put(platform, "a");
     expect((await remove(platform, { path: "a" }))._unsafeUnwrap()).toEqual({ detail: "'a' was deleted from 'data'." });
@@ -76,8 +76,8 @@ describe("delete", () => {
   });
 });
 
-describe("grants", () => {
-  test("of an upload are good for 60 minutes, and not a moment longer", async () => {
+describe("signed URLs", () => {
+  test("of an upload are valid for exactly 60 minutes", async () => {
     const platform = await start();
     const granted = inOnePiece((await upload(platform, { object: "a" }))._unsafeUnwrap());
     expect(granted).toMatchObject({ method: "PUT", expires_at: "2026-01-01T01:00:00+00:00" });
@@ -90,7 +90,7 @@ describe("grants", () => {
     expect(await (await fetch(url)).text()).toBe("in time");
   });
 
-  test("of a download are good for 15 minutes, and say the truth where seconds are not whole", async () => {
+  test("of a download are valid for 15 minutes, also from a fraction of a second on", async () => {
     const platform = await start();
     await platform.clock.advance(400);
     await put(platform, "a");
@@ -102,7 +102,7 @@ describe("grants", () => {
     expect((await fetch(granted.url)).status).toBe(403);
   });
 
-  test("lead nowhere once the volume is deleted, and to the same object once it is back", async () => {
+  test("are invalid once the volume is deleted, and valid again after its restore", async () => {
     const platform = await start();
     await put(platform, "a");
     const { url } = (await download(platform, { path: "a" }))._unsafeUnwrap();
@@ -119,7 +119,7 @@ describe("grants", () => {
     expect(await (await fetch(url)).text()).toBe("a");
   });
 
-  test("of an upload that is too large for one PUT are in parts, and there is a most", async () => {
+  test("of an upload too large for one PUT are in parts, up to a maximum", async () => {
     const asked: unknown[] = [];
     const uploadsInParts: UploadsInParts = {
       above: 100,
@@ -149,7 +149,7 @@ describe("grants", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("of an upload take the object by either of its two words", async () => {
+  test("of an upload accept the object under either field name", async () => {
     const platform = await start();
     const pathOf = async (request: Record<string, unknown>) =>
       new URL(inOnePiece((await upload(platform, request))._unsafeUnwrap()).url).pathname.split("/").at(-1);
@@ -162,13 +162,13 @@ describe("grants", () => {
     expect((await upload(platform, { object: "a", path: "b" }))._unsafeUnwrapErr()).toMatchObject({
       issues: [{ path: ["path"], message: "says 'b' but object says 'a'; keep one", type: "value_error" }],
     });
-    // What cannot be read is not compared.
+    // Unreadable values are not compared.
     expect((await upload(platform, { object: "../a", path: "b" }))._unsafeUnwrapErr()).toMatchObject({
       issues: [{ path: ["object"], type: "value_error" }],
     });
   });
 
-  test("an upload makes no volume, a download no object", async () => {
+  test("an upload creates no volume, a download no object", async () => {
     const platform = await start();
     const before = platform.memory.snapshot();
     expect((await upload(platform, { volume: "none", object: "a" }))._unsafeUnwrapErr().kind).toBe("not_found");

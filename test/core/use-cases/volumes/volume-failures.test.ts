@@ -1,4 +1,4 @@
-/** A storage or a platform that does not answer: every call on volumes says so, and has done nothing. */
+/** A storage or platform that does not respond: every volume call returns the error and changes nothing. */
 import { expect, test } from "vitest";
 import { faulty } from "../../../../adapters/memory/index.ts";
 import { conflict, unavailable } from "../../../../core/errors.ts";
@@ -15,7 +15,7 @@ import {
 
 const down = unavailable("The storage is down.");
 
-/** A platform with the volume `data`, in the trash where `trashed`, whose ports then fail at these methods. */
+/** A platform with the volume `data`, in the trash if `trashed`, whose ports then fail at these methods. */
 const broken = async (port: "volumes" | "services", methods: readonly string[], trashed = false) => {
   let fails = false;
   const { logger, said } = recorder();
@@ -53,7 +53,7 @@ const deploy: Call = async (platform) => (await platform.submit({ volumes: { "/d
 test.each<[string, "volumes" | "services", string, Call]>([
   ["create", "volumes", "list", create],
   ["list", "volumes", "list", list],
-  ["list, whose mounts cannot be read", "services", "list", list],
+  ["list, if its mounts cannot be read", "services", "list", list],
   ["delete", "volumes", "find", remove],
   ["a deploy that mounts one", "volumes", "list", deploy],
 ])("%s: %s.%s", async (_call, port, method, call) => {
@@ -78,13 +78,13 @@ test.each<["volumes" | "services", string]>([
   expect((await controlPlane.restoreVolume(principal(), { name: "data" })).isOk()).toBe(true);
 });
 
-test("a volume that can be neither moved to the trash nor shown again is told to the operator", async () => {
+test("reports a volume that can be neither trashed nor shown again to the operator", async () => {
   const { platform, said } = await broken("volumes", ["moveToTrash", "abortDelete"]);
   expect(await remove(platform)).toEqual(down);
   expect(said).toEqual(["a volume that stays could not be shown again"]);
 });
 
-/** How a deploy that mounts `data` ends where the storage fails at this method, once the source is built. */
+/** The outcome of a deploy that mounts `data` if the storage fails at this method after the build. */
 const lastOf = async (method: string, error: ReturnType<typeof conflict> | typeof down) => {
   let built = false;
   const platform = startMemory({
@@ -103,20 +103,20 @@ const lastOf = async (method: string, error: ReturnType<typeof conflict> | typeo
   return (await ended(platform, { volumes: { "/data": "data" } })).at(-1);
 };
 
-test("a deploy whose volume cannot be looked at ends, and says which volume", async () => {
+test("a deploy ends and names the volume that cannot be read", async () => {
   expect(await lastOf("find", down)).toMatchObject({
     reason: "provider_unavailable",
     message: "The volume 'data': The storage is down.",
   });
 });
 
-test("a deploy whose volume is being deleted as it would be made ends, and says how to have it back", async () => {
+test("a deploy ends if its missing volume is being deleted, and explains how to restore it", async () => {
   const last = await lastOf("create", conflict("'data' is being deleted."));
   expect(last).toMatchObject({ reason: "volume_unavailable" });
   expect(last?.message).toMatch(/^The volume 'data' was deleted meanwhile\. Restore it with /);
 });
 
-test("a storage that fails because the deploy was cancelled is no failure of the storage", async () => {
+test("a storage error after a cancel is not reported", async () => {
   const platform = startMemory({
     around: ({ volumes }, clock) => ({
       volumes: {

@@ -1,4 +1,4 @@
-/** Volumes: made, listed with who mounts them, deleted into the trash, restored; and every refusal in its words. */
+/** Volumes: create, list with their mounts, delete into the trash, restore; and the message of every error. */
 import { describe, expect, test } from "vitest";
 import { createManualClock, faulty } from "../../../../adapters/memory/index.ts";
 import { missing } from "../../../../core/domain/wire/capabilities.ts";
@@ -29,7 +29,7 @@ const list = async ({ controlPlane, principal }: MemoryPlatform, account?: strin
 const trash = async ({ controlPlane, principal }: MemoryPlatform, account?: string) =>
   (await controlPlane.listTrash(principal(account)))._unsafeUnwrap();
 
-/** Deleted now, a moment after what was before; its id. */
+/** Deletes the volume a moment after the previous one; returns its id. */
 const trashed = async (platform: MemoryPlatform): Promise<string> => {
   (await create(platform))._unsafeUnwrap();
   const id = (await list(platform))[0]?.id ?? "";
@@ -39,7 +39,7 @@ const trashed = async (platform: MemoryPlatform): Promise<string> => {
 };
 
 describe("create", () => {
-  test("says whether it was there", async () => {
+  test("reports whether it existed", async () => {
     const platform = startMemory();
     const at = "2026-01-01T00:00:00+00:00";
     expect((await create(platform))._unsafeUnwrap()).toEqual({ name: "data", created: true, created_at: at });
@@ -54,14 +54,14 @@ describe("create", () => {
     ["-a", "a volume name starts with a letter or a digit"],
     ["a-", "a volume name does not end in '-'"],
     ["a".repeat(41), "a volume name has at most 40 characters; this has 41"],
-  ])("refuses the name '%s' with its rule", async (name, message) => {
+  ])("rejects the name '%s' with its rule", async (name, message) => {
     expect((await create(startMemory(), name))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
       issues: [{ path: ["name"], message, type: "string_pattern_mismatch" }],
     });
   });
 
-  test("stops at the account's quota, but not for one that is there, nor for another account", async () => {
+  test("fails at the account's quota, except for an existing volume or another account", async () => {
     const platform = startMemory({ settings: { accountLimits: { volumes: 1 } } });
     (await create(platform))._unsafeUnwrap();
     expect((await create(platform, "second"))._unsafeUnwrapErr()).toMatchObject({
@@ -76,7 +76,7 @@ describe("create", () => {
 });
 
 describe("list", () => {
-  test("by name, with who mounts each now, and nobody else's", async () => {
+  test("by name, with the services that mount each, and only the account's own", async () => {
     const platform = startMemory();
     for (const name of ["logs", "data"]) (await create(platform, name))._unsafeUnwrap();
     (await create(platform, "data", "other"))._unsafeUnwrap();
@@ -97,7 +97,7 @@ describe("list", () => {
 });
 
 describe("delete", () => {
-  test("is refused while it is mounted, with the names of those that mount it", async () => {
+  test("fails while it is mounted, naming the services that mount it", async () => {
     const platform = startMemory();
     await deployed(platform, mounting());
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual({
@@ -116,7 +116,7 @@ describe("delete", () => {
     expect(await list(platform)).toEqual([]);
   });
 
-  test("a service that failed and serves nothing mounts nothing", async () => {
+  test("a failed service that serves nothing mounts nothing", async () => {
     const crashed = { reason: "crashed", message: "It crashed" } as const;
     const platform = startMemory({
       around: ({ services }) => ({
@@ -129,7 +129,7 @@ describe("delete", () => {
     expect((await remove(platform)).isOk()).toBe(true);
   });
 
-  test("403 for a volume of another account, 404 for none, whatever the name", async () => {
+  test("returns 403 for another account's volume, 404 for none, whatever the name", async () => {
     const platform = startMemory();
     (await create(platform, "data", "other"))._unsafeUnwrap();
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual({
@@ -140,8 +140,8 @@ describe("delete", () => {
       expect((await remove(platform, name))._unsafeUnwrapErr()).toEqual(notFound(`You have no volume '${name}'.`));
   });
 
-  test("where the mounts cannot be read, the volume stays and is shown again", async () => {
-    // The first reading is before it is hidden, the second behind that.
+  test("if the mounts cannot be read, the volume stays and is shown again", async () => {
+    // The first read is before the volume is hidden, the second after it.
     for (const count of [1, 2]) {
       const platform = startMemory({
         around: ({ services }) => ({
@@ -157,7 +157,7 @@ describe("delete", () => {
     }
   });
 
-  test("where it cannot be moved to the trash, it is shown again", async () => {
+  test("if it cannot be moved to the trash, it is shown again", async () => {
     const platform = startMemory({
       around: ({ volumes }) => ({
         volumes: faulty(volumes, (call) =>
@@ -171,7 +171,7 @@ describe("delete", () => {
     expect(await trash(platform)).toEqual([]);
   });
 
-  test("while it is being decided, every call that names it is told so", async () => {
+  test("while it is being decided, every call that names it returns that error", async () => {
     const platform = startMemory();
     (await create(platform))._unsafeUnwrap();
     const { volumes } = platform.memory.provider;
@@ -186,7 +186,7 @@ describe("delete", () => {
 });
 
 describe("trash", () => {
-  test("newest first, for 7 days to the moment", async () => {
+  test("newest first, for exactly 7 days", async () => {
     const platform = startMemory();
     const first = await trashed(platform);
     const second = await trashed(platform);
@@ -203,7 +203,7 @@ describe("trash", () => {
 });
 
 describe("restore", () => {
-  test("the newest of the name, or the one that is asked for", async () => {
+  test("the newest of the name, or the one with the given id", async () => {
     const platform = startMemory();
     const first = await trashed(platform);
     const second = await trashed(platform);
@@ -214,7 +214,7 @@ describe("restore", () => {
     expect((await restore(platform, { id: first }))._unsafeUnwrap().id).toBe(first);
   });
 
-  test("is refused while one of the name lives, then it is not", async () => {
+  test("fails while a volume of the name exists", async () => {
     const platform = startMemory();
     await trashed(platform);
     (await create(platform))._unsafeUnwrap();
@@ -224,7 +224,7 @@ describe("restore", () => {
     });
   });
 
-  test("404 for none, for another's id and past 7 days; 403 where another account has one", async () => {
+  test("returns 404 for none, for another's id and past 7 days, and 403 if another account has one", async () => {
     const platform = startMemory();
     const id = await trashed(platform);
     const none = notFound("There is no deleted volume 'data' that could be restored; the trash keeps them for 7 days.");
@@ -240,7 +240,7 @@ describe("restore", () => {
     expect((await restore(platform, { id }))._unsafeUnwrapErr()).toEqual(none);
   });
 
-  test("counts: an account that has its volumes makes room first", async () => {
+  test("counts towards the quota of volumes", async () => {
     const platform = startMemory({ settings: { accountLimits: { volumes: 1 } } });
     await trashed(platform);
     (await create(platform, "logs"))._unsafeUnwrap();
@@ -251,7 +251,7 @@ describe("restore", () => {
     expect((await restore(platform)).isOk()).toBe(true);
   });
 
-  test("a deploy that counted on it goes on where it is back in time, and the answer says who mounts it", async () => {
+  test("a waiting deploy succeeds if its volume is restored in time, and the response lists the mounts", async () => {
     const clock = createManualClock();
     const platform = startMemory({ clock });
     (await create(platform))._unsafeUnwrap();
@@ -270,7 +270,7 @@ describe("restore", () => {
                 mayServe: async () => {
                   const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
                   if (own === undefined) throw new Error("the volume is not there");
-                  // As another replica does that looked before the template showed.
+                  // Like another replica that read before the template was visible.
                   (await volumes.beginDelete(own))._unsafeUnwrap();
                   (await volumes.moveToTrash(own, own.createdAt))._unsafeUnwrap();
                   answer = (await restore(platform))._unsafeUnwrap();
@@ -287,7 +287,7 @@ describe("restore", () => {
   });
 });
 
-test("where the provider has no volumes, every call says so in its words", async () => {
+test("without volumes, every call returns the provider's reason", async () => {
   const none = missing("this provider has no storage");
   const { volumes } = startMemory().memory.provider.capabilities;
   const platform = startMemory({ capabilities: { volumes: { ...volumes, store: none } } });

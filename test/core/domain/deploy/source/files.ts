@@ -1,4 +1,4 @@
-/** Sources as the rules of building see them, out of texts. */
+/** Sources for the build rules, made from texts. */
 import type { SourceFiles } from "../../../../../core/domain/deploy/source/files.ts";
 
 export const filesOf = (texts: Readonly<Record<string, string>>, folders: readonly string[] = []): SourceFiles => ({

@@ -1,4 +1,4 @@
-/** Which command starts a source, on every provider, and the words where none does. */
+/** Which command starts a source, on every provider, and the message if none does. */
 import { describe, expect, test } from "vitest";
 import { planSource } from "../../../../../core/domain/deploy/source/plan.ts";
 import { filesOf } from "./files.ts";
@@ -45,11 +45,11 @@ describe("the kind of a source", () => {
     expect(planOf(Object.fromEntries(names.map((name) => [name, texts[name] ?? ""]))).kind).toBe(kind);
   });
 
-  test("a folder with a telling name says nothing", () => {
+  test("ignores folders whose names look like marker files", () => {
     expect(planOf({ "main.py": "" }, ["package.json", "Dockerfile", "Procfile"]).kind).toBe("python");
   });
 
-  test("nothing recognised lists what was looked for, and says what to write", () => {
+  test("an unrecognised source lists the expected files and a fix", () => {
     const { reason, message } = failureOf({ "README.md": "" });
     expect(reason).toBe("no_builder");
     for (const name of ["Dockerfile", "package.json", "pyproject.toml", "main.py", "index.html", "'web: COMMAND'"])
@@ -58,14 +58,14 @@ describe("the kind of a source", () => {
     expect(planSource(filesOf({}))).toMatchObject({ isUnknown: true });
   });
 
-  test("an archive wrapped in one folder gets a hint", () => {
+  test("hints at an archive that is wrapped in one folder", () => {
     expect(failureOf({}, ["my-app"]).message).toContain("inside the folder 'my-app'; pack from inside it");
     expect(failureOf({ file: "" }, ["my-app"]).message).not.toContain("pack from inside");
     expect(failureOf({}, ["a", "b"]).message).not.toContain("pack from inside");
   });
 });
 
-describe("a Python application starts with the server that the project requires", () => {
+describe("starts a Python application with the server in its requirements", () => {
   test.each<readonly [string, Texts, string]>([
     [
       "Flask",
@@ -93,12 +93,12 @@ describe("a Python application starts with the server that the project requires"
       "exec hypercorn --bind 0.0.0.0:$PORT app:app",
     ],
     [
-      "FastAPI with both",
+      "FastAPI with two servers",
       { "main.py": FASTAPI, "requirements.txt": "fastapi\ngunicorn\nuvicorn" },
       "exec uvicorn --host 0.0.0.0 --port $PORT main:app",
     ],
     [
-      "an included file",
+      "an included requirements file",
       { "app.py": FLASK, "requirements.txt": "-r requirements/base.txt", "requirements/base.txt": "flask\ngunicorn" },
       "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 app:app",
     ],
@@ -174,13 +174,13 @@ describe("a Python application starts with the server that the project requires"
       "exec python3 -u main.py",
     ],
     ["no framework", { "main.py": "print(1)", "requirements.txt": "" }, "exec python3 -u main.py"],
-    ["a Procfile before all", { "app.py": FLASK, Procfile: "web: ./x" }, "./x"],
+    ["a Procfile has priority", { "app.py": FLASK, Procfile: "web: ./x" }, "./x"],
   ])("%s", (_what, texts, command) => {
     expect(commandOf(texts)).toBe(command);
     expect(warningsOf(texts)).toBe("");
   });
 
-  test("else with the framework's own, and a warning", () => {
+  test("otherwise uses the framework's development server, with a warning", () => {
     const flask = { "app.py": FLASK, "requirements.txt": "flask" };
     expect(commandOf(flask)).toBe("exec flask --app app:app run --host 0.0.0.0 --port $PORT");
     expect(warningsOf(flask)).toMatch(/^warning: .*Flask's development server.*add 'gunicorn'/);
@@ -189,7 +189,7 @@ describe("a Python application starts with the server that the project requires"
     expect(warningsOf(django)).toMatch(/Django's development server/);
   });
 
-  test("text in a string, in a test or in a later line of a bracket makes no application", () => {
+  test("text in a string, in a test or in a later line of a bracket defines no application", () => {
     const doc = `"""\napp = Flask(__name__)\n"""\nprint("x")\n`;
     expect(commandOf({ "main.py": doc, "tests/app.py": FLASK, "requirements.txt": "" })).toBe(
       "exec python3 -u main.py",
@@ -197,7 +197,7 @@ describe("a Python application starts with the server that the project requires"
   });
 });
 
-describe("a Python source that cannot start says what to write", () => {
+describe("a Python source without a start command explains what to write", () => {
   test.each<readonly [string, Texts, RegExp]>([
     [
       "Django without requirements",
@@ -211,14 +211,14 @@ describe("a Python source that cannot start says what to write", () => {
       { "main.py": FASTAPI, "requirements.txt": "fastapi" },
       /Add 'uvicorn' to requirements\.txt, or .*Procfile: 'web: COMMAND'/,
     ],
-    ["nothing that starts", { "lib.py": "", "requirements.txt": "" }, /Procfile with 'web: COMMAND', or main\.py/],
+    ["no start command", { "lib.py": "", "requirements.txt": "" }, /Procfile with 'web: COMMAND', or main\.py/],
     [
-      "Flask, and no application",
+      "Flask without an application",
       { "lib.py": "", "requirements.txt": "flask" },
       /no file makes a Flask application.*'web: gunicorn --bind 0\.0\.0\.0:\$PORT MODULE:app'/,
     ],
     [
-      "FastAPI, and no application",
+      "FastAPI without an application",
       { "lib.py": "", "requirements.txt": "fastapi" },
       /'web: uvicorn --host 0\.0\.0\.0 --port \$PORT MODULE:app'/,
     ],
@@ -228,7 +228,7 @@ describe("a Python source that cannot start says what to write", () => {
       /pyproject\.toml is not valid TOML at line 2/,
     ],
     [
-      "Poetry without its lock",
+      "Poetry without its lock file",
       { "main.py": "", "pyproject.toml": '[tool.poetry.dependencies]\nflask = "^3"' },
       /no poetry\.lock. Run 'poetry lock'/,
     ],
@@ -243,7 +243,7 @@ const installOf = (texts: Texts, folders: readonly string[] = []) => {
 const PYPROJECT = '[project]\nname = "shop"\ndependencies = ["flask>=3", "gunicorn"]\n';
 const BUILDS = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n';
 
-describe("what is installed", () => {
+describe("installs", () => {
   test("requirements.txt before pyproject.toml", () => {
     expect(installOf({ "requirements.txt": "x", "pyproject.toml": PYPROJECT })).toMatchObject({
       file: "requirements.txt",
@@ -251,7 +251,7 @@ describe("what is installed", () => {
     expect(installOf({})).toBeUndefined();
   });
 
-  test("the dependencies of a project that is no package, and a package as itself", () => {
+  test("the dependencies of a project, and the project itself if it is a package", () => {
     expect(installOf({ "pyproject.toml": PYPROJECT })).toEqual({
       file: "pyproject.toml",
       project: false,
@@ -261,7 +261,7 @@ describe("what is installed", () => {
     expect(installOf({ "pyproject.toml": PYPROJECT + BUILDS })).toMatchObject({ project: true, requirements: [] });
   });
 
-  test("the versions of uv.lock, without the project and without what is locked twice", () => {
+  test("the versions of uv.lock, without the project and without duplicates", () => {
     const lock = `version = 1
 [[package]]
 name = "flask"
@@ -307,7 +307,7 @@ source = { virtual = "." }
     expect(installOf({ "pyproject.toml": poetry, "poetry.lock": lock }, ["shop"])).toMatchObject({ project: true });
   });
 
-  test("a script of the project starts it, by a telling name or as the only one", () => {
+  test("a script of the project starts it, if its name is known or it is the only one", () => {
     const scripts = (names: string) => ({
       "pyproject.toml": `${PYPROJECT}[project.scripts]\n${names}\n${BUILDS}`,
       "lib.py": FLASK,
@@ -329,21 +329,21 @@ describe("a Node source", () => {
     ["a script", node(start), "node ."],
     ["main", node({ main: "it's.js" }), "exec node 'it'\\''s.js'"],
     ["server.js", node({}, { "server.js": "" }), "exec node 'server.js'"],
-    ["a Procfile before all", node(start, { Procfile: "web: x" }), "x"],
-  ])("starts by %s", (_what, texts, command) => expect(commandOf(texts)).toBe(command));
+    ["a Procfile has priority", node(start, { Procfile: "web: x" }), "x"],
+  ])("starts with %s", (_what, texts, command) => expect(commandOf(texts)).toBe(command));
 
   test.each<readonly [string, Texts, RegExp]>([
     ["workspaces", node({ workspaces: ["packages/*"] }), /root of workspaces.*"start": "npm start --workspace NAME"/],
     ["pnpm's workspaces", node({}, { "pnpm-workspace.yaml": "" }), /root of workspaces/],
     [
-      "a build alone",
+      "a build script without a start script",
       node({ scripts: { build: "vite build" } }, { "index.html": "" }),
       /nothing serves what it makes.*static site/,
     ],
     ["nothing", node({}), /neither how to start.*'web: COMMAND'/],
     ["no JSON", { "package.json": "{ name: }" }, /not valid JSON/],
     ["no object", { "package.json": "[1]" }, /not an object/],
-  ])("with %s says what it needs", (_what, texts, words) => {
+  ])("%s explains what is missing", (_what, texts, words) => {
     expect(failureOf(texts)).toMatchObject({ reason: "build_failed", message: expect.stringMatching(words) });
   });
 
@@ -358,19 +358,19 @@ describe("a Node source", () => {
     ["yarn.lock", "__metadata:\n", { packageManager: "yarn@4.5.0" }, "@yarnpkg/cli-dist@4.5.0"],
     ["yarn.lock", "# yarn lockfile v1\n", { packageManager: "yarn@1.22.22" }, "yarn@1.22.22"],
     ["yarn.lock", "# yarn lockfile v1\n", { packageManager: "yarn@1; rm -rf /" }, "yarn@1"],
-  ])("with %s, %j and %j is installed by its manager", (lock, text, more, manager) => {
+  ])("%s, %j and %j are installed with their package manager", (lock, text, more, manager) => {
     const plan = planOf(node({ ...start, ...more }, { [lock]: text }));
     expect(plan).toMatchObject({ lock, manager, warnings: [] });
   });
 
-  test("warns about packages without a lock file, and about one that it does not read", () => {
+  test("warns about packages without a lock file, and about an unsupported lock file", () => {
     const needs = { ...start, dependencies: { express: "5" } };
     expect(warningsOf(node(needs))).toMatch(/no package-lock\.json/);
     expect(warningsOf(node(needs, { "bun.lock": "" }))).toMatch(/bun\.lock is not read/);
     expect(warningsOf(node(start))).toBe("");
   });
 
-  test("installs development packages for build scripts only", () => {
+  test("installs development dependencies only for build scripts", () => {
     const tools = { ...start, devDependencies: { typescript: "6" } };
     expect(planOf(node(tools))).toMatchObject({ installs: false, buildScripts: [] });
     expect(planOf(node({ ...tools, scripts: { ...start.scripts, build: "tsc" } }))).toMatchObject({
@@ -380,13 +380,13 @@ describe("a Node source", () => {
   });
 });
 
-// Each of these would take rules that read a text from every mark anew minutes or hours.
+// Each of these would take minutes or hours with rules that rescan the text from every match.
 test.each<readonly [string, Texts]>([
   ["quotes in Python", { "main.py": '"'.repeat(1_000_001) }],
   ["quotes of two kinds", { "main.py": `"""${"'''".repeat(300_000)}` }],
-  ["lines that almost assign", { "main.py": `${"a".repeat(1_000_000)}\n${"app = a.".repeat(100_000)}` }],
+  ["lines that are almost assignments", { "main.py": `${"a".repeat(1_000_000)}\n${"app = a.".repeat(100_000)}` }],
   [
-    "extras of one package",
+    "one extra repeated",
     { "main.py": "", "requirements.txt": Array.from({ length: 150_000 }, (_, at) => `a[b${at}]`).join("\n") },
   ],
   [
@@ -394,7 +394,7 @@ test.each<readonly [string, Texts]>([
     { "main.py": "", "pyproject.toml": "", "uv.lock": '[[package]]\nname = "a"\nversion = "1"\n'.repeat(80_000) },
   ],
   [
-    "files that include each other in a row",
+    "a chain of files that include each other",
     Object.fromEntries([
       ["main.py", ""],
       ["requirements.txt", "-r requirements0.txt"],
@@ -402,7 +402,7 @@ test.each<readonly [string, Texts]>([
     ]),
   ],
   [
-    "many functions that make an application, and many assignments",
+    "many application factories and many assignments",
     Object.fromEntries([
       ["requirements.txt", "flask"],
       ...Array.from({ length: 16 }, (_, at) => [`a${at}.py`, "a=b()\n".repeat(10_000)]),
@@ -410,6 +410,6 @@ test.each<readonly [string, Texts]>([
     ]),
   ],
   ["settings without an end", { "manage.py": `DJANGO_SETTINGS_MODULE${'"'.repeat(1_000_000)}`, "main.py": "" }],
-])("hostile texts end: %s", (_what, texts) => {
+])("reads hostile texts in bounded time: %s", (_what, texts) => {
   expect(planSource(filesOf(texts))).toBeDefined();
 });

@@ -1,4 +1,4 @@
-/** What a Procfile may say. */
+/** The format of a Procfile. */
 import { describe, expect, test } from "vitest";
 import { webCommand } from "../../../../../core/domain/deploy/source/procfile.ts";
 
@@ -14,7 +14,7 @@ describe("a Procfile", () => {
     expect(webCommand(text)).toEqual({ command });
   });
 
-  test("with two processes is refused, and says what to do with the other", () => {
+  test("with two processes is rejected with a hint about the other one", () => {
     const outcome = webCommand("web: node server.js\nworker: node worker.js\n");
     expect(outcome).toMatchObject({ failure: { reason: "build_failed" } });
     expect(words(outcome)).toBe(
@@ -26,10 +26,10 @@ describe("a Procfile", () => {
 
   test.each([
     ["without a web process", "worker: node worker.js", "no 'web' process"],
-    ["that is empty", "\n# nothing\n", "no 'web' process"],
-    ["with a line that is none", "web node server.js", "not 'NAME: COMMAND'"],
+    ["empty", "\n# nothing\n", "no 'web' process"],
+    ["with an invalid line", "web node server.js", "not 'NAME: COMMAND'"],
     ["with a name and no command", "web:\n", "not 'NAME: COMMAND'"],
-  ])("%s is refused in words", (_what, text, part) => {
+  ])("%s is rejected with a message", (_what, text, part) => {
     expect(webCommand(text)).toMatchObject({ failure: { reason: "build_failed" } });
     expect(words(webCommand(text))).toContain(part);
   });

@@ -1,4 +1,4 @@
-/** The part of TOML that project files use, and hostile texts. */
+/** The subset of TOML that project files use, and hostile texts. */
 import { describe, expect, test } from "vitest";
 import {
   readToml,
@@ -51,9 +51,9 @@ test.each([
   ["a = 1\na.b = 2", 2],
   ["a = 1\n[[a]]", 2],
   ['a = "\\UFFFFFFFF"', 1],
-])("tells the line of the flaw in %j", (text, flawedLine) => expect(read(text)).toEqual({ flawedLine }));
+])("reports the line of the error in %j", (text, flawedLine) => expect(read(text)).toEqual({ flawedLine }));
 
-test("finds values by their keys, and nothing where they are of another kind", () => {
+test("finds values by key, and nothing if the value has another type", () => {
   const found = readToml('[a]\nt = "x"\nl = ["y"]\n');
   if (!("table" in found)) throw new Error("not read");
   expect(tomlText(found.table, "a", "t")).toBe("x");
@@ -63,8 +63,8 @@ test("finds values by their keys, and nothing where they are of another kind", (
   expect(tomlTable(found.table, "a", "t", "x")).toBeUndefined();
 });
 
-// Each of these texts would take a reader that looks ahead from every mark minutes or hours.
-describe("hostile texts end", () => {
+// Each of these texts would take minutes or hours with a reader that looks ahead from every character.
+describe("reads hostile texts in bounded time", () => {
   const MANY = 1_000_000;
   test.each([
     ["quotes", '"'.repeat(MANY)],
@@ -73,7 +73,7 @@ describe("hostile texts end", () => {
     ["brackets in a value", `a = ${"[".repeat(MANY)}`],
     ["braces in a value", `a = ${"{b=".repeat(MANY)}`],
     ["openings of long strings", `a = ${'"""x'.repeat(MANY / 4)}`],
-    ["strings that do not end", 'a = "x\n'.repeat(MANY / 8)],
+    ["unterminated strings", 'a = "x\n'.repeat(MANY / 8)],
     ["dots", `a${".a".repeat(MANY / 2)} = 1`],
     ["spaces", `a${" ".repeat(MANY)}b`],
     ["comments", "#".repeat(MANY)],

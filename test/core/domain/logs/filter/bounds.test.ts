@@ -1,4 +1,4 @@
-/** From when on a filter's matches lie (contract 4.6): by a term `timestamp >` or `>=` that must hold. */
+/** The lower time bound of a filter (contract 4.6): the required terms `timestamp >` and `>=`. */
 import { expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
 import { before, behind } from "../../../../../core/domain/logs/cursor.ts";

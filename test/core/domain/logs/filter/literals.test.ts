@@ -1,4 +1,4 @@
-/** What literals mean: durations to the nanosecond, texts as they are compared. */
+/** Literals: durations to the nanosecond, and how texts are folded for comparison. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fold } from "../../../../../core/domain/logs/filter/fold.ts";
@@ -6,7 +6,7 @@ import { durationOf, nanosOf } from "../../../../../core/domain/logs/filter/lite
 import { nastyString } from "../../../../arbitraries/index.ts";
 import { runs } from "../../../../support/vitest/runs.ts";
 
-test("a duration is the same length in whatever unit it is written", () => {
+test("a duration has the same length in every unit", () => {
   fc.assert(
     fc.property(fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }), (micros) => {
       const nanos = BigInt(micros) * 1000n;
@@ -36,13 +36,13 @@ test.each([
   [`${"9".repeat(20_000)}s`, undefined],
 ])("%.30s", (text, nanos) => expect(nanosOf(text)).toBe(nanos));
 
-test("seconds are for whoever needs no more", () => {
+test("seconds are enough for coarse durations", () => {
   expect(durationOf("90m")).toBe(5400);
   expect(durationOf("1.5s")).toBe(1.5);
   expect(durationOf("soon")).toBeUndefined();
 });
 
-test("folding a text again changes nothing, and characters that do not show mean nothing", () => {
+test("folding is idempotent and removes invisible characters", () => {
   fc.assert(
     fc.property(nastyString(), (text) => {
       expect(fold(fold(text))).toBe(fold(text));
@@ -52,22 +52,22 @@ test("folding a text again changes nothing, and characters that do not show mean
   );
 });
 
-test("letters of one meaning are one, small or capital, in one character or in several", () => {
+test("folding unifies case and composed characters", () => {
   for (const same of ["STRASSE", "strasse", "straße", "STRAẞE"]) expect(fold(same)).toBe("STRASSE");
   for (const same of ["σας", "ΣΑΣ", "σασ"]) expect(fold(same)).toBe(fold("ΣΑΣ"));
   for (const same of ["e\u0301", "é", "É"]) expect(fold(same)).toBe("É");
   expect(fold("ﬁ ½ ①")).toBe(fold("FI 1⁄2 1"));
 });
 
-test("marks without end on one letter are no work without end", () => {
-  // In the order of their classes they would have to be sorted: minutes, if they were taken as one run.
+test("folds one letter with many combining marks in bounded time", () => {
+  // Sorting these marks by combining class as one run would take minutes.
   const marks = (count: number) => "\u0301".repeat(count) + "\u0316".repeat(count);
   expect(fold(`e${marks(400_000)}`)).toHaveLength(800_000);
   expect(fold(`e${marks(10)}`)).toBe(fold(`e${marks(10)}`.normalize("NFD")));
   expect(fold(`x${"\u0301\uff9e".repeat(200_000)}`)).toHaveLength(400_001);
 });
 
-test("a long text is folded anew when it is another one", () => {
+test("does not confuse long texts in the cache", () => {
   const [a, b] = ["a", "b"].map((letter) => letter.repeat(2000)) as [string, string];
   expect([fold(a), fold(b), fold(b), fold(a)]).toEqual([a, b, b, a].map((text) => text.toUpperCase()));
 });

@@ -1,4 +1,4 @@
-/** What filters mean, as the query language's own page says it, example by example. */
+/** The meaning of filters, following the examples of the query language's reference. */
 import { describe, expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../../core/domain/accounts/account.ts";
@@ -46,7 +46,7 @@ const http = {
 const cases: Readonly<
   Record<string, readonly (readonly [filter: string, holds: boolean, entry?: Partial<NewLogEntry>])[]>
 > = {
-  "texts are compared without regard to case": [
+  "compares texts case-insensitively": [
     ['textPayload="HELLO world"', true, { text: "Hello World" }],
     ['textPayload:"LO W"', true, { text: "Hello World" }],
     ['textPayload="hello"', false, { text: "Hello World" }],
@@ -59,7 +59,7 @@ const cases: Readonly<
     ['textPayload:"a\\u2060b"', true, { text: "AB" }],
     ['textPayload="❤"', true, { text: "❤\ufe0f" }],
   ],
-  "regular expressions are RE2, find anywhere, and do regard case": [
+  "regular expressions are RE2, match anywhere and are case-sensitive": [
     ['textPayload=~"^Hel+o"', true, { text: "Hello" }],
     ['textPayload=~"hello"', false, { text: "Hello" }],
     ['textPayload=~"(?i)hello"', true, { text: "Hello" }],
@@ -67,7 +67,7 @@ const cases: Readonly<
     ['jsonPayload.missing!~"x"', false, { json }],
     ['jsonPayload.count=~"3"', false, { json }],
   ],
-  "severities are compared by rank, by name in any case or by number": [
+  "compares severities by rank, by name in any case or by number": [
     ["severity>=WARNING", true],
     ["severity>warning", false],
     ["severity=400", true],
@@ -75,13 +75,13 @@ const cases: Readonly<
     ["severity!=ERROR", true],
     ['severity=("ERROR" OR "WARNING")', true],
   ],
-  "times are compared as times": [
+  "compares times as times": [
     ['timestamp>="2026-03-01T13:00:00.5+01:00"', true],
     ['timestamp>"2026-03-01T12:00:00.5Z"', false],
     ["timestamp>2026-03-01T12:00:00Z", true],
     ['timestamp<"2026-03-02"', true],
   ],
-  "a lacking payload field makes every comparison false, and so NOT of it true": [
+  "a missing payload field makes every comparison false, and its NOT true": [
     ['jsonPayload.missing="x"', false, { json }],
     ['jsonPayload.missing!="x"', false, { json }],
     ['NOT jsonPayload.missing="x"', true, { json }],
@@ -95,7 +95,7 @@ const cases: Readonly<
     ["jsonPayload.items.id:*", true, { json }],
     ["jsonPayload.items.name:*", false, { json }],
   ],
-  "a lacking field of the entry's own is empty, 0 or false": [
+  "a missing field of the entry itself is empty, 0 or false": [
     ['textPayload!="x"', true, { json }],
     ['trace=""', true],
     ["httpRequest.status<500", true],
@@ -105,7 +105,7 @@ const cases: Readonly<
     ["httpRequest:*", false],
     ["textPayload:*", false, { json }],
   ],
-  "values of a payload are compared by their own type": [
+  "compares payload values by their type": [
     ["jsonPayload.count=30", true, { json }],
     ['jsonPayload.count="30"', true, { json }],
     ["jsonPayload.count>4", true, { json }],
@@ -130,14 +130,14 @@ const cases: Readonly<
     ["jsonPayload.count>=nan", false, { json }],
     ["jsonPayload.count=nan", false, { json }],
   ],
-  "of a list, one element has to match": [
+  "a list matches if one element matches": [
     ['jsonPayload.tags="BLUE"', true, { json }],
     ['jsonPayload.tags!="blue"', true, { json }],
     ["jsonPayload.items.id=2", true, { json }],
     ["jsonPayload.items.id>2", false, { json }],
     ['jsonPayload.tags=("green" OR "red")', true, { json }],
   ],
-  "paths reach into payloads, with quotes where a name needs them": [
+  "paths reach into payloads, with quotes for names that need them": [
     ['jsonPayload.request.id="r-1"', true, { json }],
     ['jsonPayload.request."a/b"="slash"', true, { json }],
     ['jsonPayload."request".deep.er="x"', true, { json }],
@@ -161,7 +161,7 @@ const cases: Readonly<
     ["httpRequest.status!=NaN", true, { http }],
     ["httpRequest.status<Infinity", true, { http }],
   ],
-  "where an entry comes from": [
+  "matches the source of an entry": [
     ['resource.type="cloud_run_revision"', true],
     ['resource.labels.service_name="my-app"', true],
     ['resource.labels.revision_name="my-app-00001"', true, { revision: "my-app-00001" }],
@@ -177,7 +177,7 @@ const cases: Readonly<
     ['log_id("STDOUT")', true],
     ['log_id("stderr")', false],
   ],
-  "a word alone is searched everywhere": [
+  "a bare word is searched in all fields": [
     ["hello", true, { text: "say HELLO" }],
     ['"r-1"', true, { json }],
     ["503", true, { http }],
@@ -189,7 +189,7 @@ const cases: Readonly<
     ["0.5", true, { json }],
     ["cloud_run", true],
   ],
-  "comments and every white space stand between terms, wherever they begin": [
+  "comments and any white space may separate terms": [
     ["severity>=WARNING--only what is bad", true],
     ['severity>=ERROR -- a comment ) ( " in it\n OR severity=WARNING', true],
     ["qa--qb", true, { text: "qa" }],
@@ -213,23 +213,23 @@ describe.each(Object.entries(cases))("%s", (_rule, examples) => {
     test(`${filter}: ${holds}`, () => expect(matches(filter, entry)).toBe(holds));
 });
 
-test("a pattern that is none is a bug of whoever made the filter, not of the log", () => {
+test("throws for an invalid pattern, which is a bug of the filter's author", () => {
   const filter = parseLogFilter('textPayload=~"a"', compileRe2)._unsafeUnwrap();
   expect(() => matcherOf(filter, () => ({ problem: "no" }))).toThrow("a filter has a pattern that is none: no");
 });
 
-test("an entry has no part of a name that entries do not have", () => {
+test("an unknown field name matches nothing", () => {
   const entry = { ...base, text: "x" } as LogEntry;
   expect(partOf(entry, "textPayload")).toBe("x");
   expect(partOf(entry, "constructor")).toBeUndefined();
 });
 
-test("only the filter without terms is everything", () => {
+test("only the filter without terms matches everything", () => {
   const everythingOf = (text: string) => isEverything(parseLogFilter(text, compileRe2)._unsafeUnwrap());
   expect(["", "a", "a b", "a OR b"].map(everythingOf)).toEqual([true, false, false, false]);
 });
 
-test("a payload that nests ten thousand deep is searched all the same", () => {
+test("searches a payload that nests ten thousand deep", () => {
   let deep: unknown = "bottom";
   for (let depth = 0; depth < 10_000; depth++) deep = { in: [deep] };
   expect(matches("BOTTOM", { json: { deep } })).toBe(true);

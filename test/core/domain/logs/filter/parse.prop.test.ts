@@ -1,4 +1,4 @@
-/** Filters survive being written and read, and no text is more than a filter or a problem with its place. */
+/** Printing and parsing a filter are inverse, and any text is a filter or a problem with a position. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
@@ -9,7 +9,7 @@ import { runs } from "../../../../support/vitest/runs.ts";
 
 const parse = (text: string) => parseLogFilter(text, compileRe2);
 
-test("what is printed is read back", () => {
+test("a printed filter parses to the same filter", () => {
   fc.assert(
     fc.property(logFilter(), (filter) => {
       expect(parse(printLogFilter(filter))._unsafeUnwrap()).toEqual(filter);
@@ -18,7 +18,7 @@ test("what is printed is read back", () => {
   );
 });
 
-/** Pieces of the language in any order: often a filter, often nearly one. */
+/** Tokens of the language in any order: often a filter, often nearly one. */
 const pieces = () =>
   fc
     .array(
@@ -40,7 +40,7 @@ const pieces = () =>
     )
     .chain((parts) => fc.constantFrom("", " ").map((between) => parts.join(between)));
 
-test("any text is a filter, which is the same again when it is printed, or a problem at a place in it", () => {
+test("any text is a filter that survives printing, or a problem at a position in it", () => {
   let good = 0;
   fc.assert(
     fc.property(pieces(), (text) => {
@@ -70,7 +70,7 @@ test("white space and comments between terms mean nothing", () => {
   );
 });
 
-test("what does not show is printed as its escape, beyond the first 65,536 characters too", () => {
+test("invisible characters print as escapes, also beyond the first 65,536 characters", () => {
   const filter = parse('"\\U000e0001"')._unsafeUnwrap();
   expect(filter).toEqual({ kind: "search", text: "\u{e0001}" });
   expect(printLogFilter(filter)).toBe('"\\U000e0001"');

@@ -1,4 +1,4 @@
-/** The canonical text of a filter, exactly: parentheses only where they are needed, escapes only where something would not show. */
+/** The canonical text of a filter: parentheses only if needed, escapes only for invisible characters. */
 import { expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
 import { parseLogFilter } from "../../../../../core/domain/logs/filter/parse.ts";
@@ -26,7 +26,7 @@ test.each([
   ['labels."a/b".c=1', 'labels."a/b".c="1"'],
   ["labels.a1:*", "labels.a1:*"],
   ["log_id(stdout)", 'log_id("stdout")'],
-])("%s is printed as %s", (text, printed) => expect(canonical(text)).toBe(printed));
+])("prints %s as %s", (text, printed) => expect(canonical(text)).toBe(printed));
 
 test.each([
   ['say "hi"', '"say \\"hi\\""'],
@@ -38,9 +38,9 @@ test.each([
   ["turned \u202e round", '"turned \\u202e round"'],
   ["tag \u{e0001}", '"tag \\U000e0001"'],
   ["grüß 数据 😀", '"grüß 数据 😀"'],
-])("the text %j is printed as %s", (text, printed) => expect(printLogFilter({ kind: "search", text })).toBe(printed));
+])("prints the text %j as %s", (text, printed) => expect(printLogFilter({ kind: "search", text })).toBe(printed));
 
-test("what holds nothing stands in parentheses, for nothing could be read there", () => {
+test("puts an empty node in parentheses, because an empty text would not parse", () => {
   const nothing: LogFilter = { kind: "or", terms: [] };
   const one: LogFilter = { kind: "or", terms: [{ kind: "search", text: "a" }] };
   expect(printLogFilter({ kind: "and", terms: [nothing, one] })).toBe('() AND ("a")');

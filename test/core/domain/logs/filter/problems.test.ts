@@ -1,4 +1,4 @@
-/** What is wrong with a filter is said with its place, whatever it is, at once. */
+/** Every problem of a filter is reported immediately, with its position. */
 import { expect, test } from "vitest";
 import { compileRe2 } from "../../../../../adapters/shared/logs/re2.ts";
 import { parseLogFilter } from "../../../../../core/domain/logs/filter/parse.ts";
@@ -81,11 +81,11 @@ test.each([
   [")".repeat(20_000), "at position 1: a term must stand before this parenthesis"],
   ["-(".repeat(10_000), "parentheses nested deeper than 64"],
   [`${"a OR ".repeat(3999)}`, "the filter ends where a term must stand"],
-])("twenty thousand characters of anything are read without growing the stack", (text, words) => {
+])("reads twenty thousand characters of any text without growing the stack", (text, words) => {
   expect(problem(text)).toContain(words);
 });
 
-test.each(hostileFilters)("%.40s… is a filter, and the same again when it is printed", (text) => {
+test.each(hostileFilters)("%.40s… is a filter that survives printing", (text) => {
   expect(text.length).toBeLessThanOrEqual(20_000);
   const filter = parseLogFilter(text, compileRe2)._unsafeUnwrap();
   expect(parseLogFilter(printLogFilter(filter), compileRe2)._unsafeUnwrap()).toEqual(filter);

@@ -1,4 +1,4 @@
-/** Words and signs of a filter: what an escape stands for, what ends a word, and what stands together. */
+/** The tokens of a filter: escapes, where a word ends, and which tokens are adjacent. */
 import { describe, expect, test } from "vitest";
 import { tokensOf } from "../../../../../core/domain/logs/filter/tokens.ts";
 
@@ -22,19 +22,19 @@ describe("a quoted string", () => {
     ["\\U0010ffff", "\u{10ffff}"],
     ["\\x41", "A"],
     ["\\x41B", "AB"],
-  ])("%s stands for %j", (written, text) => expect(texts(`"${written}"`)).toEqual([`string ${text}`, "end "]));
+  ])("%s means %j", (written, text) => expect(texts(`"${written}"`)).toEqual([`string ${text}`, "end "]));
 
   test.each(["\\d+", "\\.", "\\u00g0", "\\U0011ffff", "\\U00200000", "\\x4", "\\ ", "\\\u4e00"])(
-    "%s keeps its backslash, as a regular expression needs it",
+    "%s keeps its backslash for the regular expression",
     (written) => expect(texts(`"${written}"`)).toEqual([`string ${written}`, "end "]),
   );
 
-  test("an escape may stand for the end of a line, which is kept", () => {
+  test("an escaped line feed is kept", () => {
     expect(texts('"a\\\nb"')).toEqual(["string a\\\nb", "end "]);
   });
 });
 
-describe("a date-time stands without quotes, whole", () => {
+describe("a date-time needs no quotes", () => {
   test.each([
     "2026-01-31T09:08:07Z",
     "2026-01-31t09:08:07z",
@@ -47,12 +47,12 @@ describe("a date-time stands without quotes, whole", () => {
   });
 
   test.each(["2026-01-31T09:08:07", "2026-01-31T09:08:07+05", "2026-01-31T09:08:07+0530", "2026-01-31T09:08:07.Z"])(
-    "%s is none, and ends at its colon",
+    "%s is not a date-time and ends at its colon",
     (time) => expect(texts(time).slice(0, 2)).toEqual([`text ${time.split(":")[0]}`, "comparison :"]),
   );
 });
 
-test("what stands right behind another token is glued to it; the end never is", () => {
+test("a token directly after another is adjacent to it; the end never is", () => {
   const glued = (text: string) => tokens(text).map((token) => token.glued);
   expect(glued("a b")).toEqual([false, false, false]);
   expect(glued("a(b")).toEqual([false, true, true, false]);
@@ -60,13 +60,13 @@ test("what stands right behind another token is glued to it; the end never is", 
   expect(tokens("ab  c").map(({ at }) => at)).toEqual([0, 4, 5]);
 });
 
-test("every comparison is the longest that stands there", () => {
+test("reads the longest comparison operator", () => {
   expect(texts("a=~b!~c!=d<=e>=f=g<h>i:j").filter((one) => one.startsWith("comparison"))).toEqual(
     ["=~", "!~", "!=", "<=", ">=", "=", "<", ">", ":"].map((sign) => `comparison ${sign}`),
   );
 });
 
-test.each(["'", "!", "~", "\\"])("%s alone is no token, and its place is told", (sign) => {
+test.each(["'", "!", "~", "\\"])("%s alone is not a token, and its position is reported", (sign) => {
   expect(tokensOf(`ab ${sign}`)._unsafeUnwrapErr().at).toBe(3);
 });
 
