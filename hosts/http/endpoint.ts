@@ -1,29 +1,28 @@
-/** What an endpoint is: its path, its fields, its answer, and the use case behind it. */
+/** An endpoint: path, fields, response and use case. */
 import type { z } from "zod";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";
-import type { Place } from "./error-response.ts";
+import type { FieldLocation } from "./error-response.ts";
 
 type Fields = Readonly<Record<string, z.ZodType>>;
 type Raw = Readonly<Record<string, unknown>>;
 
-interface Described {
+interface EndpointDescription {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly summary: string;
-  /** What a caller should know beyond the summary, in sentences. */
   readonly description: string;
-  readonly place: Place;
+  readonly location: FieldLocation;
   readonly fields: Fields;
-  /** Fields of which at least one must be there. */
+  /** A request must have at least one of these fields. */
   readonly needsOneOf?: readonly string[];
-  readonly answer: z.ZodType;
+  readonly response: z.ZodType;
 }
 
-/** An endpoint that takes fields and gives JSON. */
-export interface JsonEndpoint extends Described {
+/** An endpoint that takes fields and returns JSON. */
+export interface JsonEndpoint extends EndpointDescription {
   readonly kind: "json";
   readonly run: (
     controlPlane: ControlPlane,
@@ -31,9 +30,9 @@ export interface JsonEndpoint extends Described {
     request: Raw,
     options: { readonly signal: AbortSignal },
   ) => ResultAsync<unknown, ControlPlaneError>;
-  /** What is not the answer's body but a header of it. Absent: all of it is the body. */
-  readonly render?: (answer: unknown) => Rendered;
-  /** The headers that `render` gives, each with its meaning. */
+  /** Splits the result into body and headers. Defaults to the whole result as the body. */
+  readonly render?: (result: unknown) => Rendered;
+  /** Descriptions of the headers that `render` returns. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -42,12 +41,11 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An endpoint of its own kind: a form, a stream. Its handler stands with its subject. */
-export interface SpecialEndpoint extends Described {
+/** An endpoint with a handler of its own (`deploy/routes.ts`): it takes a form or returns a stream. */
+export interface SpecialEndpoint extends EndpointDescription {
   readonly kind: "deploy" | "plan" | "resume";
 }
 
 export type Endpoint = JsonEndpoint | SpecialEndpoint;
 
-/** An endpoint of the usual kind. */
 export const json = (endpoint: Omit<JsonEndpoint, "kind">): JsonEndpoint => ({ kind: "json", ...endpoint });

@@ -1,6 +1,4 @@
-/**
- * Every endpoint of the contract as data. The routes and the OpenAPI document are both made from this table.
- */
+/** Every endpoint of the contract, as data. The routes and the OpenAPI document derive from this table. */
 import { accountEndpoints } from "./accounts/endpoints.ts";
 import { deployEndpoints } from "./deploy/deploy-endpoints.ts";
 import { deploymentEndpoints } from "./deploy/deployment-endpoints.ts";
@@ -17,7 +15,7 @@ export const endpointGroups: readonly {
   readonly description: string;
   readonly endpoints: readonly Endpoint[];
 }[] = [
-  { name: "Deploys", description: "Begin a deploy, plan, follow and end it.", endpoints: deployEndpoints },
+  { name: "Deploys", description: "Start, plan, follow and cancel deploys.", endpoints: deployEndpoints },
   {
     name: "Deployments",
     description: "The services of your account and their logs.",
@@ -25,10 +23,10 @@ export const endpointGroups: readonly {
   },
   {
     name: "Volumes",
-    description: "Storage of your account. The bytes of objects go to signed URLs, never through this API.",
+    description: "Storage of your account. Clients transfer objects through signed URLs, not through this API.",
     endpoints: volumeEndpoints,
   },
-  { name: "SQL", description: "Statements over logs and billing.", endpoints: sqlEndpoints },
+  { name: "SQL", description: "SQL over logs and billing.", endpoints: sqlEndpoints },
   {
     name: "Account",
     description: "Credentials, limits and the subscription.",

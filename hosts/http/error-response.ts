@@ -1,8 +1,8 @@
-/** A refusal of the control plane as a response. */
+/** Maps errors of the control plane to HTTP responses. */
 import type { ControlPlaneError, ErrorKind } from "../../core/errors.ts";
 
-/** Where an endpoint's fields are; it goes in front of an issue's path. */
-export type Place = "body" | "query" | "path" | "header";
+/** Where a request has its fields: the first element of an issue's `loc`. */
+export type FieldLocation = "body" | "query" | "path" | "header";
 
 export interface ErrorResponse {
   readonly status: number;
@@ -10,7 +10,7 @@ export interface ErrorResponse {
   readonly body: { readonly detail: unknown };
 }
 
-/** Each kind's status; `docs/reference/errors.md` is tested against it. */
+/** The status of each kind. A test compares `docs/reference/errors.md` with it. */
 export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   invalid_input: 422,
   unauthenticated: 401,
@@ -35,19 +35,19 @@ const headersOf = (error: ControlPlaneError): Record<string, string> => {
   }
 };
 
-const detailOf = (error: ControlPlaneError, place: Place, requestId: string): unknown => {
+const detailOf = (error: ControlPlaneError, location: FieldLocation, requestId: string): unknown => {
   switch (error.kind) {
     case "invalid_input":
-      return error.issues.map(({ path, message, type }) => ({ loc: [place, ...path], msg: message, type }));
+      return error.issues.map(({ path, message, type }) => ({ loc: [location, ...path], msg: message, type }));
     case "internal":
-      return `Internal error; the request's id is ${requestId}.`;
+      return `Internal error. Report it to the operator with the request id ${requestId}.`;
     default:
       return error.message;
   }
 };
 
-export const errorResponse = (error: ControlPlaneError, place: Place, requestId: string): ErrorResponse => ({
+export const errorResponse = (error: ControlPlaneError, location: FieldLocation, requestId: string): ErrorResponse => ({
   status: statusOfKind[error.kind],
   headers: headersOf(error),
-  body: { detail: detailOf(error, place, requestId) },
+  body: { detail: detailOf(error, location, requestId) },
 });

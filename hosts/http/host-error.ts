@@ -19,7 +19,7 @@ const headersOf = ({ headers }: Thrown): Record<string, string> =>
 
 /**
  * Reads the status in Fastify's order: `statusCode`, `status`, then the reply's own. Returns undefined if none of them
- * is an error status. Messages of 5xx errors stay in the log, because they may describe the server's inside.
+ * is an error status. Messages of 5xx errors go to the log only, because they may contain internals of the server.
  */
 export const hostErrorResponse = (
   error: unknown,
@@ -29,11 +29,11 @@ export const hostErrorResponse = (
   const thrown: Thrown = isRecord(error) ? error : {};
   const status = [thrown.statusCode, thrown.status, replyStatus].find(isErrorStatus);
   if (status === undefined || status === 500) return undefined;
-  const reason = STATUS_CODES[status] ?? "Refused";
+  const reason = STATUS_CODES[status] ?? "Rejected";
   const { message } = thrown;
   const detail =
     status >= 500
-      ? `${reason}; the request's id is ${requestId}.`
+      ? `${reason}. The request id is ${requestId}.`
       : typeof message === "string" && message !== ""
         ? message
         : reason;

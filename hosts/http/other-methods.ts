@@ -1,25 +1,25 @@
-/** A method that a path does not have is a 405 that names those it has. */
+/** Responds with 405 and `Allow` to methods that a path does not support. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 
-/** @param admit false where the caller was refused and answered already; absent where anybody may know */
-export const refuseOtherMethods = (
+/** @param admit returns false if it sent an error response; without it, no credential is needed for the 405 */
+export const rejectOtherMethods = (
   app: FastifyInstance,
   url: string,
-  has: readonly string[],
+  methods: readonly string[],
   admit?: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>,
 ): void => {
-  // Fastify answers HEAD wherever it answers GET.
-  const allowed = has.includes("GET") ? [...has, "HEAD"] : has;
-  const refuse = (reply: FastifyReply) =>
+  // Fastify adds a HEAD route for every GET route.
+  const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
+  const reject = (reply: FastifyReply) =>
     reply
       .code(405)
       .header("allow", allowed.join(", "))
-      .send({ detail: `This path has ${has.join(", ")} only.` });
+      .send({ detail: `Method not allowed. This path supports ${methods.join(" and ")}.` });
   app.route({
     method: app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[],
     url,
-    // From the headers: whatever body comes along is of no interest.
-    onRequest: async (request, reply) => (admit === undefined || (await admit(request, reply)) ? refuse(reply) : reply),
-    handler: (_request, reply) => refuse(reply),
+    // Before the body is parsed: a 405 does not depend on it.
+    onRequest: async (request, reply) => (admit === undefined || (await admit(request, reply)) ? reject(reply) : reply),
+    handler: (_request, reply) => reject(reply),
   });
 };

@@ -1,5 +1,5 @@
 /**
- * The whole HTTP API as a Fastify plugin, for Portside's own server and for anyone else's:
+ * The HTTP API as a Fastify plugin, for Portside's own server and for other applications:
  *
  * ```ts
  * await app.register(portside, { controlPlane });
@@ -12,49 +12,50 @@ import type { Principal } from "../../core/domain/accounts/account.ts";
 import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
-import { checkOrigins, crossSiteRefusal } from "./cross-site.ts";
+import { checkOrigins, crossSiteError } from "./cross-site.ts";
 import { deployHandler, planHandler, resumeHandler } from "./deploy/routes.ts";
-import { hasBody, isClosed, isCut, isUnseen } from "./disconnects.ts";
+import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
 import { documentRoutes } from "./docs/document-routes.ts";
 import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints.ts";
-import { errorResponse, type Place } from "./error-response.ts";
+import { errorResponse, type FieldLocation } from "./error-response.ts";
 import { hostErrorResponse } from "./host-error.ts";
-import { refuseOtherMethods } from "./other-methods.ts";
-import { BodyRefused, contentTypeProblem, readBodies } from "./read-bodies.ts";
+import { rejectOtherMethods } from "./other-methods.ts";
+import { contentTypeProblem, InvalidBodyError, readBodies } from "./read-bodies.ts";
 import { healthRoutes } from "./server/health-routes.ts";
 
 export interface PortsideOptions {
   readonly controlPlane: ControlPlane;
-  /** Serve `/openapi.json`, `/docs` and `/schema/portside.json` as well; true by default. */
+  /** Serves `/openapi.json`, `/docs` and `/schema/portside.json`. Defaults to true. */
   readonly documents?: boolean;
-  /** Serve `/health` and `/ready` as well; false by default, since an application has such paths of its own. */
+  /** Serves `/health` and `/ready`. Defaults to false, because most applications have such paths already. */
   readonly health?: boolean;
   /**
-   * Who calls, where the application has checked that by itself, such as by a session; undefined: nobody that it knows,
-   * and the request's own key or token decides. Where absent, these decide alone.
+   * Returns the principal of a request that the application authenticates, such as by a session. If it returns
+   * undefined, or if this option is absent, Portside authenticates the request by its key or token.
    */
   readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
   /**
-   * The origins of the application's pages, such as `https://app.example.com`, where a proxy changes the scheme or the
-   * host. A request that `caller` knows is refused if its `Origin` is neither one of these nor the request's own, or if
-   * its `Sec-Fetch-Site` is neither `same-origin` nor `none`. Requests with a key or a token are not checked.
+   * Further origins of the application's pages, such as `https://app.example.com`, needed if a proxy changes the scheme
+   * or the host. A request that `caller` authenticates fails with 403 if its `Origin` is neither one of these nor the
+   * request's own, or if its `Sec-Fetch-Site` is neither `same-origin` nor `none`. Requests with a key or a token are
+   * not checked.
    */
   readonly origins?: readonly string[];
-  /** Told of each request when it is over, for metrics. */
+  /** Called when a request ends, for metrics. */
   readonly onServed?: (call: ServedCall) => void;
 }
 
-/** A request that was answered, or whose client left. */
+/** A request that ended: the response was sent, or the client disconnected. */
 export interface ServedCall {
   readonly method: string;
-  /** The endpoint's path as it is documented; undefined where there is no such endpoint. */
+  /** The endpoint's path in the documentation; undefined if no endpoint matches. */
   readonly route: string | undefined;
   readonly status: number;
-  /** From its head to the last byte of its answer. */
+  /** From the request's headers to the last byte of the response. */
   readonly seconds: number;
 }
 
-/** @param prefix under which an application has put the plugin */
+/** @param prefix the prefix of the plugin in the application */
 export const servedCallOf = (
   { method, routeOptions: { url } }: FastifyRequest,
   reply: FastifyReply,
@@ -66,114 +67,117 @@ export const servedCallOf = (
   seconds: reply.elapsedTime / 1000,
 });
 
-/** What a request carries from its first hook to its last. */
-interface Carried {
+interface RequestContext {
   requestId: string;
-  place: Place;
+  location: FieldLocation;
   principal?: Principal;
 }
 
-/** On the request itself: a WeakMap would keep every request until the next full collection of garbage. */
-const CARRIED = Symbol("portside");
+/** A property of the request: a WeakMap would keep every request in memory until the next full garbage collection. */
+const CONTEXT = Symbol("portside");
 
-const carry = (request: FastifyRequest & { [CARRIED]?: Carried }): Carried => {
-  request[CARRIED] ??= { requestId: saneRequestId(request.headers["x-request-id"]) ?? randomUUID(), place: "body" };
-  return request[CARRIED];
+const requestContext = (request: FastifyRequest & { [CONTEXT]?: RequestContext }): RequestContext => {
+  request[CONTEXT] ??= { requestId: saneRequestId(request.headers["x-request-id"]) ?? randomUUID(), location: "body" };
+  return request[CONTEXT];
 };
 
-/** Who made the request, once it has passed the plugin's own check; for the log line of a host. */
-export const principalOf = (request: FastifyRequest): Principal | undefined => carry(request).principal;
-export const requestIdOf = (request: FastifyRequest): string => carry(request).requestId;
+/** Returns the principal of an authenticated request, for the log line of a host. */
+export const principalOf = (request: FastifyRequest): Principal | undefined => requestContext(request).principal;
+export const requestIdOf = (request: FastifyRequest): string => requestContext(request).requestId;
 
-const refuse = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => {
-  const { place, requestId } = carry(reply.request);
-  const { status, headers, body } = errorResponse(error, place, requestId);
+const sendError = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => {
+  const { location, requestId } = requestContext(reply.request);
+  const { status, headers, body } = errorResponse(error, location, requestId);
   if (error.kind === "internal") reply.log.error({ err: error.cause, requestId }, error.message);
   return reply.code(status).headers(headers).send(body);
 };
 
-const bug = (cause: unknown): ControlPlaneError => internal("A request met a bug.", cause);
+const bug = (cause: unknown): ControlPlaneError => internal("A request failed because of a bug.", cause);
 
-const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
+const first = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
 
-/** Said in the log, for whoever embeds the plugin; the client could do nothing about it. */
+/** Logged for the developer of the embedding application. The client cannot fix it and receives a 500. */
 const READ_ALREADY =
-  "The application read a request's body before Portside got it: mount Portside before body parsers, such as express.json().";
+  "The application read the request's body before Portside. Mount Portside before body parsers such as express.json().";
 
-type Callers = Pick<PortsideOptions, "controlPlane" | "caller"> & { readonly origins: ReadonlySet<string> };
+type CallerOptions = Pick<PortsideOptions, "controlPlane" | "caller"> & { readonly origins: ReadonlySet<string> };
 
-const crossSite = (request: FastifyRequest, origins: ReadonlySet<string>): ControlPlaneError | undefined => {
+const checkCrossSite = (request: FastifyRequest, origins: ReadonlySet<string>): ControlPlaneError | undefined => {
   const { headers, protocol, host } = request;
-  const source = { fetchSite: one(headers["sec-fetch-site"]), origin: headers.origin };
-  return crossSiteRefusal(source, `${protocol}://${host}`, origins);
+  const source = { fetchSite: first(headers["sec-fetch-site"]), origin: headers.origin };
+  return crossSiteError(source, `${protocol}://${host}`, origins);
 };
 
-/** @param own the principal that the application knows; absent: the request's key or token decides */
-const admitCaller = async (
-  { controlPlane, origins }: Callers,
+/** @param own the principal that the application authenticated; if undefined, the request's key or token decides */
+const authenticate = async (
+  { controlPlane, origins }: CallerOptions,
   own: Principal | undefined,
   request: FastifyRequest,
 ): Promise<ControlPlaneError | undefined> => {
   const { headers } = request;
-  // Before the request is counted: another site must not use up the account's rate.
-  const forged = own === undefined ? undefined : crossSite(request, origins);
+  // Before `countRequest`: another site must not use up the account's rate limit.
+  const forged = own === undefined ? undefined : checkCrossSite(request, origins);
   if (forged !== undefined) return forged;
-  const known =
+  const principal =
     own === undefined
-      ? await controlPlane.authenticate({ apiKey: one(headers["x-api-key"]), authorization: headers.authorization })
+      ? await controlPlane.authenticate({ apiKey: first(headers["x-api-key"]), authorization: headers.authorization })
       : ok<Principal, ControlPlaneError>(own);
-  if (known.isErr()) return known.error;
-  carry(request).principal = known.value;
-  const counted = controlPlane.countRequest(known.value);
+  if (principal.isErr()) return principal.error;
+  requestContext(request).principal = principal.value;
+  const counted = controlPlane.countRequest(principal.value);
   return counted.isErr() ? counted.error : undefined;
 };
 
-const checkCaller = async (callers: Callers, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
-  const { caller } = callers;
+const checkCaller = async (options: CallerOptions, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
+  const { caller } = options;
   // Outside of the try block: an exception of the application keeps its status.
   const own = caller === undefined ? undefined : await caller(request);
-  let refusal: ControlPlaneError | undefined;
+  let error: ControlPlaneError | undefined;
   try {
-    refusal = await admitCaller(callers, own, request);
-  } catch (error) {
-    refusal = bug(error);
+    error = await authenticate(options, own, request);
+  } catch (thrown) {
+    error = bug(thrown);
   }
-  if (refusal !== undefined) refuse(reply, refusal);
-  return refusal === undefined;
+  if (error !== undefined) sendError(reply, error);
+  return error === undefined;
 };
 
-/** Credentials, then the account's rate, then the content type: all from the headers, before any body is read. */
-const admit = (callers: Callers, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
-  carry(request).place = endpoint.place;
-  if (!(await checkCaller(callers, request, reply))) return reply;
-  if (hasBody(request.raw) && request.raw.readableDidRead) return refuse(reply, internal(READ_ALREADY));
+/** Checks the credential, the account's rate limit and the content type, in this order and before reading the body. */
+const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
+  requestContext(request).location = endpoint.location;
+  if (!(await checkCaller(options, request, reply))) return reply;
+  if (hasBody(request.raw) && request.raw.readableDidRead) return sendError(reply, internal(READ_ALREADY));
   const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request.raw));
   return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
 };
 
-/** Aborts when the client goes away before its answer. Made when somebody asks: small answers cost less than a signal. */
-class WhileWanted {
+/**
+ * Has a signal that aborts if the client disconnects before the response. Created lazily: a signal costs more than a
+ * small response.
+ */
+class DisconnectSignal {
   readonly #reply: FastifyReply;
-  #gone: AbortController | undefined;
+  #controller: AbortController | undefined;
 
   constructor(reply: FastifyReply) {
     this.#reply = reply;
   }
 
   get signal(): AbortSignal {
-    this.#gone ??= this.#watch();
-    return this.#gone.signal;
+    this.#controller ??= this.#watch();
+    return this.#controller.signal;
   }
 
   #watch(): AbortController {
     const { raw } = this.#reply;
-    const gone = new AbortController();
-    if (isClosed(raw)) gone.abort();
+    const controller = new AbortController();
+    if (isClosed(raw)) controller.abort();
     raw.once("close", () => {
-      // Every answer ends with a close, and making the reason of an abort is dear.
-      if (isUnseen(raw)) gone.abort();
+      // Every response ends with "close", and creating an abort reason is expensive.
+      if (clientDisconnected(raw)) controller.abort();
     });
-    return gone;
+    return controller;
   }
 }
 
@@ -181,15 +185,15 @@ const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint) =>
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const raw =
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
-    const { principal } = carry(request) as Required<Carried>;
-    const answer = await endpoint.run(controlPlane, principal, raw, new WhileWanted(reply));
-    if (answer.isErr()) return refuse(reply, answer.error);
-    if (endpoint.render === undefined) return reply.send(answer.value);
-    const { body, headers } = endpoint.render(answer.value);
+    const { principal } = requestContext(request) as Required<RequestContext>;
+    const result = await endpoint.run(controlPlane, principal, raw, new DisconnectSignal(reply));
+    if (result.isErr()) return sendError(reply, result.error);
+    if (endpoint.render === undefined) return reply.send(result.value);
+    const { body, headers } = endpoint.render(result.value);
     return reply.headers(headers).send(body);
   };
 
-/** Unknown query parameters are ignored, unlike unknown fields of a body. */
+/** Drops unknown query parameters. Unknown fields of a body are an issue, in contrast. */
 const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> => {
   const query = request.query as Record<string, unknown>;
   return Object.fromEntries(
@@ -198,8 +202,8 @@ const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string,
 };
 
 /**
- * Answers Portside's own exceptions where they are thrown. SDK errors carry a `statusCode` too, so the error handler
- * could not tell them from the application's.
+ * Catches Portside's own exceptions before the error handler, which could not distinguish them from the application's:
+ * SDK errors have a `statusCode` too.
  */
 const catchBugs =
   (handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
@@ -207,7 +211,7 @@ const catchBugs =
     try {
       return await handle(request, reply);
     } catch (error) {
-      return refuse(reply, bug(error));
+      return sendError(reply, bug(error));
     }
   };
 
@@ -215,37 +219,37 @@ const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
   const withPrincipal =
     (handle: (request: FastifyRequest, reply: FastifyReply, principal: Principal) => Promise<unknown>) =>
     (request: FastifyRequest, reply: FastifyReply) =>
-      handle(request, reply, (carry(request) as Required<Carried>).principal);
+      handle(request, reply, (requestContext(request) as Required<RequestContext>).principal);
   switch (endpoint.kind) {
     case "json":
       return jsonHandler(controlPlane, endpoint);
     case "deploy":
-      return withPrincipal(deployHandler(controlPlane, refuse));
+      return withPrincipal(deployHandler(controlPlane, sendError));
     case "plan":
-      return withPrincipal(planHandler(controlPlane, refuse));
+      return withPrincipal(planHandler(controlPlane, sendError));
     case "resume":
-      return withPrincipal(resumeHandler(controlPlane, refuse));
+      return withPrincipal(resumeHandler(controlPlane, sendError));
   }
 };
 
-/** Errors that reach this handler are Fastify's own, or come from the application's hooks and plugins. */
+/** Handles errors of Fastify itself and of the application's hooks and plugins. */
 const handleError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const { requestId } = carry(request);
-  // The application's hooks run before the plugin's own, which sets this header.
+  const { requestId } = requestContext(request);
+  // A hook of the application may throw before the plugin's own hook has set this header.
   reply.header("x-request-id", requestId);
-  if (error instanceof BodyRefused) return refuse(reply, error.error);
-  // The client left in the middle of its body: nobody's bug, and nobody to answer.
-  if (isCut(request.raw)) return reply.hijack();
+  if (error instanceof InvalidBodyError) return sendError(reply, error.error);
+  // A disconnect during the body is not a bug, and nobody is left to receive a response.
+  if (requestAborted(request.raw)) return reply.hijack();
   switch ((error as { code?: unknown } | null)?.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return reply.code(413).send({ detail: "The body is over 1 MiB." });
+      return reply.code(413).send({ detail: "The body is larger than 1 MiB." });
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return reply.code(415).send({ detail: "This endpoint does not take that content type." });
+      return reply.code(415).send({ detail: "This endpoint does not support the content type of the request." });
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return reply.code(400).send({ detail: "The body is not as long as its Content-Length says." });
+      return reply.code(400).send({ detail: "The length of the body differs from its Content-Length." });
   }
   const response = hostErrorResponse(error, reply.statusCode, requestId);
-  if (response === undefined) return refuse(reply, bug(error));
+  if (response === undefined) return sendError(reply, bug(error));
   const { status, headers, body } = response;
   if (status >= 500) reply.log.error({ err: error, requestId }, "A hook of the application failed.");
   return reply.code(status).headers(headers).send(body);
@@ -255,13 +259,15 @@ const FASTIFY_MAJOR = 5;
 
 export const portside = async (app: FastifyInstance, options: PortsideOptions): Promise<void> => {
   if (Number.parseInt(app.version, 10) !== FASTIFY_MAJOR)
-    throw new TypeError(`portside/http needs Fastify ${FASTIFY_MAJOR}; this is ${app.version}`);
+    throw new TypeError(
+      `portside/http needs Fastify ${FASTIFY_MAJOR}, but the application has ${app.version}. Install fastify@${FASTIFY_MAJOR}.`,
+    );
   const { controlPlane, documents = true, health = false, origins = [] } = options;
-  const callers = { ...options, origins: checkOrigins(origins) };
+  const callerOptions = { ...options, origins: checkOrigins(origins) };
   readBodies(app);
   app.setErrorHandler<unknown>(handleError);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", carry(request).requestId);
+    reply.header("x-request-id", requestContext(request).requestId);
     done();
   });
   const { onServed } = options;
@@ -274,12 +280,12 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     app.route({
       method: endpoint.method,
       url: endpoint.path,
-      onRequest: admit(callers, endpoint),
+      onRequest: admit(callerOptions, endpoint),
       handler: catchBugs(handlerOf(controlPlane, endpoint)),
     });
   for (const [path, same] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const methods = same.map((endpoint) => endpoint.method);
-    refuseOtherMethods(app, path, methods, (request, reply) => checkCaller(callers, request, reply));
+    rejectOtherMethods(app, path, methods, (request, reply) => checkCaller(callerOptions, request, reply));
   }
   if (documents) documentRoutes(app, { health });
   if (health) healthRoutes(app, controlPlane);

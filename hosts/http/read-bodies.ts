@@ -1,4 +1,4 @@
-/** What bodies an endpoint takes, decided from the headers, and how a JSON body is read. */
+/** Checks content types, and parses JSON bodies strictly. */
 import type { FastifyInstance } from "fastify";
 import { issue } from "../../core/domain/wire/issue.ts";
 import { parseStrictJson } from "../../core/domain/wire/strict-json.ts";
@@ -12,21 +12,22 @@ const JSON_TYPE = "application/json";
 
 const mediaType = (header: string | undefined): string => (header ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 
-/** What is wrong with a request's content type, in words; an absent one stands for an absent body. */
+/** Returns the detail of a 415, or undefined if the content type fits. A JSON request may omit both type and body. */
 export const contentTypeProblem = (
   endpoint: Endpoint,
   contentType: string | undefined,
   hasBody: boolean,
 ): string | undefined => {
   if (endpoint.method === "GET") return undefined;
-  const wanted = endpoint.kind === "json" ? JSON_TYPE : FORM;
-  if (contentType === undefined && !hasBody && wanted === JSON_TYPE) return undefined;
+  const expected = endpoint.kind === "json" ? JSON_TYPE : FORM;
+  if (contentType === undefined && !hasBody && expected === JSON_TYPE) return undefined;
   const given = mediaType(contentType);
-  return given === wanted ? undefined : `This endpoint takes ${wanted}${given === "" ? "" : `, not ${given}`}.`;
+  if (given === expected) return undefined;
+  return `${given === "" ? "The content type is missing" : `Unsupported content type '${given}'`}. Send ${expected}.`;
 };
 
-/** A body that is no JSON object; thrown in the parser, answered by the error handler. */
-export class BodyRefused extends Error {
+/** Thrown by the parser if a body is not a JSON object. The error handler sends its `error`. */
+export class InvalidBodyError extends Error {
   readonly error: ControlPlaneError;
   constructor(error: ControlPlaneError) {
     super(error.message);
@@ -36,14 +37,14 @@ export class BodyRefused extends Error {
 
 const readBody = (text: string): Record<string, unknown> => {
   const json = parseStrictJson(text);
-  if (!json.ok) throw new BodyRefused(invalidInput([issue([], json.message, "json_invalid")]));
+  if (!json.ok) throw new InvalidBodyError(invalidInput([issue([], json.message, "json_invalid")]));
   const { value } = json;
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new BodyRefused(invalidInput([issue([], "must be a JSON object", "dict_type")]));
+    throw new InvalidBodyError(invalidInput([issue([], "must be a JSON object", "dict_type")]));
   return value as Record<string, unknown>;
 };
 
-/** Fastify reads JSON by our rules, and leaves forms to their handlers. */
+/** Replaces Fastify's JSON parser by the strict one, and leaves forms to their handlers. */
 export const readBodies = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, { parseAs: "string", bodyLimit: JSON_BODY_BYTES }, (_request, body, done) => {

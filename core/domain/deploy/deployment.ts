@@ -15,12 +15,12 @@ export const deploymentSchema = z
     url: z.string().meta({ description: "Empty while the first build runs." }),
     region: z.string(),
     status: z.enum(["READY", "DEPLOYING", "FAILED"]),
-    revision: z.string().nullable().meta({ description: "The revision that serves, if any." }),
+    revision: z.string().nullable().meta({ description: "The revision that serves; null if none does." }),
     created_at: time,
     updated_at: time,
     port: z.int(),
     memory: z.string(),
-    cpu: z.int().meta({ description: "What runs, after any raise." }),
+    cpu: z.int().meta({ description: "The CPUs of an instance, after adjustments." }),
     timeout: z.int(),
     concurrency: z.int(),
     max_instances: z.int(),
@@ -36,15 +36,18 @@ export const deploymentSchema = z
         last: z
           .object({
             at: time.meta({ description: "The scheduled time." }),
-            status: z.int().nullable().meta({ description: "What the service answered; null for no answer." }),
+            status: z
+              .int()
+              .nullable()
+              .meta({ description: "The status of the service's response; null if it did not respond." }),
             attempts: z.int(),
           })
           .nullable()
           .meta({ description: "The latest fire; null before the first." }),
       })
       .optional()
-      .meta({ description: "With a schedule, where the platform knows its fires." }),
-    env: z.array(z.string()).meta({ description: "Names only; values are never shown." }),
+      .meta({ description: "Present if the deployment has a schedule and the platform records its fires." }),
+    env: z.array(z.string()).meta({ description: "The names of the variables. The API never returns their values." }),
     last_deploy: z
       .object({
         deploy_id: z.string(),

@@ -12,12 +12,17 @@ export const deployEventSchema = z
     message: z.string(),
     time: z.string().meta({ format: "date-time" }),
     deploy_id: z.string(),
-    seq: z.int().meta({ description: "1 for the first record; without gaps." }),
-    url: z.string().optional().meta({ description: "Where the service answers; on DONE." }),
-    volume: z.string().optional().meta({ description: "The volume that this record announces." }),
-    reason: deployReasonSchema.optional().meta({ description: "Why it failed; on ERROR." }),
+    seq: z.int().meta({ description: "The number of the record: 1 for the first, without gaps." }),
+    url: z.string().optional().meta({ description: "The URL of the service. Present if the status is DONE." }),
+    volume: z.string().optional().meta({ description: "The volume that the record is about." }),
+    reason: deployReasonSchema
+      .optional()
+      .meta({ description: "Why the deploy failed. Present if the status is ERROR." }),
     exit_code: z.int().optional(),
-    log_tail: z.array(z.string()).optional().meta({ description: "The last lines of the build or of the service." }),
+    log_tail: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "The last lines of the output of the build or the service." }),
   })
   .readonly();
 

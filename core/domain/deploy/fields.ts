@@ -39,7 +39,7 @@ const memory = readField<number>(
       ? { problem: `must be at least ${formatMemory(least)}`, type: "greater_than_equal" }
       : { value: bytes };
   },
-  "Memory of one instance, a Kubernetes quantity; 128Mi up to the provider's most.",
+  "Memory of one instance as a Kubernetes quantity, from 128Mi up to the provider's maximum.",
   ["512Mi", "1Gi", "2G"],
   memoryShape,
 );
@@ -54,7 +54,7 @@ const volumes = jsonField<readonly Mount[]>(
   },
   {
     description:
-      'Mount declaration: mount path → volume name, or {name, read_only?, sub_path?}; "{}" declares no storage.',
+      'The mounts: an object of mount path → volume name, or → {name, read_only?, sub_path?}; "{}" for no storage.',
     examples: [{}, { "/data": "my-volume" }],
     type: "object",
     maxProperties: fieldLimits.mounts.max,
@@ -78,7 +78,9 @@ const environment = jsonField(
     return { value: env, issues };
   },
   {
-    description: "Environment of the service: absent keeps the present one, {} clears it, else it replaces it whole.",
+    description:
+      "The environment variables of the service. They replace all current variables; {} clears them. Omit the field to " +
+      "keep them.",
     examples: [{ LOG_LEVEL: "info" }],
     type: "object",
     additionalProperties: { type: "string" },
@@ -92,17 +94,23 @@ const volumesOrMissing = z.preprocess((raw) => (raw === "" || raw === null ? und
 export const serviceFields = {
   port: integerField(
     fieldLimits.port,
-    "The service listens on PORT of its environment; this number in containers and on clouds.",
+    "The port of the service in containers and on clouds. The service must listen on the variable PORT.",
   ),
   memory: memory
     .default(parseMemory(fieldLimits.memory.default) as number)
     .meta({ ...memory.meta(), default: fieldLimits.memory.default }),
-  cpu: integerField(fieldLimits.cpu, "CPUs of one instance; raised where the memory asked for needs more."),
-  timeout: integerField(fieldLimits.timeout, "Seconds for one request; past it the client gets 504."),
-  concurrency: integerField(fieldLimits.concurrency, "Requests at once in one instance."),
-  max_instances: integerField(fieldLimits.max_instances, "Most instances at once; 0: the platform's own limit."),
-  session_affinity: booleanField(false, "Requests of one client keep going to one instance while it lives."),
-  use_http2: booleanField(false, "HTTP/2 (h2c) from the edge to the service."),
+  cpu: integerField(fieldLimits.cpu, "CPUs of one instance. Raised if the declared memory needs more."),
+  timeout: integerField(
+    fieldLimits.timeout,
+    "The time limit of one request in seconds. A request that exceeds it receives a 504.",
+  ),
+  concurrency: integerField(fieldLimits.concurrency, "The maximum number of concurrent requests per instance."),
+  max_instances: integerField(
+    fieldLimits.max_instances,
+    "The maximum number of instances; 0 selects the platform's default.",
+  ),
+  session_affinity: booleanField(false, "Routes all requests of one client to the same instance while it runs."),
+  use_http2: booleanField(false, "Uses HTTP/2 (h2c) for requests to the service."),
   volumes: volumesOrMissing,
   env: environment.optional(),
 } as const;
@@ -110,13 +118,13 @@ export const serviceFields = {
 /** Read together by `readSchedule`, because the schedule may contain the time zone. */
 const scheduleFields = {
   schedule: z.unknown().meta({
-    description: "Five-field cron expression, or {cron, timezone}; empty or absent removes any schedule.",
+    description: "Five-field cron expression, or {cron, timezone}. Removes the schedule if empty or absent.",
     examples: ["0 9 * * 1-5", '{"cron": "0 9 * * 1-5", "timezone": "Europe/Paris"}'],
     type: "string",
     default: "",
   }),
   timezone: z.unknown().meta({
-    description: "IANA time zone of the schedule; empty is UTC.",
+    description: "IANA time zone of the schedule; defaults to UTC.",
     examples: ["Europe/Paris"],
     type: "string",
     default: "",
@@ -126,7 +134,7 @@ const scheduleFields = {
 const sourceObject = z
   .union([z.string(), z.null()], { error: "must be a text such as 'my-volume/source.tar.gz'" })
   .optional()
-  .meta({ description: "VOLUME/PATH: a tar.gz in one of the caller's volumes." });
+  .meta({ description: "VOLUME/PATH of a tar.gz in one of your volumes." });
 
 /** All text fields of `POST /v1/deploy`. The archive is the form's file. */
 export const deployFields = {

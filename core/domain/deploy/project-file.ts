@@ -10,11 +10,11 @@ export const PROJECT_FILE = "portside.json";
 const schedule = z
   .unknown()
   .meta({
-    description: "When the service is called by the clock.",
+    description: "When the platform calls the service.",
     type: "object",
     properties: {
       cron: { type: "string", description: "Five-field cron expression.", examples: ["0 9 * * 1-5"] },
-      timezone: { type: "string", description: "IANA time zone; absent is UTC.", examples: ["Europe/Paris"] },
+      timezone: { type: "string", description: "IANA time zone; defaults to UTC.", examples: ["Europe/Paris"] },
     },
     required: ["cron"],
     additionalProperties: false,
@@ -22,7 +22,7 @@ const schedule = z
   .optional();
 
 export const projectFields = {
-  $schema: z.string().optional().meta({ description: "Where this schema is, for editors." }),
+  $schema: z.string().optional().meta({ description: "The URL of this schema, for editors." }),
   name: deployFields.function_name,
   ...serviceFields,
   schedule,

@@ -98,10 +98,12 @@ export const logRowSchema = z
     timestamp: z.string().meta({ format: "date-time" }),
     severity: z.enum(severityNames),
     message: z.string(),
-    log_name: z.enum(logNames).meta({ description: "Who wrote it: no line of a service can say `platform`." }),
-    insert_id: z.string().meta({ description: "The entry's own id, in the order of the log." }),
-    revision: z.string().optional().meta({ description: "The revision that it came from, where one is known." }),
-    instance_id: z.string().optional().meta({ description: "The instance that it came from, where one is known." }),
+    log_name: z
+      .enum(logNames)
+      .meta({ description: "The source of the entry. A service cannot write entries of `platform`." }),
+    insert_id: z.string().meta({ description: "The unique id of the entry. Ids sort in the order of the log." }),
+    revision: z.string().optional().meta({ description: "The revision that wrote the entry, if known." }),
+    instance_id: z.string().optional().meta({ description: "The instance that wrote the entry, if known." }),
   })
   .readonly();
 
@@ -109,7 +111,7 @@ export const logPageSchema = z
   .object({
     logs: z.array(logRowSchema),
     // Not declared as a date-time: the types of generated clients keep fewer digits.
-    cursor: z.string().meta({ description: "A date-time; pass it on verbatim as the next `since`." }),
+    cursor: z.string().meta({ description: "A date-time. Pass it unchanged as the next `since`." }),
   })
   .readonly();
 

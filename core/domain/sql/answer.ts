@@ -17,7 +17,7 @@ export interface SqlAnswer {
 }
 
 export const sqlRowsSchema = z.array(z.record(z.string(), z.unknown())).meta({
-  description: "Rows as objects; header X-Columns has the names and types of their columns.",
+  description: "Rows as objects. The header `X-Columns` has the names and types of the columns.",
 });
 
 /** Converts rows to objects. Uses `Object.fromEntries` because a column may be called `__proto__`. */

@@ -24,9 +24,9 @@ export const subscriptionSchema = z
     currency: z
       .string()
       .nullable()
-      .meta({ description: "ISO 4217, in capitals.", examples: ["USD"] }),
+      .meta({ description: "ISO 4217 code, in upper case.", examples: ["USD"] }),
     amount: z.int().nullable().meta({
-      description: "What an interval costs, in the currency's minor unit; null where it follows from usage.",
+      description: "The price per interval in the currency's minor unit; null if it depends on usage.",
     }),
     interval: z
       .string()
@@ -35,7 +35,7 @@ export const subscriptionSchema = z
     current_period_start: time.nullable(),
     current_period_end: time.nullable(),
     cancel_at_period_end: z.boolean().nullable(),
-    provider: z.string().meta({ description: "Who collects the money.", examples: ["none", "stripe"] }),
+    provider: z.string().meta({ description: "The billing provider.", examples: ["none", "stripe"] }),
   })
   .readonly();
 

@@ -9,9 +9,11 @@ const time = z.string().meta({ format: "date-time" });
 export const volumeSchema = z
   .object({
     name: z.string(),
-    id: z.string().meta({ description: "The bucket; a new volume of the same name has another." }),
+    id: z.string().meta({ description: "The bucket. Another volume of the same name has another id." }),
     created_at: time,
-    attached_to: z.array(z.string()).meta({ description: "The deployments that mount it now, by name." }),
+    attached_to: z
+      .array(z.string())
+      .meta({ description: "The names of the deployments that currently mount the volume." }),
   })
   .readonly();
 
@@ -20,7 +22,7 @@ export type Volume = z.output<typeof volumeSchema>;
 export const createdVolumeSchema = z
   .object({
     name: z.string(),
-    created: z.boolean().meta({ description: "False where it was there before." }),
+    created: z.boolean().meta({ description: "False if the volume existed already." }),
     created_at: time,
   })
   .readonly();
@@ -30,7 +32,7 @@ export const trashedVolumeSchema = z
     name: z.string(),
     id: z.string(),
     deleted_at: time,
-    expires_at: time.meta({ description: "Until then it can be restored." }),
+    expires_at: time.meta({ description: "The volume can be restored until this time." }),
   })
   .readonly();
 
@@ -39,7 +41,10 @@ export type TrashedVolume = z.output<typeof trashedVolumeSchema>;
 export const objectPageSchema = z
   .object({
     objects: z.array(z.object({ path: z.string(), size: z.int().meta({ description: "Bytes." }), updated: time })),
-    next_page_token: z.string().nullable().meta({ description: "What the next page begins behind; null at the end." }),
+    next_page_token: z
+      .string()
+      .nullable()
+      .meta({ description: "The `page_token` of the next page; null on the last page." }),
   })
   .readonly();
 
@@ -54,15 +59,15 @@ export const uploadGrantSchema = z
       .object({
         parts: z
           .array(z.object({ url: z.string(), offset: bytes, length: bytes }))
-          .meta({ description: "What is PUT to each URL: these bytes of the object." }),
+          .meta({ description: "The byte range of the object to PUT to each URL." }),
         complete_url: z.string().meta({
           description:
-            "What is POSTed to in the end: `<CompleteMultipartUpload>` with a `<Part>` for each part, of its " +
-            "`<PartNumber>`, from 1 on, and the `<ETag>` that its PUT was answered with. An answer with `<Error>` in it is a failure.",
+            "After the last part, POST `<CompleteMultipartUpload>` to this URL, with a `<Part>` for each part that " +
+            "has its `<PartNumber>`, counted from 1, and the `<ETag>` of its PUT. A response with `<Error>` is a failure.",
         }),
         expires_at: time,
       })
-      .meta({ description: "Of a `size` that is more than the storage takes in one PUT." }),
+      .meta({ description: "Returned if `size` exceeds what the storage accepts in one PUT." }),
   ])
   .readonly();
 export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();

@@ -25,21 +25,21 @@ export const capabilitiesSchema = z
   .object({
     provider: z.string().meta({ examples: ["local"] }),
     region: z.string().meta({ examples: ["local"] }),
-    runs: feature.meta({ description: "Services really run; a simulation answers at no URL." }),
+    runs: feature.meta({ description: "Services run. In a simulation their URLs do not respond." }),
     isolation: z
       .enum(["none", "filesystem", "full"])
-      .meta({ description: "What keeps neighbours apart on this platform." }),
-    runner: z.string().meta({ description: "How instances run, in words." }),
+      .meta({ description: "How far services are isolated from each other." }),
+    runner: z.string().meta({ description: "A description of how instances run." }),
     resources: z
       .array(z.object({ cpu: z.int(), memory: z.object({ min: bytes, max: bytes, step: bytes }) }))
-      .meta({ description: "The sizes on offer, memory in bytes." }),
+      .meta({ description: "The available sizes, with memory in bytes." }),
     instances: z.object({
-      preset: z.int().meta({ description: "What max_instances 0 means." }),
+      preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
       max: z.int(),
     }),
     scale_to_zero: feature,
-    concurrency_cap: feature.meta({ description: "No instance gets more requests at once than declared." }),
-    request_timeout: feature.meta({ description: "A request past the declared timeout gets 504." }),
+    concurrency_cap: feature.meta({ description: "No instance receives more concurrent requests than declared." }),
+    request_timeout: feature.meta({ description: "A request that exceeds the declared timeout receives a 504." }),
     session_affinity: feature,
     http2: feature,
     memory_limit: feature,
@@ -47,32 +47,33 @@ export const capabilitiesSchema = z
     builders: z.object({ node: feature, python: feature, procfile: feature, dockerfile: feature }),
     names: z.object({ remembers_freed: feature }),
     volumes: z.object({
-      mounts: feature.meta({ description: "Services see their volumes as folders." }),
+      mounts: feature.meta({ description: "Volumes appear as folders in services." }),
       store: feature,
-      read_only: feature.meta({ description: "A read-only mount cannot be written." }),
+      read_only: feature.meta({ description: "Services cannot write to read-only mounts." }),
       flat_namespace: z.boolean().meta({
-        description: "False: a volume is a file tree, so no object is another's folder.",
+        description: "If false, a volume is a file tree: no object's path may be a folder of another.",
       }),
       case_preserving: z.boolean().meta({
-        description: "Names that differ only in case or normal form are different objects.",
+        description: "Names that differ only in case or Unicode normalization are different objects.",
       }),
       conditional_uploads: feature.meta({
-        description: "An upload's If-Match and If-None-Match are held to; else they may count for nothing.",
+        description: "Uploads honor `If-Match` and `If-None-Match`. If unsupported, the storage may ignore them.",
       }),
       unsized_uploads: feature.meta({
-        description: "An upload may begin before its length is known; else its Content-Length is needed.",
+        description: "An upload may omit `Content-Length`.",
       }),
       head_downloads: feature.meta({
-        description: "A download's URL is good for HEAD as well, which says what GET would.",
+        description: "A download URL also permits HEAD.",
       }),
       visible_seconds: z.number().meta({
-        description: "How long what is put by URL may take to show in a mount, and the reverse.",
+        description:
+          "The maximum delay until an upload appears in mounts, and until a write to a mount appears in downloads.",
       }),
     }),
     source_object: feature,
-    deadlines: z
-      .object({ build: z.int(), listen: z.int(), rollout: z.int() })
-      .meta({ description: "Seconds that the phases of a deploy may take, where the platform's settings do not say." }),
+    deadlines: z.object({ build: z.int(), listen: z.int(), rollout: z.int() }).meta({
+      description: "Default time limits of a deploy's phases, in seconds. The platform's settings may override them.",
+    }),
     cron: z.object({ schedules: feature, max_seconds: z.int() }),
     logs: z.object({
       newest: feature,
@@ -83,7 +84,7 @@ export const capabilitiesSchema = z
     }),
     sql: z.object({
       queries: feature,
-      lag_seconds: z.number().meta({ description: "How long an entry may take to show in a query." }),
+      lag_seconds: z.number().meta({ description: "The maximum delay until an entry appears in queries." }),
     }),
     subscription: feature,
   })

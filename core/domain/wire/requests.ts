@@ -31,11 +31,11 @@ export const checkNameFields = { name: anyName("The name to check.") } as const;
 
 export const deleteFields = { name: anyName("The deployment to delete.") } as const;
 
-export const cancelFields = { deploy_id: text("The deploy to end.", 64, ANY_ID) } as const;
+export const cancelFields = { deploy_id: text("The deploy to cancel.", 64, ANY_ID) } as const;
 
 export const resumeFields = {
   deploy_id: text("The deploy to follow.", 64, ANY_ID),
-  after: integerField({ min: 0, default: 0 }, "The `seq` of the last record seen; 0 for all."),
+  after: integerField({ min: 0, default: 0 }, "The `seq` of the last record received; 0 for all records."),
 } as const;
 
 const since = readField<LogPosition>(
@@ -48,14 +48,14 @@ const since = readField<LogPosition>(
         }
       : { value };
   },
-  "Entries after this date-time or cursor.",
+  "Return entries after this date-time or cursor.",
   ["2026-01-31T09:00:00Z"],
 );
 
 export const logsFields = {
-  deployment_name: anyName("The deployment whose log is read."),
+  deployment_name: anyName("The deployment."),
   since: since.nullable().optional(),
-  limit: integerField(fieldLimits.logs, "Entries at most."),
+  limit: integerField(fieldLimits.logs, "The maximum number of entries."),
   query: z
     .string({ error: "must be a text" })
     .max(logLimits.filterChars, `at most ${logLimits.filterChars} characters`)
@@ -68,7 +68,7 @@ export const sqlFields = {
   query: text("One SELECT over `logs` and `billing`, in GoogleSQL.", sqlLimits.chars, "SELECT COUNT(*) AS n FROM logs"),
 } as const;
 
-export const createKeyFields = { label: text("What the key is for, to recognise it by.", 100, "laptop") } as const;
+export const createKeyFields = { label: text("The purpose of the key, shown in lists.", 100, "laptop") } as const;
 
 export const revokeKeyFields = { id: text("The key's id.", 64, ANY_ID) } as const;
 
@@ -81,7 +81,7 @@ const newVolume = readField<VolumeName>(
     const problem = volumeNameProblem(name);
     return problem === undefined ? { value: name as VolumeName } : { problem, type: "string_pattern_mismatch" };
   },
-  "1 to 40 characters of a-z, 0-9 and '-'; starts with a letter or digit, does not end in '-'.",
+  "1 to 40 characters: a-z, 0-9 and '-'. Must start with a letter or digit and must not end with '-'.",
   ["my-volume"],
   volumeNameShape,
 );
@@ -91,7 +91,7 @@ const objectPath = readField<ObjectPath>(
     const problem = objectPathProblem(path);
     return problem === undefined ? { value: path as ObjectPath } : { problem, type: "value_error" };
   },
-  "The object's path: relative, its parts separated by '/'.",
+  "The path of the object, relative, with '/' as separator.",
   ["reports/2026.csv"],
   objectPathShape,
 );
@@ -103,22 +103,24 @@ export const createVolumeFields = { name: newVolume } as const;
 export const deleteVolumeFields = { name: anyVolume("The volume to delete.") } as const;
 
 export const restoreVolumeFields = {
-  name: anyVolume("The volume to bring back."),
-  id: anyText("Which of that name, as the trash lists it; absent: the newest.").nullable().optional(),
+  name: anyVolume("The volume to restore."),
+  id: anyText("The id from the trash; defaults to the most recently deleted volume of that name.")
+    .nullable()
+    .optional(),
 } as const;
 
 export const objectsFields = {
-  volume: anyVolume("The volume whose objects are listed."),
-  prefix: anyText("Only paths that begin with this.").default(""),
-  page_token: anyText("The `next_page_token` of the page before.").default(""),
-  limit: integerField(fieldLimits.objects, "Objects at most."),
+  volume: anyVolume("The volume."),
+  prefix: anyText("List only paths that start with this prefix.").default(""),
+  page_token: anyText("The `next_page_token` of the previous page.").default(""),
+  limit: integerField(fieldLimits.objects, "The maximum number of objects."),
 } as const;
 
-export const objectFields = { volume: anyVolume("The volume that has the object."), path: objectPath } as const;
+export const objectFields = { volume: anyVolume("The volume of the object."), path: objectPath } as const;
 
 export const uploadFields = {
-  volume: anyVolume("The volume that gets the object."),
+  volume: anyVolume("The volume to upload to."),
   object: objectPath.optional(),
-  path: objectPath.optional().meta({ description: "The same as `object`." }),
-  size: integerField({ min: 0, default: 0 }, "How large the object will be, in bytes; 0 where that is not known."),
+  path: objectPath.optional().meta({ description: "An alias of `object`." }),
+  size: integerField({ min: 0, default: 0 }, "The size of the object in bytes; 0 if unknown."),
 } as const;

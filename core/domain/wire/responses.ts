@@ -9,7 +9,7 @@ export const detailSchema = z.object({ detail: z.string() }).readonly();
 export const nameCheckSchema = z
   .object({
     available: z.boolean(),
-    reason: z.string().meta({ description: "Why not, in words; empty when available." }),
+    reason: z.string().meta({ description: "Why the name is not available; empty if it is." }),
   })
   .readonly();
 
@@ -18,7 +18,11 @@ export const apiKeySchema = z
   .readonly();
 
 export const newKeySchema = z
-  .object({ id: z.string(), prefix: z.string(), key: z.string().meta({ description: "Shown this once." }) })
+  .object({
+    id: z.string(),
+    prefix: z.string(),
+    key: z.string().meta({ description: "The key. No other response has it." }),
+  })
   .readonly();
 
 export const tokenSchema = z.object({ access_token: z.string(), expires_at: time }).readonly();
@@ -35,7 +39,7 @@ export const planSchema = z
       action: z.enum(["put", "remove", "none"]),
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
-      max_seconds: z.int().meta({ description: "The longest run of a fire." }),
+      max_seconds: z.int().meta({ description: "The time limit of a fire." }),
     }),
     not_enforced: z.array(z.string()),
   })
@@ -57,6 +61,6 @@ export const capabilitiesResponseSchema = z
   .object({
     ...capabilitiesShape,
     volumes: capabilitiesShape.volumes.extend(formerNames),
-    limits: limitsSchema.meta({ description: "What your account may hold or do." }),
+    limits: limitsSchema.meta({ description: "The limits of your account." }),
   })
   .readonly();

@@ -1,4 +1,4 @@
-/** The account: what it may use, its keys and tokens. */
+/** The account: capabilities, limits, keys and tokens. */
 import { z } from "zod";
 import { issue } from "../../../core/domain/wire/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/wire/requests.ts";
@@ -17,34 +17,34 @@ export const accountEndpoints: readonly Endpoint[] = [
   json({
     method: "GET",
     path: "/v1/capabilities",
-    summary: "What this platform's provider can and cannot do, and your limits.",
+    summary: "Get the features of this platform's provider, and your limits.",
     description:
-      "Clients can adapt to the provider with it instead of trying: sizes of instances, isolation, log " +
-      "delay, limits of your account.",
-    place: "query",
+      "Instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
+    location: "query",
     fields: {},
-    answer: capabilitiesResponseSchema,
+    response: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
   json({
     method: "POST",
     path: "/v1/key/create",
-    summary: "Make an API key for your account; it is shown once.",
+    summary: "Create an API key for your account.",
     description:
-      "The key has the rights of the account. The platform keeps a hash of it only. A token from `/v1/token` may not make keys.",
-    place: "body",
+      "The key has the rights of the account. It is in this response only, because the platform stores its hash. A " +
+      "token from `/v1/token` must not create keys (403).",
+    location: "body",
     fields: createKeyFields,
-    answer: newKeySchema,
+    response: newKeySchema,
     run: (controlPlane, principal, request, options) => controlPlane.createKey(principal, request, options),
   }),
   json({
     method: "GET",
     path: "/v1/key/list",
-    summary: "Your API keys.",
-    description: "By prefix, with the time of the last use; keys themselves are never shown again.",
-    place: "query",
+    summary: "List your API keys.",
+    description: "Returns each key's prefix and the time of its last use, never the key itself.",
+    location: "query",
     fields: {},
-    answer: z.array(apiKeySchema),
+    response: z.array(apiKeySchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listKeys(principal, options),
   }),
   json({
@@ -52,24 +52,24 @@ export const accountEndpoints: readonly Endpoint[] = [
     path: "/v1/key/revoke",
     summary: "Revoke one of your API keys.",
     description: "The key stops working within 10 seconds on every server of the platform.",
-    place: "body",
+    location: "body",
     fields: revokeKeyFields,
-    answer: detailSchema,
+    response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.revokeKey(principal, request, options),
   }),
   json({
     method: "POST",
     path: "/v1/token",
-    summary: "A short-lived bearer token for your account.",
+    summary: "Create a short-lived bearer token for your account.",
     description:
-      "For programs that should not hold a key. The token has the rights of the account until `expires_at`, but may not make " +
-      "keys or tokens. It ends within 10 seconds of the revocation of the key that made it.",
-    place: "body",
+      "For programs that should not store a key. The token has the rights of the account until `expires_at`, but must " +
+      "not create keys or tokens (403). Revoking the key that created it ends the token within 10 seconds.",
+    location: "body",
     fields: {},
-    answer: tokenSchema,
+    response: tokenSchema,
     run: (controlPlane, principal, request, options) => {
       const unknown = Object.keys(request).map((name) =>
-        issue([name], `unknown field '${name}'; this endpoint takes none`, "extra_forbidden"),
+        issue([name], `unknown field '${name}'; this endpoint has no fields`, "extra_forbidden"),
       );
       return unknown.length > 0 ? errAsync(invalidInput(unknown)) : controlPlane.issueToken(principal, options);
     },

@@ -1,4 +1,4 @@
-/** Deploys: begin, plan, follow and end them. */
+/** Deploys: start, plan, follow and cancel them. */
 
 import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../core/domain/deploy/fields.ts";
@@ -11,46 +11,47 @@ export const deployEndpoints: readonly Endpoint[] = [
     kind: "deploy",
     method: "POST",
     path: "/v1/deploy",
-    summary: "Deploy from source; the answer is a live stream of records.",
+    summary: "Deploy from source and stream the deploy's records.",
     description:
-      "The deploy is a complete declaration: mounts and schedule replace what was there. Send " +
-      "`source_archive` or `source_object`. The first record comes immediately, a silent step repeats its " +
-      "record every 15 seconds, and the last record is `DONE` with the URL or `ERROR` with a reason. A " +
-      "client that disconnects does not cancel the deploy.",
-    place: "body",
+      "A deploy is a complete declaration: its mounts and its schedule replace the previous ones. Send " +
+      "`source_archive` or `source_object`. The server sends the first record immediately, repeats the record of a " +
+      "long step every 15 seconds, and ends with `DONE` and the URL or `ERROR` and a reason. Disconnecting does not " +
+      "cancel the deploy.",
+    location: "body",
     fields: deployFields,
-    answer: deployEventSchema,
+    response: deployEventSchema,
   },
   {
     kind: "plan",
     method: "POST",
     path: "/v1/deploy/plan",
-    summary: "What a deploy would do, in words and data; nothing is done.",
-    description: "Takes the form of a deploy; the source may be left out.",
-    place: "body",
+    summary: "Show what a deploy would change, without deploying.",
+    description: "Takes the form of a deploy. The source is optional.",
+    location: "body",
     fields: deployFields,
-    answer: planSchema,
+    response: planSchema,
   },
   json({
     method: "POST",
     path: "/v1/deploy/cancel",
-    summary: "End a deploy, unless traffic has moved.",
-    description: "The deploy ends with the reason `interrupted`. A deploy whose traffic has moved is not changed.",
-    place: "body",
+    summary: "Cancel a deploy, unless its traffic has moved.",
+    description:
+      "The deploy ends with the reason `interrupted`. Has no effect once the traffic moved to the new revision.",
+    location: "body",
     fields: cancelFields,
-    answer: detailSchema,
+    response: detailSchema,
     run: (controlPlane, principal, request) => controlPlane.cancelDeploy(principal, request),
   }),
   {
     kind: "resume",
     method: "GET",
     path: "/v1/deploy/:deploy_id",
-    summary: "Follow a deploy from any record on.",
+    summary: "Stream a deploy's records, starting at any record.",
     description:
-      "Streams the records after `after`, and those that are still to come. A deploy can be followed for an " +
-      "hour after its end, at the server that runs it.",
-    place: "query",
+      "Streams the records after `after`, then new records as they occur. The server that ran a deploy stores its " +
+      "records for one hour after its end.",
+    location: "query",
     fields: resumeFields,
-    answer: deployEventSchema,
+    response: deployEventSchema,
   },
 ];

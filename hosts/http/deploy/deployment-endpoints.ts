@@ -9,37 +9,37 @@ export const deploymentEndpoints: readonly Endpoint[] = [
   json({
     method: "GET",
     path: "/v1/deployment/check-name",
-    summary: "Is a deployment name free for you?",
+    summary: "Check whether a deployment name is available to you.",
     description:
-      "Names of deployments are unique on the platform, because they become host names. A name that breaks " +
-      "a rule is not available, and `reason` names the rule. A name of your own is available.",
-    place: "query",
+      "Deployment names are unique on the platform because they become host names. An invalid name is not " +
+      "available, and `reason` names the broken rule. The names of your own deployments are available.",
+    location: "query",
     fields: checkNameFields,
-    answer: nameCheckSchema,
+    response: nameCheckSchema,
     run: (controlPlane, principal, request, options) => controlPlane.checkName(principal, request, options),
   }),
   json({
     method: "GET",
     path: "/v1/deployment/list",
-    summary: "Your deployments, by name.",
+    summary: "List your deployments by name.",
     description:
-      "The fields are those of the revision that serves, else those of the last attempt. Of the environment " +
-      "only the names are shown.",
-    place: "query",
+      "The fields describe the revision that serves or, if none serves, the last deploy. `env` has the names of " +
+      "the variables only.",
+    location: "query",
     fields: {},
-    answer: z.array(deploymentSchema),
+    response: z.array(deploymentSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
   }),
   json({
     method: "POST",
     path: "/v1/deployment/delete",
-    summary: "Stop and remove a deployment; volumes and logs stay.",
+    summary: "Delete a deployment. Its volumes and logs remain.",
     description:
-      "Removes the schedule, then the service, and ends its running deploys. Its volumes keep their data, " +
-      "and its log can be read for the retention time.",
-    place: "body",
+      "Cancels running deploys, removes the schedule and stops the service. Volumes keep their data. The log can be " +
+      "read until its retention time ends.",
+    location: "body",
     fields: deleteFields,
-    answer: detailSchema,
+    response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),
   }),
 ];

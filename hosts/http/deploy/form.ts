@@ -1,4 +1,4 @@
-/** Reads a deploy's multipart form: fields to plain data, the archive to the control plane as it streams in. */
+/** Reads a deploy's multipart form: collects the fields, and streams the archive to the control plane. */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy";
@@ -9,35 +9,38 @@ import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import { type Issue, issue } from "../../../core/domain/wire/issue.ts";
 import type { ControlPlaneError } from "../../../core/errors.ts";
 import type { ResultAsync } from "../../../core/result.ts";
-import { hangUp, isCut } from "../disconnects.ts";
+import { hangUp, requestAborted } from "../disconnects.ts";
 
 export interface ReadForm {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** What is wrong with the form itself, by field. */
+  /** Issues of the form itself, by field. */
   readonly issues: readonly Issue[];
   readonly archive?: ReceivedSource;
-  /** The file could not be taken at all. */
+  /** Why the control plane could not receive the file. */
   readonly error?: ControlPlaneError;
-  /** More of the body is left than was worth reading; the connection is of no further use. */
+  /** The reader stopped before the end of the body, so the connection must be closed. */
   readonly unread: boolean;
 }
 
 const FILE = "source_archive";
-/** A body is read for this much past the file's limit, and a refused one for this long, so that the client sees the answer. */
+/**
+ * The reader drains a body that is too large up to this size, and a rejected one for this long: many clients do not
+ * read the response before they have sent the whole body.
+ */
 const BODY_BYTES = archiveLimits.fileBytes + 32 * MiB;
 const DRAIN_MS = 5000;
-/** A client that sends nothing for this long is gone. */
+/** A client that sends nothing for this long is disconnected. */
 const SILENCE_MS = 60_000;
 
-/** All texts of a form together, so that no number of fields fills the memory. */
+/** The limit of all text fields together, which bounds the memory of a form. */
 const TEXT_BYTES = 1 * MiB;
 
 const limits = { fieldSize: TEXT_BYTES, fields: 100, files: 4, parts: 110, headerPairs: 50 };
 
-/** Stands for a file where a text belongs: no field takes a list, so each refuses it in its own words. */
+/** The value of a text field that the client sent as a file. No field accepts a list, so each reports its own issue. */
 const A_FILE = ["a file"];
 
-/** True for a file without a byte; what it has stays to be read. */
+/** Returns whether the file has no bytes, without consuming any. */
 const isEmpty = (file: Readable): Promise<boolean> =>
   new Promise((resolve) => {
     const events = ["readable", "end", "close"];
@@ -54,8 +57,8 @@ export type Receive = (
   signal: AbortSignal,
 ) => ResultAsync<ReceivedSource, ControlPlaneError>;
 
-/** How the reading of the body ended: at its end, before it because the rest was too much, or because the client left. */
-type End = "whole" | "unread" | "gone";
+/** Why the reader stopped: at the end of the body, at a limit before the end, or because the client disconnected. */
+type End = "whole" | "unread" | "disconnected";
 
 class FormReader {
   readonly #req: IncomingMessage;
@@ -81,11 +84,11 @@ class FormReader {
   async read(): Promise<ReadForm | undefined> {
     this.#parse();
     const ended = await this.#end.promise;
-    const end = isCut(this.#req) ? "gone" : ended;
+    const end = requestAborted(this.#req) ? "disconnected" : ended;
     this.#req.setTimeout(0);
     if (end !== "whole") this.#stop.abort();
     await Promise.all(this.#work).finally(() => clearTimeout(this.#drained));
-    if (end === "gone") {
+    if (end === "disconnected") {
       if (this.#archive?.kind === "kept") await this.#archive.source.discard();
       return undefined;
     }
@@ -113,8 +116,8 @@ class FormReader {
     busboy.on("file", (name, file, filename) => {
       const taken = this.#file(name ?? "", file, filename);
       this.#work.push(taken);
-      // Thrown again when the form is read; until then the rest is only passed over.
-      taken.catch(() => this.#passOver(file));
+      // `read` awaits the same promise and throws its error. Until then the rest of the body must be drained.
+      taken.catch(() => this.#drain(file));
     });
     for (const limit of ["partsLimit", "filesLimit", "fieldsLimit"] as const)
       busboy.on(limit, () => this.#issues.push(issue([], "has too many parts", "too_large")));
@@ -126,7 +129,7 @@ class FormReader {
       if (this.#bodyBytes > BODY_BYTES) this.#end.resolve("unread");
     });
     req.once("close", () => {
-      if (isCut(req)) this.#end.resolve("gone");
+      if (requestAborted(req)) this.#end.resolve("disconnected");
     });
     req.setTimeout(SILENCE_MS, () => hangUp(req));
     req.pipe(busboy);
@@ -153,7 +156,7 @@ class FormReader {
 
   async #file(name: string, file: Readable, filename: string | undefined): Promise<void> {
     file.on("error", () => this.#malformed());
-    // Whoever waits for the file's bytes must learn that none will come.
+    // The control plane awaits the file's next bytes, so the stream must fail.
     this.#stop.signal.addEventListener("abort", () => file.destroy(new Error("the body is not read any further")));
     if ((filename ?? "") === "" && (await isEmpty(file))) return void file.resume();
     if (name !== FILE) {
@@ -168,14 +171,14 @@ class FormReader {
     const received = await this.#receive(this.#counted(file), this.#stop.signal);
     if (received.isErr()) this.#error = received.error;
     else this.#archive = received.value;
-    if (received.isErr() || received.value.kind === "refused") this.#passOver(file);
+    if (received.isErr() || received.value.kind === "refused") this.#drain(file);
   }
 
   #countFile(chunk: Uint8Array): void {
     this.#fileBytes += chunk.length;
   }
 
-  /** The file's bytes, to be read as far as the reader likes; the stream is not destroyed by that. */
+  /** Yields the file's bytes. Does not destroy the stream if the consumer stops early: the rest must be drained. */
   async *#counted(file: Readable): AsyncGenerator<Uint8Array> {
     for await (const chunk of file.iterator({ destroyOnReturn: false })) {
       this.#countFile(chunk);
@@ -183,24 +186,23 @@ class FormReader {
     }
   }
 
-  /** From now on the body is only read so that the client gets to see the answer. */
-  #passOver(file: Readable): void {
+  /** Reads and drops the rest of the body, so that the client reads the response. */
+  #drain(file: Readable): void {
     file.on("data", (chunk: Uint8Array) => this.#countFile(chunk));
     file.resume();
     this.#drained ??= setTimeout(() => this.#end.resolve("unread"), DRAIN_MS);
   }
 
-  /** What only shows when the reading is over. */
   #checkSizes(): void {
     if (this.#bodyBytes > BODY_BYTES) this.#issues.push(issue([], `is over ${formatMemory(BODY_BYTES)}`, "too_large"));
     const archive = this.#archive;
     if (archive?.kind !== "refused" || archive.issues.some(({ type }) => type === "too_large")) return;
-    // It was refused for what is in it, and is too large besides.
+    // An archive with other issues may also be too large.
     if (this.#fileBytes > archiveLimits.fileBytes)
       this.#issues.push(issue([FILE], `is over ${formatMemory(archiveLimits.fileBytes)}`, "too_large"));
   }
 }
 
-/** The form, read to its end; undefined where the client went away, and then nothing is kept. */
+/** Reads the form. Returns undefined, and discards the archive, if the client disconnected. */
 export const readForm = (req: IncomingMessage, receive: Receive): Promise<ReadForm | undefined> =>
   new FormReader(req, receive).read();

@@ -1,6 +1,6 @@
 /**
- * The page at `/docs`: the OpenAPI document as plain HTML. It has no script and loads nothing, so a strict content
- * security policy of the application, such as @fastify/helmet's, does not break it.
+ * The page at `/docs`: the OpenAPI document as plain HTML. It has no scripts and loads no resources, so it works under
+ * a strict content security policy of the application, such as @fastify/helmet's.
  */
 import { Html, html } from "./html.ts";
 
@@ -66,13 +66,13 @@ interface Call extends Operation {
 
 const nothing = html``;
 
-/** Text with its `code` marks. */
+/** Renders `code` marks. */
 const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 
 const isNull = ({ type }: Schema): boolean => type === "null";
 
-/** A schema that may be null is written as a choice; this returns what it is otherwise. */
+/** Returns the other schema of a nullable schema, which is an `anyOf` with a null schema. */
 const withoutNull = (schema: Schema): Schema => {
   const [only, ...others] = (schema.anyOf ?? []).filter((one) => !isNull(one));
   return only !== undefined && others.length === 0 ? { ...only, ...schema, anyOf: [] } : schema;
@@ -96,20 +96,30 @@ const range = (min: number | undefined, max: number | undefined, unit: string): 
   return isBound(min) && min > 0 ? [`at least ${min}${unit}`] : [];
 };
 
-const rulesOf = ({ minimum, maximum, minLength, maxLength, enum: words, default: preset, pattern }: Schema): Html[] => {
+const rulesOf = ({
+  minimum,
+  maximum,
+  minLength,
+  maxLength,
+  enum: values,
+  default: defaultValue,
+  pattern,
+}: Schema): Html[] => {
   const rules = [
-    ...(words === undefined
+    ...(values === undefined
       ? []
-      : [html`one of ${words.map((word, index) => html`${index === 0 ? "" : ", "}<code>${String(word)}</code>`)}`]),
+      : [html`one of ${values.map((value, index) => html`${index === 0 ? "" : ", "}<code>${String(value)}</code>`)}`]),
     ...range(minimum, maximum, "").map((text) => html`${text}`),
     ...range(minLength, maxLength, " characters").map((text) => html`${text}`),
     ...(pattern === undefined ? [] : [html`matches <code>${pattern}</code>`]),
-    ...(preset === undefined || preset === "" ? [] : [html`default <code>${JSON.stringify(preset)}</code>`]),
+    ...(defaultValue === undefined || defaultValue === ""
+      ? []
+      : [html`default <code>${JSON.stringify(defaultValue)}</code>`]),
   ];
   return rules.map((rule) => html`<span class="rule">${rule}</span>`);
 };
 
-/** The fields of a schema and those within them, by their path: `last_deploy.status`, `logs[].message`. */
+/** Flattens the fields of a schema, with paths as names: `last_deploy.status`, `logs[].message`. */
 const fieldsOf = (schema: Schema, prefix = ""): Field[] => {
   const { properties = {}, items, required = [] } = withoutNull(schema);
   if (items !== undefined) return fieldsOf(items, `${prefix}[]`);
@@ -134,14 +144,14 @@ const inputOf = ({ parameters = [], requestBody }: Call): Field[] => [
   ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => fieldsOf(schema)),
 ];
 
-/** A word of a shell. */
+/** Quotes a word for a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const urlOf = ({ path, parameters = [] }: Call): string => {
   const exampleOf = ({ schema }: Parameter) => encodeURIComponent(String(schema.examples?.[0] ?? ""));
   const filled = parameters
     .filter((parameter) => parameter.in === "path")
-    .reduce((made, parameter) => made.replace(`{${parameter.name}}`, exampleOf(parameter)), path);
+    .reduce((url, parameter) => url.replace(`{${parameter.name}}`, exampleOf(parameter)), path);
   const query = parameters
     .filter((parameter) => parameter.in === "query" && parameter.required === true)
     .map((parameter) => `${parameter.name}=${exampleOf(parameter)}`);
@@ -177,7 +187,7 @@ const responseTable = ({ responses }: Call): Html =>
     ([status, { description }]) => html`<tr><td><code>${status}</code></td><td>${prose(description)}</td></tr>`,
   )}</tbody></table>`;
 
-const answerOf = ({ responses }: Call): Html => {
+const responseSection = ({ responses }: Call): Html => {
   const [[type, body] = []] = Object.entries(responses["200"]?.content ?? {});
   if (type === undefined || body === undefined) return nothing;
   const fields = fieldsOf(body.schema);
@@ -186,14 +196,14 @@ const answerOf = ({ responses }: Call): Html => {
   }`;
 };
 
-const callOf = (call: Call): Html => {
+const callSection = (call: Call): Html => {
   const input = inputOf(call);
   return html`<details id="${call.operationId}">
 <summary><b class="${call.method.toLowerCase()}">${call.method}</b> <code>${call.path}</code> <span>${prose(call.summary)}</span></summary>
 <p>${prose(call.description)}</p>
 <pre>${curlOf(call)}</pre>
 ${input.length === 0 ? nothing : html`<h4>Request</h4>${fieldTable(input, true)}`}
-${answerOf(call)}
+${responseSection(call)}
 <h4>Statuses</h4>
 ${responseTable(call)}
 </details>
@@ -228,7 +238,7 @@ const ICON =
 
 const idOf = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
-/** @param prefix under which the API is served */
+/** @param prefix the path prefix of the API */
 export const docsPage = ({ info, tags, paths }: ApiDocument, prefix: string): string => {
   const calls: Call[] = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
@@ -253,7 +263,7 @@ ${tags.map(
   ({ name, description }) => html`<section>
 <h2 id="${idOf(name)}">${name}</h2>
 <p>${prose(description)}</p>
-${calls.filter((call) => call.tags.includes(name)).map(callOf)}</section>
+${calls.filter((call) => call.tags.includes(name)).map(callSection)}</section>
 `,
 )}</body>
 </html>

@@ -1,6 +1,6 @@
-/** HTML as a template that escapes every value which is not HTML itself. */
+/** A template tag for HTML. It escapes every value except `Html`. */
 
-/** Text that needs no escaping. */
+/** Escaped HTML. */
 export class Html {
   readonly text: string;
 

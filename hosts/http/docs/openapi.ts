@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the table of endpoints and the schemas that check them. */
+/** Builds the OpenAPI 3.1 document from the table of endpoints and their schemas. */
 import { z } from "zod";
 import { projectFields } from "../../../core/domain/deploy/project-file.ts";
 import { issueTypes } from "../../../core/domain/wire/issue.ts";
@@ -11,21 +11,21 @@ const API_VERSION = "1.0.0";
 
 const ABOUT = `Deploy services from source, keep their files in volumes, and read their logs.
 
-Every call under \`/v1\` needs a credential: an API key in \`X-API-Key\`, or a token in \`Authorization: Bearer\`. A call sees the
-resources of its account only. Answers may gain fields within this version; clients ignore fields that they do not know.`;
+Every call under \`/v1\` needs a credential: an API key in \`X-API-Key\`, or a token in \`Authorization: Bearer\`. A call can access the
+resources of its account only. Responses may gain fields within this version, so clients must ignore unknown fields.`;
 
-/** A schema as it stands inside a document. What clients write is shown as it is meant, not as a form spells it. */
+/** Uses a schema's output type: the input type of a form field is always a string. */
 const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.BaseSchema) => void = () => {}): Json => {
-  const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
+  const { $schema: _dialect, ...document } = z.toJSONSchema(schema, {
     io: "output",
     unrepresentable: "any",
     override: ({ jsonSchema }) => override(jsonSchema),
   }) as Json;
-  return made;
+  return document;
 };
 
-/** Answers may gain fields. Every integer has these bounds; they say nothing about a field that is only read. */
-const answerSchemaOf = (schema: z.ZodType): Json =>
+/** Allows further fields, and omits the bounds that every integer has by default. */
+const responseSchemaOf = (schema: z.ZodType): Json =>
   schemaOf(schema, (jsonSchema) => {
     if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -39,7 +39,6 @@ const fieldsSchema = (fields: Readonly<Record<string, z.ZodType>>, required: rea
   additionalProperties: false,
 });
 
-/** A field is required where leaving it out is refused. */
 const requiredOf = (fields: Readonly<Record<string, z.ZodType>>): string[] =>
   Object.entries(fields)
     .filter(([, schema]) => !schema.safeParse(undefined).success)
@@ -65,9 +64,9 @@ const validationError: Json = {
 };
 
 const headers = {
-  "X-Request-Id": "The id of this request, also in the platform's log.",
-  "WWW-Authenticate": "The ways to sign in.",
-  "Retry-After": "Seconds after which the call may be repeated.",
+  "X-Request-Id": "The id of this request. The platform's log has it too.",
+  "WWW-Authenticate": "The supported authentication schemes.",
+  "Retry-After": "Seconds to wait before the next attempt.",
 } as const;
 
 type HeaderName = keyof typeof headers;
@@ -83,72 +82,71 @@ const problem = (description: string, schema: string, ...more: readonly HeaderNa
   content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
 });
 
-/** What any call may answer, and what only some can: those with a body, and those that name something. */
-const problems = ({ kind, method, fields }: Endpoint): Json => ({
+/** The error responses of an endpoint. Some exist only for requests that have a body or name a resource. */
+const errorResponses = ({ kind, method, fields }: Endpoint): Json => ({
   "401": problem("Missing or invalid credential.", "Detail", "WWW-Authenticate"),
   "403": problem("The account does not own the resource.", "Detail"),
   ...(method === "POST" || Object.keys(fields).length > 0
-    ? { "404": problem("There is no such thing.", "Detail") }
+    ? { "404": problem("The resource does not exist.", "Detail") }
     : {}),
   ...(method === "POST"
     ? {
-        "409": problem("Refused in the resource's present state.", "Detail"),
-        "415": problem("The endpoint takes another content type.", "Detail"),
+        "409": problem("The state of the resource does not permit the operation.", "Detail"),
+        "415": problem("The endpoint does not support the content type.", "Detail"),
       }
     : {}),
-  ...(method === "POST" && kind === "json" ? { "413": problem("The body is over 1 MiB.", "Detail") } : {}),
-  "422": problem("Every broken rule of the request.", "ValidationError"),
-  "429": problem("Too many requests of this account; see Retry-After.", "Detail", "Retry-After"),
-  "500": problem("A bug; the answer has the request's id.", "Detail"),
-  "501": problem("This platform's provider does not offer it.", "Detail"),
-  "503": problem("A backing service is unavailable; see Retry-After.", "Detail", "Retry-After"),
+  ...(method === "POST" && kind === "json" ? { "413": problem("The body is larger than 1 MiB.", "Detail") } : {}),
+  "422": problem("The request is invalid. Lists every issue.", "ValidationError"),
+  "429": problem("The account exceeds its rate limit. See Retry-After.", "Detail", "Retry-After"),
+  "500": problem("A bug. The response has the request id.", "Detail"),
+  "501": problem("The platform's provider does not support the feature.", "Detail"),
+  "503": problem("A backing service is unavailable. See Retry-After.", "Detail", "Retry-After"),
 });
 
-const answerHeaders = (endpoint: Endpoint): Json =>
+const responseHeaders = (endpoint: Endpoint): Json =>
   endpoint.kind === "json"
-    ? Object.fromEntries(Object.entries(endpoint.headers ?? {}).map(([name, words]) => [name, headerOf(words)]))
+    ? Object.fromEntries(Object.entries(endpoint.headers ?? {}).map(([name, text]) => [name, headerOf(text)]))
     : {};
 
-const answers = (endpoint: Endpoint): Json => {
-  if (endpoint.answer instanceof z.ZodNever) return problems(endpoint);
+const responses = (endpoint: Endpoint): Json => {
   const type = endpoint.kind === "deploy" || endpoint.kind === "resume" ? "application/x-ndjson" : "application/json";
-  const description = type === "application/json" ? "Done." : "One record a line, as it happens.";
+  const description = type === "application/json" ? "Success." : "A stream of records, one per line.";
   return {
     "200": {
       description,
-      headers: { ...headersOf(), ...answerHeaders(endpoint) },
-      content: { [type]: { schema: answerSchemaOf(endpoint.answer) } },
+      headers: { ...headersOf(), ...responseHeaders(endpoint) },
+      content: { [type]: { schema: responseSchemaOf(endpoint.response) } },
     },
-    ...problems(endpoint),
+    ...errorResponses(endpoint),
   };
 };
 
 const formBody = (endpoint: Endpoint): Json => {
-  const made = fieldsSchema(endpoint.fields, requiredOf(endpoint.fields));
+  const fields = fieldsSchema(endpoint.fields, requiredOf(endpoint.fields));
   const properties = {
-    ...(made["properties"] as Json),
+    ...(fields["properties"] as Json),
     source_archive: {
       type: "string",
-      // Generators know files by the word of OpenAPI 3.0.
+      // The keyword of OpenAPI 3.0, by which client generators recognize files.
       format: "binary",
       contentMediaType: "application/gzip",
-      description: "The source as a tar.gz of at most 100 MiB; a deploy needs this or `source_object`.",
+      description: "The source as a tar.gz of at most 100 MiB. A deploy needs either this or `source_object`.",
     },
   };
-  const schema = { ...made, properties };
+  const schema = { ...fields, properties };
   return { required: true, content: { "multipart/form-data": { schema, example: deployExample } } };
 };
 
-/** Without the archive, which no example can hold. */
+/** Omits the archive: an example cannot contain binary data. */
 const deployExample = { function_name: "my-app", volumes: {} };
 
 const jsonBody = ({ fields, needsOneOf = [] }: Endpoint): Json => {
   const required = requiredOf(fields);
-  const made = fieldsSchema(fields, required);
+  const base = fieldsSchema(fields, required);
   const shown = [...required, ...needsOneOf.slice(0, 1)];
-  const properties = made["properties"] as Record<string, { examples?: readonly unknown[] }>;
+  const properties = base["properties"] as Record<string, { examples?: readonly unknown[] }>;
   const example = Object.fromEntries(shown.map((name) => [name, properties[name]?.examples?.[0]]));
-  const schema = needsOneOf.length === 0 ? made : { ...made, anyOf: needsOneOf.map((name) => ({ required: [name] })) };
+  const schema = needsOneOf.length === 0 ? base : { ...base, anyOf: needsOneOf.map((name) => ({ required: [name] })) };
   return { required: true, content: { "application/json": { schema, example } } };
 };
 
@@ -160,7 +158,7 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
     summary,
     description,
     operationId: `${method.toLowerCase()}_${operationId}`,
-    responses: answers(endpoint),
+    responses: responses(endpoint),
   };
   if (endpoint.kind === "deploy" || endpoint.kind === "plan") return { ...base, requestBody: formBody(endpoint) };
   const required = requiredOf(fields);
@@ -170,13 +168,13 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
   }
   const parameters = Object.entries(fields).map(([name, schema]) => {
     const inPath = path.includes(`:${name}`);
-    const made = schemaOf(schema);
+    const jsonSchema = schemaOf(schema);
     return {
       name,
       in: inPath ? "path" : "query",
-      description: made["description"],
+      description: jsonSchema["description"],
       required: inPath || required.includes(name),
-      schema: made,
+      schema: jsonSchema,
     };
   });
   return { ...base, parameters };
@@ -186,13 +184,12 @@ const pathOf = (path: string): string => path.replace(/:(\w+)/g, "{$1}");
 
 const statusSchema: Json = { type: "object", properties: { status: { type: "string" } }, required: ["status"] };
 
-/** The paths without credentials that a server has beside the API. */
-const healthGroup = { name: "Health", description: "For load balancers and monitoring; without a credential." };
+const healthGroup = { name: "Health", description: "For load balancers and monitoring. No credential is needed." };
 
 const healthPaths: Json = Object.fromEntries(
   [
-    ["/health", "The process is up.", "Asks nobody else, so it answers while a backing service is down."],
-    ["/ready", "The backing services answer.", "What was found is kept for 10 seconds."],
+    ["/health", "Check that the process is up.", "Does not call backing services, so it succeeds while one is down."],
+    ["/ready", "Check that the backing services respond.", "The server checks them at most every 10 seconds."],
   ].map(([path, summary, description]) => [
     path,
     {
@@ -204,13 +201,13 @@ const healthPaths: Json = Object.fromEntries(
         security: [],
         responses: {
           "200": {
-            description: summary,
+            description: "Success.",
             headers: headersOf(),
             content: { "application/json": { schema: statusSchema } },
           },
-          "4XX": problem("The request cannot be read.", "Detail"),
+          "4XX": problem("The request is invalid.", "Detail"),
           ...(path === "/ready"
-            ? { "503": problem("A backing service does not answer; see Retry-After.", "Detail", "Retry-After") }
+            ? { "503": problem("A backing service does not respond. See Retry-After.", "Detail", "Retry-After") }
             : {}),
         },
       },
@@ -219,9 +216,9 @@ const healthPaths: Json = Object.fromEntries(
 );
 
 export interface OpenApiOptions {
-  /** The path under which the API is served, where it is not the root. */
+  /** The path prefix of the API. Defaults to the root. */
   readonly prefix?: string;
-  /** Whether `/health` and `/ready` are served as well. */
+  /** Includes `/health` and `/ready`. Defaults to false. */
   readonly health?: boolean;
 }
 
@@ -245,8 +242,8 @@ export const openApiDocument = ({ prefix = "", health = false }: OpenApiOptions 
     tags: [...endpointGroups, ...(health ? [healthGroup] : [])].map(({ name, description }) => ({ name, description })),
     paths: health ? { ...paths, ...healthPaths } : paths,
     components: {
-      schemas: { Detail: answerSchemaOf(detailSchema), ValidationError: validationError },
-      headers: Object.fromEntries(Object.entries(headers).map(([name, words]) => [name, headerOf(words)])),
+      schemas: { Detail: responseSchemaOf(detailSchema), ValidationError: validationError },
+      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, headerOf(text)])),
       securitySchemes: {
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
         bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },

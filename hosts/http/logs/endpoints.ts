@@ -2,8 +2,8 @@ import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts"
 import { logsFields } from "../../../core/domain/wire/requests.ts";
 import { type Endpoint, json, type Rendered } from "../endpoint.ts";
 
-const renderPage = (answer: unknown): Rendered => {
-  const { partial, ...body } = answer as LogPage;
+const renderPage = (result: unknown): Rendered => {
+  const { partial, ...body } = result as LogPage;
   return { body, headers: partial ? { "x-logs-partial": "true" } : {} };
 };
 
@@ -11,15 +11,15 @@ export const logEndpoints: readonly Endpoint[] = [
   json({
     method: "POST",
     path: "/v1/deployment/logs",
-    summary: "Entries of a deployment's log, oldest first.",
+    summary: "Read the log of a deployment, oldest entries first.",
     description:
-      "Pass the `cursor` of an answer as the next `since` to read on without gaps and repetitions. New " +
-      "entries may take some seconds to appear.",
-    place: "body",
+      "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. New entries may " +
+      "take some seconds to appear.",
+    location: "body",
     fields: logsFields,
-    answer: logPageSchema,
+    response: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
     render: renderPage,
-    headers: { "X-Logs-Partial": "`true` where the search ended at its time limit; the cursor leads on from there." },
+    headers: { "X-Logs-Partial": "`true` if the search reached its time limit. The cursor continues from there." },
   }),
 ];

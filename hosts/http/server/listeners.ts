@@ -1,6 +1,6 @@
 /**
- * Ports that take HTTP/1.1 and cleartext HTTP/2 (h2c) alike: the first bytes of a connection tell them apart. Cloud Run
- * passes requests of over 32 MiB on by HTTP/2 alone: https://docs.cloud.google.com/run/docs/configuring/http2
+ * Servers that accept HTTP/1.1 and cleartext HTTP/2 (h2c) on one port. The first bytes of a connection decide. Cloud Run
+ * forwards requests larger than 32 MiB over HTTP/2 only: https://docs.cloud.google.com/run/docs/configuring/http2
  */
 import { createServer as createHttp1, type RequestListener, type Server } from "node:http";
 import {
@@ -11,36 +11,36 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 
-/** With what an HTTP/2 client begins: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
+/** The first bytes of every HTTP/2 connection: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const PREFACE = "PRI * HTTP/2.0";
 const HEADERS_MS = 60_000;
-/** Longer than proxies keep theirs, most of which give up an idle connection after a minute. */
+/** Longer than the idle timeout of most proxies (60 s): the server must not close a connection that a proxy reuses. */
 const KEEP_ALIVE_MS = 72_000;
-/** One connection of a proxy carries the requests of many clients, and a follower of a deploy holds its own for long. */
+/** A proxy multiplexes many clients over one connection, and a client that follows a deploy holds a stream for minutes. */
 const STREAMS = 1000;
 const SESSION_MB = 64;
 
-type Pass = (socket: Socket) => void;
+type ConnectionHandler = (socket: Socket) => void;
 
-/** Waits for a connection's first bytes, and passes it to whoever speaks its language. */
-const peek = (socket: Socket, http1: Pass, http2: Pass): void => {
+/** Reads a connection's first bytes, puts them back, and calls the handler of its protocol. */
+const detectProtocol = (socket: Socket, http1: ConnectionHandler, http2: ConnectionHandler): void => {
   let head = Buffer.alloc(0);
-  const silent = () => socket.destroy();
-  const failed = () => socket.destroy();
-  socket.setTimeout(HEADERS_MS, silent);
-  socket.on("error", failed);
+  const onTimeout = () => socket.destroy();
+  const onError = () => socket.destroy();
+  socket.setTimeout(HEADERS_MS, onTimeout);
+  socket.on("error", onError);
   const onReadable = () => {
     const more = socket.read() as Buffer | null;
     if (more === null) return;
     head = Buffer.concat([head, more]);
     const text = head.toString("latin1", 0, PREFACE.length);
     const likeHttp2 = PREFACE.startsWith(text);
-    // A lone "P" may yet become a POST.
+    // A lone "P" may be the start of a POST.
     if (likeHttp2 && text.length < PREFACE.length) return;
     socket.off("readable", onReadable);
     socket.setTimeout(0);
-    socket.off("timeout", silent);
-    socket.off("error", failed);
+    socket.off("timeout", onTimeout);
+    socket.off("error", onError);
     socket.unshift(head);
     (likeHttp2 ? http2 : http1)(socket);
   };
@@ -50,15 +50,15 @@ const peek = (socket: Socket, http1: Pass, http2: Pass): void => {
 export class Listeners {
   readonly #servers = new Set<Server>();
   /**
-   * Connections on which nothing was asked yet, which browsers and pools open ahead. Node counts them as busy until their
-   * first headers are overdue: https://nodejs.org/api/http.html#servercloseidleconnections
+   * Connections without a request so far: browsers and connection pools open them in advance. Node counts them as busy
+   * until the headers timeout: https://nodejs.org/api/http.html#servercloseidleconnections
    */
   readonly #unused = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  /** A server that is yet to listen; to whoever uses it, one of HTTP/1.1. */
+  /** Returns a server that does not listen yet. Its type is that of an HTTP/1.1 server, which Fastify expects. */
   create(handler: RequestListener): Server {
-    // Answers to clients that are still sending a body must not wait for the body.
+    // No `requestTimeout`: it limits the whole body, and an upload may take longer than any fixed limit.
     const server = createHttp1(
       { headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 },
       handler,
@@ -73,17 +73,17 @@ export class Listeners {
       session.setTimeout(KEEP_ALIVE_MS, () => session.close());
     });
     http2.on("sessionError", () => undefined);
-    const [asHttp1] = server.listeners("connection") as Pass[];
+    const [asHttp1] = server.listeners("connection") as ConnectionHandler[];
     server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
       this.#unused.add(socket);
       socket.once("close", () => this.#unused.delete(socket));
-      peek(
+      detectProtocol(
         socket,
         (one) => asHttp1?.call(server, one),
         (one) => {
           this.#unused.delete(one);
-          // A server of HTTP/1.1 goes on answering a client that has ended its side; one of HTTP/2 lets go of it.
+          // Set by Node's HTTP/1.1 server, which may respond after the client's FIN. An HTTP/2 session ends with it.
           one.allowHalfOpen = false;
           http2.emit("connection", one);
         },
@@ -94,7 +94,7 @@ export class Listeners {
     return server;
   }
 
-  /** Closes what is idle; connections of HTTP/2 take nothing new, and end with what they carry. */
+  /** Closes idle connections. An HTTP/2 session accepts no new streams and closes after its last one. */
   closeIdle(): void {
     for (const server of this.#servers) server.closeIdleConnections();
     for (const socket of this.#unused) socket.destroy();

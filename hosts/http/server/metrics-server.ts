@@ -1,6 +1,6 @@
-/** `/metrics` on a port of its own: the figures are the operator's, and the API's port is everybody's. */
+/** Serves `/metrics` on a separate port: metrics are for the operator only, and the API's port is public. */
 import Fastify, { type FastifyInstance } from "fastify";
-import { refuseOtherMethods } from "../other-methods.ts";
+import { rejectOtherMethods } from "../other-methods.ts";
 
 export interface Figures {
   readonly contentType: string;
@@ -10,9 +10,9 @@ export interface Figures {
 export const createMetricsServer = (figures: Figures): FastifyInstance => {
   const app = Fastify({ forceCloseConnections: true });
   app.get("/metrics", async (_request, reply) => reply.type(figures.contentType).send(await figures.text()));
-  refuseOtherMethods(app, "/metrics", ["GET"]);
+  rejectOtherMethods(app, "/metrics", ["GET"]);
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ detail: "There is nothing here; the figures are at /metrics." }),
+    reply.code(404).send({ detail: "No endpoint has this path. The metrics are at /metrics." }),
   );
   return app;
 };

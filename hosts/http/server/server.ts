@@ -1,5 +1,6 @@
-/** Portside's own server around the plugin: one log line a request, answers where the plugin has none, a graceful end. */
+/** The server that `portside serve` runs: the plugin, plus one log line per request, 404s and a graceful shutdown. */
 import { randomUUID } from "node:crypto";
+import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, {
   type FastifyBaseLogger,
@@ -9,60 +10,65 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { ControlPlane } from "../../../core/control-plane.ts";
-import { refuseOtherMethods } from "../other-methods.ts";
+import { rejectOtherMethods } from "../other-methods.ts";
 import { type PortsideOptions, portside, principalOf, requestIdOf, servedCallOf } from "../plugin.ts";
 import { Listeners } from "./listeners.ts";
 
 export interface ServerOptions {
   readonly controlPlane: ControlPlane;
-  /** pino, or anything with its methods. */
+  /** A pino logger, or any object with its methods. */
   readonly logger: FastifyBaseLogger;
-  /** Told of each request when it is over, also of those to paths that are no endpoint. */
+  /** Called when a request ends, including requests to unknown paths. */
   readonly onServed?: PortsideOptions["onServed"];
 }
 
-/** How often a server that stops looks for connections that have become idle. */
-const IDLE_MS = 100;
+/** How often a stopping server closes idle connections. */
+const CLOSE_IDLE_MS = 100;
 
-const nothingHere = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-  reply.header("x-request-id", requestIdOf(request)).code(404).send({ detail: "There is nothing here." });
+const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  reply
+    .header("x-request-id", requestIdOf(request))
+    .code(404)
+    .send({ detail: "No endpoint has this path. See /docs for the endpoints." });
 
-/** What cannot be read as HTTP has no request yet, so the answer is written as it stands. */
-const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
+/** Writes the response to the socket: bytes that do not parse as HTTP have no request to reply to. */
+const sendParseError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const tooLong = error.code === "HPE_HEADER_OVERFLOW";
   const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";
-  const body = JSON.stringify({ detail: tooLong ? "The headers are too long." : "This is not a well-formed request." });
+  const detail = tooLong
+    ? `The headers are larger than ${maxHeaderSize} bytes. Send shorter headers.`
+    : "The request is not valid HTTP.";
+  const body = JSON.stringify({ detail });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
       `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
   );
 };
 
-/** A server that stops takes nothing new, and ends what it runs: its clients are told so, not cut off. */
+/** A stopping server returns 503 to new requests and lets running requests end. */
 const stopGracefully = (app: FastifyInstance, listeners: Listeners, controlPlane: ControlPlane): void => {
-  let stops = false;
+  let stopping = false;
   app.addHook("onRequest", (request, reply, done) => {
-    if (!stops) return done();
+    if (!stopping) return done();
     reply
       .code(503)
       .headers({ "x-request-id": requestIdOf(request), "retry-after": "5" })
-      .send({ detail: "The server is stopping; try again." });
+      .send({ detail: "The server is stopping. Retry after 5 seconds." });
   });
   app.addHook("preClose", async () => {
-    stops = true;
+    stopping = true;
     await controlPlane.close();
-    // A connection that becomes idle after the closing has begun would else be waited for until it times out.
-    const closing = setInterval(() => listeners.closeIdle(), IDLE_MS);
+    // Node waits for connections that become idle during the shutdown until their keep-alive timeout.
+    const closing = setInterval(() => listeners.closeIdle(), CLOSE_IDLE_MS);
     app.server.once("close", () => clearInterval(closing));
   });
 };
 
-/** Reads, which followers and checks of health repeat for ever. */
 const isRead = ({ method, routeOptions }: FastifyRequest): boolean =>
   method === "GET" || routeOptions.url === "/v1/deployment/logs";
 
-/** Reads that went well are the noise in which everything else would be lost. */
+/** Logs successful reads at debug level: clients and health checks poll, and would flood the log. */
 const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
   const { method, url } = request;
   const fields = {
@@ -77,7 +83,7 @@ const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
   else request.log.info(fields, "request");
 };
 
-/** For browsers that open the server's address, and for bookmarks of earlier versions. */
+/** Redirects browsers that open the server's root address, and bookmarks of earlier versions (`/docs/`). */
 const redirectToDocs = (app: FastifyInstance, _options: object, loaded: () => void): void => {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", requestIdOf(request));
@@ -85,7 +91,7 @@ const redirectToDocs = (app: FastifyInstance, _options: object, loaded: () => vo
   });
   for (const url of ["/", "/docs/"]) {
     app.get(url, (_request, reply) => reply.redirect("/docs"));
-    refuseOtherMethods(app, url, ["GET"]);
+    rejectOtherMethods(app, url, ["GET"]);
   }
   loaded();
 };
@@ -94,15 +100,15 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
   const listeners = new Listeners();
   const app = Fastify({
     loggerInstance: logger,
-    // Every line says its request's id itself; a logger a request would be made for the few that write one.
+    // Log calls pass the request's id, so a child logger per request would be created for nothing.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
     serverFactory: (handler) => listeners.create(handler),
     routerOptions: { ignoreTrailingSlash: false },
-    frameworkErrors: (_error, request, reply) => void nothingHere(request, reply),
-    clientErrorHandler: refuseBytes,
+    frameworkErrors: (_error, request, reply) => void sendNotFound(request, reply),
+    clientErrorHandler: sendParseError,
   });
   stopGracefully(app, listeners, controlPlane);
   app.addHook("onResponse", (request, reply, done) => {
@@ -110,8 +116,8 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
     onServed?.(servedCallOf(request, reply));
     done();
   });
-  app.setNotFoundHandler(nothingHere);
-  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
+  app.setNotFoundHandler(sendNotFound);
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
   await app.register(portside, { controlPlane, health: true });
   await app.register(redirectToDocs);
   return app;

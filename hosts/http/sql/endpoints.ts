@@ -8,24 +8,24 @@ import { type Endpoint, json, type Rendered } from "../endpoint.ts";
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-const renderRows = (answer: unknown): Rendered => {
-  const { columns } = answer as SqlAnswer;
-  return { body: rowObjects(answer as SqlAnswer), headers: { "x-columns": asciiJson(columns) } };
+const renderRows = (result: unknown): Rendered => {
+  const { columns } = result as SqlAnswer;
+  return { body: rowObjects(result as SqlAnswer), headers: { "x-columns": asciiJson(columns) } };
 };
 
 export const sqlEndpoints: readonly Endpoint[] = [
   json({
     method: "POST",
     path: "/v1/sql",
-    summary: "One SELECT over your logs and billing.",
+    summary: "Run one SELECT over your logs and billing.",
     description:
-      "GoogleSQL, reading only. The tables have the rows of your account and nothing else. The answer is an " +
-      "array of rows, each an object by column name.",
-    place: "body",
+      "The dialect is GoogleSQL, read-only. The tables contain the rows of your account only. Returns an array of " +
+      "rows, each an object with the column names as keys.",
+    location: "body",
     fields: sqlFields,
-    answer: sqlRowsSchema,
+    response: sqlRowsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.runSql(principal, request, options),
     render: renderRows,
-    headers: { "X-Columns": "The columns as a JSON array of {name, type}, in the statement's order." },
+    headers: { "X-Columns": "The columns as a JSON array of {name, type}, in the order of the SELECT." },
   }),
 ];

@@ -5,11 +5,11 @@ export const usageEndpoints: readonly Endpoint[] = [
   json({
     method: "GET",
     path: "/v1/user/subscription",
-    summary: "What your account pays for.",
-    description: "From the billing system that the platform is connected to.",
-    place: "query",
+    summary: "Get the subscription of your account.",
+    description: "The data comes from the billing system of the platform.",
+    location: "query",
     fields: {},
-    answer: subscriptionSchema,
+    response: subscriptionSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
   }),
 ];

@@ -1,4 +1,4 @@
-/** A bug answers 500 with the request id and nothing else, wherever it is; the server goes on. */
+/** A bug returns 500 with the request id only, wherever it occurs. The server continues to serve. */
 import { describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
@@ -28,14 +28,19 @@ describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
     if (portless.test(endpoint)) return expect(answer.status).not.toBe(500);
     expect(answer.status).toBe(500);
     expect(answer.headers.get("x-request-id")).toBe("the-request");
-    return expect(answer.json).toEqual({ detail: "Internal error; the request's id is the-request." });
+    return expect(answer.json).toEqual({
+      detail: "Internal error. Report it to the operator with the request id the-request.",
+    });
   });
 
   test("while it tells who calls", async () => {
     const { api, key } = await serveBroken(how, (method) => method.startsWith("authenticator"));
     await using _api = api;
     const answer = await api.call("GET", "/v1/deployment/list", { key, headers });
-    expect([answer.status, answer.json.detail]).toEqual([500, "Internal error; the request's id is the-request."]);
+    expect([answer.status, answer.json.detail]).toEqual([
+      500,
+      "Internal error. Report it to the operator with the request id the-request.",
+    ]);
     expect((await api.call("GET", "/health", { key: null })).status).toBe(200);
   });
 

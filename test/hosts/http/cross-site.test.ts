@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
 import { accountOf } from "../../../core/domain/accounts/account.ts";
-import { checkOrigins, crossSiteRefusal } from "../../../hosts/http/cross-site.ts";
+import { checkOrigins, crossSiteError } from "../../../hosts/http/cross-site.ts";
 import { type PortsideOptions, portside } from "../../../hosts/http/index.ts";
 import { sourceOf } from "../../support/archives/archives.ts";
 import { field, file, formOf, formType } from "../../support/http/multipart.ts";
@@ -22,7 +22,7 @@ describe("the rule", () => {
     fc.assert(
       fc.property(good, origin, fc.array(origin), fc.nat(), (fetchSite, own, configured, at) => {
         const sent = [undefined, own, ...configured][at % (configured.length + 2)];
-        expect(crossSiteRefusal({ fetchSite, origin: sent }, own, new Set(configured))).toBeUndefined();
+        expect(crossSiteError({ fetchSite, origin: sent }, own, new Set(configured))).toBeUndefined();
       }),
     );
   });
@@ -31,7 +31,7 @@ describe("the rule", () => {
     fc.assert(
       fc.property(good, fc.oneof(origin, fc.string()), origin, fc.array(origin), (fetchSite, sent, own, configured) => {
         fc.pre(sent !== own && !configured.includes(sent));
-        expect(crossSiteRefusal({ fetchSite, origin: sent }, own, new Set(configured))?.kind).toBe("forbidden");
+        expect(crossSiteError({ fetchSite, origin: sent }, own, new Set(configured))?.kind).toBe("forbidden");
       }),
     );
   });
@@ -42,7 +42,7 @@ describe("the rule", () => {
       fc.property(site, fc.boolean(), origin, (fetchSite, withOrigin, own) => {
         fc.pre(fetchSite !== "same-origin" && fetchSite !== "none");
         const sent = withOrigin ? own : undefined;
-        expect(crossSiteRefusal({ fetchSite, origin: sent }, own, new Set([own]))?.kind).toBe("forbidden");
+        expect(crossSiteError({ fetchSite, origin: sent }, own, new Set([own]))?.kind).toBe("forbidden");
       }),
     );
   });
@@ -58,7 +58,7 @@ describe("the rule", () => {
     ["not a host://", "null", false],
     ["http://", "http://", false],
   ])("own %j, origin %j: allowed is %s", (own, sent, allowed) => {
-    expect(crossSiteRefusal({ fetchSite: undefined, origin: sent }, own, none) === undefined).toBe(allowed);
+    expect(crossSiteError({ fetchSite: undefined, origin: sent }, own, none) === undefined).toBe(allowed);
   });
 
   test.each([
@@ -111,7 +111,7 @@ test("another site's form does not deploy", async () => {
   const refused = await deploy({ origin: "https://evil.example", "sec-fetch-site": "cross-site" });
   expect([refused.status, await refused.json()]).toEqual([
     403,
-    { detail: expect.stringMatching(/^Cross-site requests are refused/) },
+    { detail: expect.stringMatching(/^Cross-site requests are not allowed/) },
   ]);
   expect(JSON.stringify(memory.snapshot())).toBe(before);
   const allowed = await deploy({ origin: own, "sec-fetch-site": "same-origin" });

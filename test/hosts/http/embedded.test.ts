@@ -1,4 +1,4 @@
-/** The plugin in somebody else's application: all of Portside under its prefix, and the rest as if it were not there. */
+/** The plugin in another application: it serves its routes under its prefix, and does not affect other routes. */
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
@@ -13,7 +13,7 @@ const register = (options: PortsideOptions & { readonly prefix?: string }) =>
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
   app.register(portside, options);
 
-/** An application with ways of its own, and Portside in it; by default at the root. */
+/** Starts an application with routes and hooks of its own, and Portside under the prefix. */
 const embed = async (prefix = "") => {
   const memory = createMemoryProvider();
   const controlPlane = createControlPlane(memory.ports);
@@ -140,6 +140,6 @@ test.each(["4.29.1", "6.0.0"])("Fastify %s is refused by its version", async (ve
   app = Fastify();
   const controlPlane = createControlPlane(createMemoryProvider().ports);
   await expect(portside(Object.create(app, { version: { value: version } }), { controlPlane })).rejects.toThrow(
-    `portside/http needs Fastify 5; this is ${version}`,
+    `portside/http needs Fastify 5, but the application has ${version}. Install fastify@5.`,
   );
 });

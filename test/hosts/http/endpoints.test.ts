@@ -50,7 +50,8 @@ describe.each(endpointNames)("%s", (endpoint) => {
   test("is routed", async () => {
     const answer = await callEndpoint(api, endpoint);
     expect([200, 404, 501]).toContain(answer.status);
-    if (answer.status !== 200) expect(detailOf(answer, answer.status)).not.toBe("There is nothing here.");
+    if (answer.status !== 200)
+      expect(detailOf(answer, answer.status)).not.toBe("No endpoint has this path. See /docs for the endpoints.");
   });
 
   test("asks for a credential before it looks at the request", async () => {

@@ -66,13 +66,16 @@ describe.each(["onRequest", "preHandler", "preSerialization"] as const)("an erro
     const answer = await answerTo(withStatus(503, "pool of db-7 is empty"), hook);
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
-      { detail: "Service Unavailable; the request's id is mine." },
+      { detail: "Service Unavailable. The request id is mine." },
     ]);
   });
 
   test("is a bug without a status", async () => {
     const answer = await answerTo(new Error("hunter2"), hook);
-    expect([answer.statusCode, answer.json()]).toEqual([500, { detail: "Internal error; the request's id is mine." }]);
+    expect([answer.statusCode, answer.json()]).toEqual([
+      500,
+      { detail: "Internal error. Report it to the operator with the request id mine." },
+    ]);
   });
 });
 
@@ -123,6 +126,9 @@ test.each(["listDeployments", "countRequest"] as const)(
     };
     await embed(() => {}, { controlPlane: broken });
     const answer = await list();
-    expect([answer.statusCode, answer.json()]).toEqual([500, { detail: "Internal error; the request's id is mine." }]);
+    expect([answer.statusCode, answer.json()]).toEqual([
+      500,
+      { detail: "Internal error. Report it to the operator with the request id mine." },
+    ]);
   },
 );

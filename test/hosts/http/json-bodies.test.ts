@@ -59,8 +59,8 @@ describe("one object", () => {
 });
 
 describe("the fields of each endpoint", () => {
-  const withBody = endpoints.filter(({ kind, method, answer }) => {
-    return kind === "json" && method === "POST" && answer.type !== "never";
+  const withBody = endpoints.filter(({ kind, method, response }) => {
+    return kind === "json" && method === "POST" && response.type !== "never";
   });
 
   test.each(withBody.map(({ path }) => path))("%s refuses an unknown one, and says what it knows", async (path) => {
@@ -116,7 +116,7 @@ describe("at most 1 MiB", () => {
 
   test("a body of exactly 1 MiB is read, one byte more is not", async () => {
     detailOf(await remove(filled(MiB)), 404);
-    expect(detailOf(await remove(filled(MiB + 1)), 413)).toBe("The body is over 1 MiB.");
+    expect(detailOf(await remove(filled(MiB + 1)), 413)).toBe("The body is larger than 1 MiB.");
   });
 
   test("whether its length is said before or not", async () => {

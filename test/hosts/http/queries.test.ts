@@ -1,4 +1,4 @@
-/** Query parameters: those that are known are checked, unknown ones are ignored. */
+/** Known query parameters are validated; unknown ones are ignored. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveMemory } from "../../support/http/api.ts";
 import { problemsOf } from "../../support/http/refusals.ts";

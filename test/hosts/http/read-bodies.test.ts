@@ -1,4 +1,4 @@
-/** An application that reads bodies before Portside gets them is told so, instead of leaving its clients to wait. */
+/** Reports applications that read bodies before Portside, instead of hanging. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -19,7 +19,7 @@ const serveBehindExpress = async (greedy: boolean) => {
   const stream = { write: (line: string) => void said.push(line) };
   const api = Fastify({ logger: { level: "error", stream } });
   const controlPlane = createControlPlane(createMemoryProvider().ports);
-  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
   await api.register(portside, { controlPlane, caller });
   await api.ready();
   const app = express();
@@ -45,7 +45,7 @@ test.each([
   using greedy = await serveBehindExpress(true);
   const refused = await greedy.post(path, type, body as string);
   expect(refused.status).toBe(500);
-  expect(greedy.said.join("")).toContain("mount Portside before body parsers, such as express.json()");
+  expect(greedy.said.join("")).toContain("Mount Portside before body parsers such as express.json().");
   expect((await greedy.get()).status).toBe(200);
   using modest = await serveBehindExpress(false);
   expect((await modest.post(path, type, body as string)).status).not.toBe(500);

@@ -1,4 +1,4 @@
-/** Who calls: a key or a token, never both in doubt, and whoever is not known is told nothing. */
+/** Authentication by key or token. Responses to unauthenticated requests reveal nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forged } from "../../../support/accounts/token-issuer.ts";
 import { serveMemory } from "../../../support/http/api.ts";

@@ -14,7 +14,7 @@ const archive = file("source_archive", "source.tar.gz", sourceOf({ "index.js": "
 const send = (api: DiskApi, ...parts: readonly Part[]) =>
   api.call("POST", "/v1/deploy", { body: formOf(...parts), headers: { "content-type": formType } });
 
-/** Sends to a platform of its own, which is left as it was. */
+/** Sends the parts to a new platform, checks that nothing was stored, and returns the issues. */
 const refused = async (...parts: readonly Part[]): Promise<string[]> => {
   await using api = await serveOnDisk();
   const answer = await send(api, ...parts);

@@ -95,7 +95,7 @@ describe("texts without measure", () => {
     const form = new FormData();
     form.set("other", junk, "junk.bin");
     const answer = await api.call("POST", "/v1/deploy", { body: form }).catch(() => undefined);
-    // A client that sends such a thing may be cut off before it reads; if it reads, it is told.
+    // The server may close the connection before the client reads the response.
     if (answer !== undefined) expect(problemsOf(answer)).toContain("body: too_large");
     expect((await api.call("GET", "/health")).status).toBe(200);
   });

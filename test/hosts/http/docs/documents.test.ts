@@ -18,7 +18,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const get = (path: string) => api.call("GET", path, { key: null });
 
-/** The values of an attribute wherever the page has it. */
+/** Returns all values of an attribute in the page. */
 const valuesOf = (page: string, attribute: string): string[] =>
   [...page.matchAll(new RegExp(` ${attribute}="([^"]*)"`, "g"))].map(([, value]) => value as string);
 
@@ -90,7 +90,10 @@ describe("the page at /docs", () => {
   test("has nothing else", async () => {
     for (const path of ["/docs/nothing", "/docs/../package.json", "/docs/js/..%2f..%2fpackage.json"]) {
       const answer = await get(path);
-      expect([answer.status, answer.json]).toEqual([404, { detail: "There is nothing here." }]);
+      expect([answer.status, answer.json]).toEqual([
+        404,
+        { detail: "No endpoint has this path. See /docs for the endpoints." },
+      ]);
     }
   });
 });

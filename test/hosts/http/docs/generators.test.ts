@@ -101,7 +101,7 @@ test("a client of openapi-python-client deploys, lists, reads logs and queries",
   const python = join(generators, "python", "bin");
   const options = ["--path", "openapi.json", "--output-path", "client", "--meta", "none"];
   await run(join(python, "openapi-python-client"), ["generate", ...options], {
-    // It formats what it made by a program of its own folder.
+    // The generator runs a formatter from the same folder.
     PATH: `${python}:${process.env["PATH"]}`,
   });
   writeFileSync(join(folder, "program.py"), pythonProgram);

@@ -114,7 +114,7 @@ describe("well formed", () => {
 });
 
 describe("whole", () => {
-  test("no path more, none less; the open ones say that they need no credential", () => {
+  test("lists every path, and declares that health checks need no credential", () => {
     const paths = [...new Set(endpoints.map(({ path }) => pathOf(path))), "/health", "/ready"];
     expect(Object.keys(document.paths).sort()).toEqual(paths.sort());
     expect(document.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
@@ -122,8 +122,8 @@ describe("whole", () => {
   });
 
   test.each(endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
-    "%s has its fields and answers",
-    (_name, { method, path, fields, kind, answer }) => {
+    "%s has its fields and responses",
+    (_name, { method, path, fields, kind, response }) => {
       const operation = operationOf(method, path);
       const shown =
         method === "GET"
@@ -137,7 +137,7 @@ describe("whole", () => {
       for (const status of ["401", "403", "422", "429", "500", "501", "503"])
         expect(operation.responses, status).toHaveProperty(status);
       if (method === "POST") expect(operation.responses).toHaveProperty("415");
-      expect(Object.hasOwn(operation.responses, "200")).toBe(answer.type !== "never");
+      expect(Object.hasOwn(operation.responses, "200")).toBe(response.type !== "never");
     },
   );
 

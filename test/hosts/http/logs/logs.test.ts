@@ -1,4 +1,4 @@
-/** Logs over HTTP: pages, cursors and filters as clients send them, and nobody else's entries. */
+/** Logs over HTTP: pages, cursors, filters, and isolation between accounts. */
 import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createMemoryLogs } from "../../../../adapters/memory/logs/log-store.ts";

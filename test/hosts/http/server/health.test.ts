@@ -45,7 +45,7 @@ test("ready, as long as the backing services answer; asked again after ten secon
   expect((await get(api, "/ready")).status).toBe(200);
   later(10_001);
   const answer = await get(api, "/ready");
-  expect(detailOf(answer, 503)).toBe("A backing service does not answer.");
+  expect(detailOf(answer, 503)).toBe("A backing service does not respond.");
   expect(answer.headers.get("retry-after")).toBe("10");
   expect(state.asked).toBe(2);
   state.down = false;

@@ -145,7 +145,7 @@ describe("a client that leaves", () => {
     const asked = Promise.withResolvers<AbortSignal>();
     const logs: LogStore = {
       ...memory.provider.logs,
-      // Until nobody wants it any more.
+      // Pending until the signal aborts.
       newest: (_scope, _query, { signal } = {}) => {
         asked.resolve(signal as AbortSignal);
         const given = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));

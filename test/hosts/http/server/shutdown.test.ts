@@ -35,7 +35,7 @@ test("running and waiting deploys end with `interrupted`, each stream with its l
   expect(memory.snapshot().services.size).toBe(0);
 });
 
-test("while it waits for its deploys, whoever calls is told to come again", async () => {
+test("returns 503 with Retry-After while it waits for its deploys", async () => {
   const { app, url, key, held } = await start({ stubborn: true });
   const stream = await openRecords({ url } as TestApi, "/v1/deploy", { key, form: form() });
   await held.waiting;
@@ -47,7 +47,7 @@ test("while it waits for its deploys, whoever calls is told to come again", asyn
       expect(answer.status).toBe(503);
       expect(answer.headers["retry-after"]).toBe("5");
       expect(answer.headers["x-request-id"]).toBe("mine");
-      expect(JSON.parse(answer.text)).toEqual({ detail: "The server is stopping; try again." });
+      expect(JSON.parse(answer.text)).toEqual({ detail: "The server is stopping. Retry after 5 seconds." });
     });
   held.release();
   await closed;
@@ -60,7 +60,7 @@ test("an idle connection does not keep it, nor one that becomes idle meanwhile",
   const [idle, busy] = [openRaw(url), openRaw(url)];
   idle.socket.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
   await idle.received('"ok"');
-  // Answered from its headers, it goes on sending a body that nobody reads.
+  // The server responds to the headers. The client still sends the body, which the server does not read.
   busy.socket.write("POST /v1/sql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n");
   await busy.received("401");
   const closed = app.close();
