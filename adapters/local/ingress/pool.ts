@@ -288,7 +288,7 @@ export class Pool {
     this.#left(pooled, exit);
   }
 
-  /** A single timer for the whole pool, due when the next instance will have been idle long enough. */
+  /** Scale to zero. A single timer for the whole pool, due when the next instance will have been idle long enough. */
   #watchIdle(): void {
     if (this.#idleTimer !== undefined || this.#retired) return;
     const idle = this.#instances.filter((pooled) => pooled.active === 0 && !pooled.leaving);

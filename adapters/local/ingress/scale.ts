@@ -1,4 +1,4 @@
-/** Decides when to start an instance, and which one gets a request. Pure. */
+/** Decides when to start an instance, and which one gets a request. Pure. Scale to zero is in pool.ts. */
 
 export interface PoolLoad {
   /** Requests waiting for a place. */
