@@ -45,6 +45,7 @@ export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } fro
 export type { DeletedVolume } from "../domain/volumes/volume.ts";
 export { type Present, writeConflict } from "../domain/volumes/write-condition.ts";
 export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "../domain/wire/capabilities.ts";
+export { type Finding, fail, pass, warn } from "../domain/wire/check.ts";
 export {
   type Instant,
   instantOfMillis,
@@ -80,6 +81,14 @@ export type { Billing } from "./billing.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type { LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
+export type {
+  ConfigIssue,
+  ConfigResult,
+  ConfigSchema,
+  LoadedProvider,
+  ProviderModule,
+  RuntimeDeps,
+} from "./provider-module.ts";
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
 export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";

@@ -1,8 +1,8 @@
 /** Billing through Stripe if the settings have a Stripe key, otherwise no billing. */
 import { createStripeBilling, createStripeClient, noBilling } from "../../adapters/stripe/index.ts";
 import type { Billing } from "../../core/ports/billing.ts";
-import type { Ambient } from "./providers/load-provider.ts";
+import type { RuntimeDeps } from "../../core/ports/provider-module.ts";
 import type { ServeSettings } from "./settings.ts";
 
-export const createBilling = async ({ stripeKey, stripeUrl }: ServeSettings, ambient: Ambient): Promise<Billing> =>
-  stripeKey === undefined ? noBilling : createStripeBilling(await createStripeClient(stripeKey, stripeUrl), ambient);
+export const createBilling = async ({ stripeKey, stripeUrl }: ServeSettings, deps: RuntimeDeps): Promise<Billing> =>
+  stripeKey === undefined ? noBilling : createStripeBilling(await createStripeClient(stripeKey, stripeUrl), deps);

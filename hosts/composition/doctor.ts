@@ -1,8 +1,14 @@
 /** Checks the chosen provider's requirements and repairs the local data folder. */
 import type { Finding } from "../../core/domain/wire/check.ts";
 import { createPino, loggerOf } from "./logger.ts";
-import { awsConfigFrom, gcpConfigFrom } from "./providers/cloud-config.ts";
+import { chooseProvider } from "./providers/choose-provider.ts";
+import { listed, providers } from "./providers/index.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
+
+/** The names of the providers of this repository that the doctor can check. */
+export const diagnosable: readonly string[] = providers
+  .filter(({ module }) => module.doctor !== undefined)
+  .map(({ module }) => module.name);
 
 export const onlyLocal = ({ provider }: ServeSettings): void => {
   if (provider !== "local")
@@ -31,20 +37,11 @@ export const findQuarantine = async (settings: ServeSettings) => {
 
 /**
  * Checks the provider's requirements, such as credentials and installed tools, and yields each finding immediately.
- * @throws SettingsError for any provider except local, gcp and aws
+ * @throws SettingsError if the provider has no doctor
  */
 export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
-  const { provider } = settings;
-  if (provider === "local") {
-    const { diagnoseLocal } = await import("../../adapters/local/doctor.ts");
-    yield* diagnoseLocal(settings, env);
-  } else if (provider === "gcp") {
-    const { clientSource, diagnoseGcp, gcpConfigOf } = await import("../../adapters/gcp/index.ts");
-    const config = gcpConfigOf(gcpConfigFrom(settings));
-    yield* diagnoseGcp(config, clientSource(config.project));
-  } else if (provider === "aws") {
-    const { awsSettingsOf, clientSource, diagnoseAws } = await import("../../adapters/aws/index.ts");
-    const config = awsSettingsOf(awsConfigFrom(settings));
-    yield* diagnoseAws(config, clientSource(config.region));
-  } else throw new SettingsError(`The doctor knows the providers local, gcp and aws, not '${provider}'.`);
+  const { module, config } = await chooseProvider(settings);
+  if (module.doctor === undefined)
+    throw new SettingsError(`The doctor knows the providers ${listed(diagnosable)}, not '${settings.provider}'.`);
+  yield* module.doctor(config, env);
 }

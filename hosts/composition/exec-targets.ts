@@ -8,7 +8,7 @@ import {
 import { resolveSettings } from "./settings.ts";
 
 /** @param flags the data folder, with the same meaning as for `serve` */
-export const entrancesOf = async (
+export const execTargetsOf = async (
   service: string,
   flags: { readonly dataDir: string | undefined },
   environment: NodeJS.ProcessEnv,

@@ -23,7 +23,7 @@ export const createPino = (level: LogLevel): Pino =>
       : pino.destination({ fd: 2, sync: true }),
   );
 
-/** Wraps a pino instance as a `Logger`, for example for `OwnParts.logger`: `loggerOf(pino())`. */
+/** Wraps a pino instance as a `Logger`, for example for `PlatformOverrides.logger`: `loggerOf(pino())`. */
 export const loggerOf = (log: Pino): Logger => ({
   debug: (message, fields = {}) => log.debug(fields, message),
   info: (message, fields = {}) => log.info(fields, message),

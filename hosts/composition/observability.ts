@@ -1,5 +1,4 @@
 /** Instruments a platform: metrics if the settings enable them, spans if `@opentelemetry/api` is installed. */
-
 import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
 import { findPackage, UnusablePackage } from "../../adapters/shared/runtime/optional-package.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
@@ -8,7 +7,7 @@ import type { Logger } from "../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import type { ServeSettings } from "./settings.ts";
 
-export interface Watching {
+export interface Observability {
   /** Passed to the provider. */
   readonly telemetry: Telemetry;
   ports(ports: Ports): Ports;
@@ -17,7 +16,7 @@ export interface Watching {
   readonly metrics?: Metrics;
 }
 
-type Tracing = Pick<Watching, "ports" | "controlPlane">;
+type Tracing = Pick<Observability, "ports" | "controlPlane">;
 
 /** Always on if the API is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
 const loadTracing = async (logger: Logger): Promise<Tracing> => {
@@ -31,7 +30,7 @@ const loadTracing = async (logger: Logger): Promise<Tracing> => {
   }
 };
 
-export const watch = async ({ metricsPort }: ServeSettings, logger: Logger): Promise<Watching> => {
+export const createObservability = async ({ metricsPort }: ServeSettings, logger: Logger): Promise<Observability> => {
   const tracing = await loadTracing(logger);
   if (metricsPort === undefined) return { ...tracing, telemetry: noTelemetry };
   const { createMetrics } = await import("../../adapters/decorators/metrics/index.ts");

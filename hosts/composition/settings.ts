@@ -1,63 +1,58 @@
 /**
- * The settings of `serve`. One schema produces the help, the messages and the docs page. Each setting has one name,
- * spelled as a flag (`--data-dir`), a variable (`PORTSIDE_DATA_DIR`) or a key of the config file (`dataDir`).
+ * The settings of `portside serve`. The help, the error messages and `docs/reference/configuration.md` come from one schema.
+ * Each setting is a flag (`--data-dir`), an environment variable (`PORTSIDE_DATA_DIR`) and a key of the configuration
+ * file (`dataDir`).
  */
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { awsConfigSchema } from "../../adapters/aws/config.ts";
-import { gcpConfigSchema } from "../../adapters/gcp/config.ts";
-import { localConfigSchema } from "../../adapters/local/config.ts";
 import { spoolSetting } from "../../adapters/shared/archives/spool-place.ts";
 import { accountLimits, deployLimits } from "../../core/domain/accounts/limits.ts";
 import { envAliasesProblem } from "../../core/domain/deploy/environment.ts";
 import { closest } from "../../core/domain/wire/closest.ts";
 import { logLevels } from "./logger.ts";
-import { prefixed } from "./providers/settings-names.ts";
+import { providerNames, providerSettings } from "./providers/index.ts";
 
-const {
-  dataDir: _dataDir,
-  acceptState: _accept,
-  instancesPerAccount: _perAccount,
-  servicePorts: _ports,
-  ...engine
-} = localConfigSchema.shape;
-
-const { dataDir: _ofGcp, sourceSpool: _spoolOfGcp, ...gcp } = gcpConfigSchema.shape;
-const { dataDir: _ofAws, sourceSpool: _spoolOfAws, shared: _parts, ...aws } = awsConfigSchema.shape;
-
-const count = (preset: number, description: string) => z.int().min(1).default(preset).describe(description);
+const count = (initial: number, description: string) => z.int().min(1).default(initial).describe(description);
 
 export const serveShape = {
   dataDir: z
     .string()
     .min(1)
     .optional()
-    .describe("The folder that holds everything (default: ~/.local/share/portside)."),
-  port: z.int().min(0).max(65_535).default(8787).describe("The API's port; 0 for any, remembered."),
-  provider: z.string().default("local").describe("Where services run: local, gcp, aws, memory, or a module's path."),
-  sourceSpool: spoolSetting,
-  ...engine,
-  ...prefixed("gcp", gcp),
-  ...prefixed("aws", aws),
-  deployments: count(accountLimits.deployments, "Deployments an account."),
-  instances: count(accountLimits.instances, "Instances an account, all its deployments together."),
-  volumes: count(accountLimits.volumes, "Volumes an account."),
-  buildsAtOnce: count(accountLimits.buildsAtOnce, "Builds of one account at once."),
-  uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Uploads of one account at once."),
-  requestsPerMinute: count(accountLimits.requestsPerMinute, "API requests of one account a minute."),
-  deploysQueued: count(deployLimits.queuedPerName, "Deploys of one name that may wait."),
+    .describe("Folder for all data of the platform (default: ~/.local/share/portside)"),
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8787)
+    .describe("Port of the API; 0 picks a free port and reuses it at the next start"),
+  provider: z
+    .string()
+    .default("local")
+    .describe(`Where services run: ${providerNames.join(", ")}, or the path of a provider module`),
+  sourceSpool: spoolSetting.describe(
+    "Where sources wait for their build, on gcp and aws; `auto` chooses the bucket if the disk is memory",
+  ),
+  ...providerSettings,
+  deployments: count(accountLimits.deployments, "Maximum deployments per account"),
+  instances: count(accountLimits.instances, "Maximum instances per account, over all its deployments"),
+  volumes: count(accountLimits.volumes, "Maximum volumes per account"),
+  buildsAtOnce: count(accountLimits.buildsAtOnce, "Maximum concurrent builds per account"),
+  uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),
+  requestsPerMinute: count(accountLimits.requestsPerMinute, "Maximum API requests per account and minute"),
+  deploysQueued: count(deployLimits.queuedPerName, "Maximum queued deploys per deployment"),
   buildSeconds: z
     .number()
     .positive()
     .optional()
-    .describe("How long a build may take (default: the provider's `deadlines` in /v1/capabilities)."),
+    .describe("Timeout of a build (default: the provider's `deadlines` in /v1/capabilities)"),
   listenSeconds: z
     .number()
     .positive()
     .optional()
-    .describe("How long a service may take to listen (default: likewise the provider's)."),
+    .describe("How long a new instance may take to listen (default: the provider's `deadlines`)"),
   envAliases: z
     .record(z.string(), z.string())
     .optional()
@@ -66,52 +61,50 @@ export const serveShape = {
       if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
     })
     .describe(
-      "Further names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services: OTHER_TOKEN=CRON_TOKEN,...; in the file an object.",
+      "Additional names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services, as OTHER_TOKEN=CRON_TOKEN,...; an object in the configuration file",
     ),
   keysDatabase: z
     .url({ protocol: /^postgres(ql)?$/, error: "must be a URL such as postgres://user:password@host/database" })
     .optional()
     .describe(
-      "A PostgreSQL database for keys, which replicas share (default: keys in the data folder); best given by its variable, which shows in no list of processes.",
+      "URL of a PostgreSQL database for API keys, which replicas share (default: API keys in the data folder). Prefer the variable: process lists show flags",
     ),
-  jwtIssuer: z.string().optional().describe("Accept bearer tokens of this OpenID Connect issuer."),
-  jwtAudience: z.string().optional().describe("The audience that its tokens must have."),
-  jwtJwks: z.string().optional().describe("Where its keys are, if not where its discovery document says."),
-  jwtAccountClaim: z.string().default("sub").describe("The claim that names the account."),
+  jwtIssuer: z.string().optional().describe("Accept bearer tokens of this OpenID Connect issuer"),
+  jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
+  jwtJwks: z.string().optional().describe("URL of the issuer's keys (default: from its discovery document)"),
+  jwtAccountClaim: z.string().default("sub").describe("Claim that contains the account"),
   stripeKey: z
     .string()
     .min(1)
     .optional()
-    .describe(
-      "A Stripe key that may read customers and subscriptions; best given by its variable, which shows in no list of processes.",
-    ),
+    .describe("Stripe key that may read customers and subscriptions. Prefer the variable: process lists show flags"),
   stripeUrl: z
     .url({ protocol: /^https?$/, error: "must be a URL such as http://127.0.0.1:12111" })
     .optional()
-    .describe("Where Stripe's API is, for tests."),
+    .describe("URL of Stripe's API, for tests"),
   metricsPort: z
     .int()
     .min(0)
     .max(65_535)
     .optional()
-    .describe("A port for `/metrics` (Prometheus), 0 for any; without it no figures are collected."),
+    .describe("Port of `/metrics` for Prometheus; 0 picks a free port. If unset, Portside collects no metrics"),
   metricsHost: z
     .string()
     .min(1)
     .default("127.0.0.1")
-    .describe("The address of that port; whoever reaches it reads it, without a credential."),
-  logLevel: z.enum(logLevels).default("info").describe("How much is logged, to standard error."),
+    .describe("Address of the metrics port. Reading metrics needs no credential"),
+  logLevel: z.enum(logLevels).default("info").describe("Minimum level of log lines on standard error"),
 } as const;
 
 const serveSchema = z.strictObject(serveShape);
 
 type Parsed = z.output<typeof serveSchema>;
-/** Validated settings with all defaults applied, as `resolveSettings` returns them. */
+/** Validated settings with all defaults applied. */
 export type ServeSettings = Omit<Parsed, "dataDir"> & {
   readonly dataDir: string;
-  /** Applies to a single start, so it is only a flag, not a variable or a key of the file. */
+  /** Only a flag, because it must apply to a single start. */
   readonly acceptState?: boolean;
-  /** Sections of the config file, keyed by name. A provider module receives the section with its own name. */
+  /** Sections of the configuration file by name. A provider module receives the section with its own path. */
   readonly sections: Readonly<Record<string, unknown>>;
 };
 
@@ -134,12 +127,12 @@ interface Given {
 
 const typeOf = (schema: z.ZodType): string => String((z.toJSONSchema(schema) as { type?: unknown }).type);
 
-/** Whether a setting may be repeated. In a single string, commas separate its values. */
+/** Returns true if the flag may be repeated. In a single string, commas separate the values. */
 export const isList = (key: keyof typeof serveShape): boolean => typeOf(serveShape[key]) === "array";
 
 const toNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
-/** `A=B,C=D` */
+/** Parses `A=B,C=D`. */
 const toRecord = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     text.split(",").map((pair) => {
@@ -164,7 +157,7 @@ const mayEnter = (folder: string): boolean => {
   }
 };
 
-/** @param dataDir the folder of the default file; undefined if the user named the file, which must then exist */
+/** @param dataDir the folder of the default file, which may be absent; undefined if the user named the file */
 const readFile = (path: string, dataDir: string | undefined): Record<string, unknown> => {
   let text: string;
   try {
@@ -186,7 +179,7 @@ const readFile = (path: string, dataDir: string | undefined): Record<string, unk
   } catch (error) {
     throw new SettingsError(`The configuration file ${path} is not valid JSON: ${(error as Error).message}`);
   }
-  throw new SettingsError(`The configuration file ${path} must hold a JSON object.`);
+  throw new SettingsError(`The configuration file ${path} must contain a JSON object.`);
 };
 
 const keys = Object.keys(serveShape) as (keyof typeof serveShape)[];
@@ -195,20 +188,20 @@ const defaultDataDir = (env: NodeJS.ProcessEnv): string =>
   join(env["XDG_DATA_HOME"] || join(homedir(), ".local", "share"), "portside");
 
 /** @throws SettingsError if a name is not a setting */
-const refuseUnknown = (names: readonly string[], of: string): void => {
+const refuseUnknown = (names: readonly string[], file?: string): void => {
   for (const name of names) {
     if (keys.includes(name as keyof typeof serveShape)) continue;
     const near = closest(name, keys);
     throw new SettingsError(
-      `${of} the unknown setting '${name}'${near === undefined ? "" : `; did you mean '${near}'?`}`,
+      `Unknown setting '${name}'${file === undefined ? "" : ` in ${file}`}${near === undefined ? "." : `; did you mean '${near}'?`}`,
     );
   }
 };
 
-/** Variables of the command line and of services. They are not settings, even if the name resembles one. */
+/** Variables of the command line and of services, which are not settings. */
 const otherVariables = ["URL", "API_KEY", "INSTANCE"];
 
-/** Returns a warning for each PORTSIDE_ variable that looks like a misspelt setting. Ignores names that resemble none. */
+/** Returns a warning for each PORTSIDE_ variable that looks like a misspelt setting. */
 export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
   const known = keys.map(endOf);
   // Compares without the common prefix, which would make any two names look similar.
@@ -227,7 +220,7 @@ const sectionsOf = (file: Record<string, unknown>, path: string): Record<string,
   for (const [key, value] of Object.entries(file)) {
     if (keys.includes(key as keyof typeof serveShape)) continue;
     if (typeof value === "object" && value !== null) sections[key] = value;
-    else refuseUnknown([key], `${path} has`);
+    else refuseUnknown([key], path);
   }
   return sections;
 };
@@ -240,7 +233,7 @@ interface ValueSchema {
   readonly items?: ValueSchema;
 }
 
-/** Describes the accepted numbers or words; undefined for other settings, whose values may be secrets. */
+/** Describes the accepted numbers or words. Returns undefined for other settings, because their values may be secrets. */
 const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: ValueSchema): string | undefined => {
   if (words !== undefined) return `one of ${words.join(", ")}`;
   if (exclusiveMinimum !== undefined) return `a number greater than ${exclusiveMinimum}`;
@@ -271,7 +264,7 @@ const fileIn = (path: string): string | undefined => {
   return dirname(path) === path ? undefined : fileIn(dirname(path));
 };
 
-/** Explains why the path cannot be a data folder: it, or an ancestor, is a file. Otherwise returns undefined. */
+/** Returns why the path cannot be a data folder: the path or an ancestor is a file. Otherwise returns undefined. */
 export const dataDirProblem = (folder: string): string | undefined => {
   try {
     const file = fileIn(folder);
@@ -297,7 +290,7 @@ export const resolveSettings = (
   env: NodeJS.ProcessEnv,
   configFile?: string,
 ): ServeSettings => {
-  refuseUnknown(Object.keys(flags), "There is");
+  refuseUnknown(Object.keys(flags));
   const folder = flags["dataDir"] ?? (env[variableOf("dataDir")] || defaultDataDir(env));
   const path = configFile ?? join(folder, "portside.config.json");
   const file = readFile(path, configFile === undefined ? folder : undefined);
@@ -315,6 +308,6 @@ export const resolveSettings = (
     throw new SettingsError(parsed.error.issues.map((one) => describeIssue(one, given)).join("\n"));
   }
   if ((parsed.data.jwtIssuer === undefined) !== (parsed.data.jwtAudience === undefined))
-    throw new SettingsError("--jwt-issuer and --jwt-audience belong together; give both or neither.");
+    throw new SettingsError("--jwt-issuer and --jwt-audience belong together. Set both or neither.");
   return { ...parsed.data, dataDir: parsed.data.dataDir ?? folder, sections };
 };

@@ -1,35 +1,30 @@
 /** Typed DI tokens: a binding of the wrong type does not compile. */
 import type { ServiceIdentifier } from "inversify";
-import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Policy } from "../../core/domain/deploy/policy.ts";
 import type { Billing } from "../../core/ports/billing.ts";
-import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
+import type { Identity, Provider } from "../../core/ports/provider.ts";
+import type { LoadedProvider, RuntimeDeps } from "../../core/ports/provider-module.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
-import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
-import type { Watching } from "./observability.ts";
+import type { Observability } from "./observability.ts";
+
+export interface PlatformIdentity {
+  readonly identity: Identity;
+  /** Returns true if the caller must create the first key. */
+  readonly claimFirstKey?: () => boolean | Promise<boolean>;
+}
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol.for(`portside.${name}`) as ServiceIdentifier<T>;
 
+// Embedders may override these (`PlatformOverrides`).
 export const CLOCK = token<Clock>("clock");
 export const IDS = token<Ids>("ids");
 export const LOGGER = token<Logger>("logger");
-export const WATCHING = token<Watching>("watching");
 export const PROVIDER = token<Provider>("provider");
-export const IDENTITY = token<Identity>("identity");
+export const IDENTITY = token<PlatformIdentity>("identity");
 export const BILLING = token<Billing>("billing");
-export const PORTS = token<Ports>("ports");
-export const SETTINGS = token<SettingsInput>("settings");
-export const CONTROL_PLANE = token<ControlPlane>("control-plane");
+export const POLICIES = token<readonly Policy[]>("policies");
 
-/** The tokens that startup resolves, so that every part exists before the first request. */
-export const roots: readonly ServiceIdentifier<unknown>[] = [
-  CLOCK,
-  IDS,
-  LOGGER,
-  WATCHING,
-  PROVIDER,
-  IDENTITY,
-  BILLING,
-  PORTS,
-  SETTINGS,
-  CONTROL_PLANE,
-] as readonly ServiceIdentifier<unknown>[];
+// Shared by several bindings.
+export const OBSERVABILITY = token<Observability>("observability");
+export const RUNTIME = token<RuntimeDeps>("runtime");
+export const LOADED_PROVIDER = token<LoadedProvider>("loaded-provider");

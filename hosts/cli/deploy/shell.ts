@@ -51,10 +51,10 @@ export const shell: Command = {
   ],
   run: async (input, io) => {
     const name = input.positionals[0] as string;
-    const { entrancesOf, ExecTargetRefused } = await import("../../composition/exec-targets.ts");
+    const { execTargetsOf, ExecTargetRefused } = await import("../../composition/exec-targets.ts");
     const isTerminal = io.stdin.isTTY === true;
     const folder = { dataDir: input.text("data-dir") };
-    const entrances = await entrancesOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
+    const entrances = await execTargetsOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
       throw error instanceof ExecTargetRefused ? new CommandError(error.message) : error;
     });
     const { found } = entrances;

@@ -1,7 +1,7 @@
 /** `portside doctor`: checks the provider's requirements and shows the command that fixes each problem. */
 
 import type { Finding } from "../../../core/domain/wire/check.ts";
-import { diagnose, findQuarantine, repair } from "../../composition/doctor.ts";
+import { diagnosable, diagnose, findQuarantine, repair } from "../../composition/doctor.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
@@ -55,7 +55,7 @@ const actions: Readonly<Record<string, (input: Input, io: Io, settings: ServeSet
 };
 
 export const doctor: Command = {
-  usage: "doctor [--provider local|gcp|aws] [options]",
+  usage: `doctor [--provider ${diagnosable.join("|")}] [options]`,
   options: {
     ...jsonOption,
     repair: { type: "boolean", description: "Put back the newest good state, and every volume that is on disk." },

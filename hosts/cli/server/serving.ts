@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { describeListenError, type Listening, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import { firstKey } from "../../composition/accounts/first-key.ts";
-import { buildPlatform, type Platform } from "../../composition/container.ts";
+import { buildPlatform, type Platform } from "../../composition/build-platform.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
@@ -76,9 +76,9 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
 /** Throws with a readable message if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
   const platform = await buildPlatform(settings).catch(cannotStart);
-  const { controlPlane, parts, log, metrics } = platform;
+  const { controlPlane, loaded, log, metrics } = platform;
   const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
-  const remembered = parts.remembered?.("api_port");
+  const remembered = loaded.remembered?.("api_port");
   const port = await listenForApi(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
     await platform.close();
     throw error;
@@ -92,7 +92,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
   return {
     url: urlOf(settings.host, port),
     metrics: figures?.url,
-    ingress: parts.ingressPort === undefined ? undefined : urlOf(settings.host, parts.ingressPort),
+    ingress: loaded.ingressPort === undefined ? undefined : urlOf(settings.host, loaded.ingressPort),
     apiKey: await firstKey(platform),
     platform,
     stop: async () => {

@@ -1,13 +1,13 @@
 /** The first start of a platform creates an API key, because every request needs one. */
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
-import type { Platform } from "../container.ts";
+import type { Platform } from "../build-platform.ts";
 
 /** The account that owns the first key. */
 export const FIRST_ACCOUNT = "default";
 
 /** Returns the new key; undefined if keys exist already or the provider keeps its keys elsewhere. */
-export const firstKey = async ({ parts, ports }: Platform): Promise<string | undefined> => {
-  if ((await parts.claimFirstKey?.()) !== true) return undefined;
+export const firstKey = async ({ claimFirstKey, ports }: Platform): Promise<string | undefined> => {
+  if ((await claimFirstKey?.()) !== true) return undefined;
   const made = await ports.identity.keys.create(parseAccount(FIRST_ACCOUNT) as AccountId, "made at the first start");
   return made.isOk() ? made.value.key : undefined;
 };

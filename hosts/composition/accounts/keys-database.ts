@@ -1,7 +1,7 @@
-/** Credentials in a PostgreSQL database (`--keys-database`) that replicas share. */
+/** Credentials in a PostgreSQL database that replicas share (`--keys-database`). */
 import { needPackages } from "../../../adapters/shared/runtime/optional-package.ts";
 import type { Identity } from "../../../core/ports/provider.ts";
-import type { Ambient } from "../providers/load-provider.ts";
+import type { RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
 import { issuersOf } from "./issuers.ts";
 
@@ -11,22 +11,21 @@ export interface SharedIdentity {
   close(): Promise<void>;
 }
 
-/** Connections per replica. */
-const MOST = 8;
+const CONNECTIONS_PER_REPLICA = 8;
 
 /** @throws SettingsError if the database cannot be used; the message omits its URL, which holds a password */
 export const openSharedIdentity = async (
   settings: ServeSettings,
-  ambient: Omit<Ambient, "telemetry">,
+  deps: Omit<RuntimeDeps, "telemetry">,
 ): Promise<SharedIdentity> => {
   const { Pool } = await needPackages("The keys' database", ["pg"], () => import("pg"));
   const { createPostgresIdentity } = await import("../../../adapters/postgres/index.ts");
-  const pool = new Pool({ connectionString: settings.keysDatabase, max: MOST });
+  const pool = new Pool({ connectionString: settings.keysDatabase, max: CONNECTIONS_PER_REPLICA });
   // Emitted when an idle connection breaks. The pool opens another for the next call.
-  pool.on("error", (cause) => ambient.logger.warn("a connection to the keys' database ended", { cause }));
+  pool.on("error", (cause) => deps.logger.warn("a connection to the keys' database ended", { cause }));
   try {
     const { identity, claimFirstKey } = await createPostgresIdentity(pool, {
-      ...ambient,
+      ...deps,
       issuers: issuersOf(settings),
     });
     return { identity, claimFirstKey, close: () => pool.end() };

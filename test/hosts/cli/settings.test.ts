@@ -63,8 +63,8 @@ describe("a setting", () => {
       );
   });
 
-  test.each(Object.keys(serveShape))("%s is described", (key) => {
-    expect(serveShape[key as keyof typeof serveShape].description).toMatch(/^[A-Z].+\.$/);
+  test.each(Object.keys(serveShape))("%s has a help text without a full stop", (key) => {
+    expect(serveShape[key as keyof typeof serveShape].description).toMatch(/^[A-Z].+[^.]$/);
   });
 });
 

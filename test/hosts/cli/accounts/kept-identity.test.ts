@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { startServing } from "../../../../hosts/cli/server/serving.ts";
-import { buildPlatform } from "../../../../hosts/composition/container.ts";
+import { buildPlatform } from "../../../../hosts/composition/build-platform.ts";
 import { resolveSettings } from "../../../../hosts/composition/settings.ts";
 import { AUDIENCE, goodClaims, ISSUER, issuerKey, serveKeys, signed } from "../../../support/accounts/token-issuer.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
@@ -60,7 +60,7 @@ test("in memory the first start makes a key, and keys that are made in the data 
 
 const MEMORY = "/dev/shm";
 
-test.runIf(existsSync(MEMORY))("keys on a disk that is memory are warned of, with the way out", async () => {
+test.runIf(existsSync(MEMORY))("warns that keys on a disk in memory are lost, and names --keys-database", async () => {
   using folder = folderWith({ "provider.ts": MODULE });
   const dataDir = mkdtempSync(join(MEMORY, "portside-test-"));
   try {
@@ -68,7 +68,9 @@ test.runIf(existsSync(MEMORY))("keys on a disk that is memory are warned of, wit
     const settings = resolveSettings({ dataDir, logLevel: "silent", provider: join(folder.path, "provider.ts") }, {});
     const platform = await buildPlatform(settings, { logger });
     await platform.close();
-    expect(said.join("\n")).toMatch(/is on a disk in memory: they are gone with it; name a --keys-database/);
+    expect(said.join("\n")).toMatch(
+      /is on a disk in memory\. They are lost with it\. Store them in PostgreSQL with --keys-database\./,
+    );
   } finally {
     rmSync(dataDir, { recursive: true });
   }

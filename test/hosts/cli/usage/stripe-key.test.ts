@@ -1,6 +1,6 @@
 /** `serve` with a Stripe key: subscriptions come from there, and the key comes out nowhere. */
 import { expect, test } from "vitest";
-import { buildPlatform } from "../../../../hosts/composition/container.ts";
+import { buildPlatform } from "../../../../hosts/composition/build-platform.ts";
 import { resolveSettings } from "../../../../hosts/composition/settings.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";

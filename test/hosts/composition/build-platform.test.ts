@@ -1,18 +1,18 @@
-/** A platform out of settings, with parts of the embedder's own. */
+/** `buildPlatform` with overrides. */
 import { expect, test } from "vitest";
-import { createManualClock } from "../../../../adapters/memory/index.ts";
-import { adjust, type Policy } from "../../../../core/domain/deploy/policy.ts";
-import { unavailable } from "../../../../core/errors.ts";
-import { errAsync } from "../../../../core/result.ts";
-import { buildPlatform, loggerOf, type OwnParts, resolveSettings } from "../../../../hosts/composition/index.ts";
-import { folderWith } from "../../../support/archives/folders.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
-import { principalOf } from "../../../support/providers/local-platform.ts";
+import { createManualClock } from "../../../adapters/memory/index.ts";
+import { adjust, type Policy } from "../../../core/domain/deploy/policy.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { errAsync } from "../../../core/result.ts";
+import { buildPlatform, loggerOf, type PlatformOverrides, resolveSettings } from "../../../hosts/composition/index.ts";
+import { folderWith } from "../../support/archives/folders.ts";
+import { keepingLogger } from "../../support/logs/silent-logger.ts";
+import { principalOf } from "../../support/providers/local-platform.ts";
 
-const build = (dataDir: string, own: OwnParts) =>
+const build = (dataDir: string, own: PlatformOverrides) =>
   buildPlatform(resolveSettings({ dataDir, provider: "memory", deployments: "3", logLevel: "silent" }, {}), own);
 
-test("policies go on top of the limits that the settings have", async () => {
+test("applies policies in addition to the limits of the settings", async () => {
   using folder = folderWith();
   const slow: Policy = { name: "slow", judge: () => [adjust("timeout", 5, "Timeout lowered to 5 s")] };
   const { controlPlane, close } = await build(folder.path, { policies: [slow] });
@@ -22,7 +22,7 @@ test("policies go on top of the limits that the settings have", async () => {
   await close();
 });
 
-test("clock, ids, logger, identity and billing are the embedder's", async () => {
+test("uses the embedder's clock, ids, logger, identity and billing", async () => {
   using folder = folderWith();
   const clock = createManualClock();
   const { logger } = keepingLogger();
@@ -39,7 +39,7 @@ test("clock, ids, logger, identity and billing are the embedder's", async () => 
   await other.close();
 });
 
-test("a port of the embedder's own stands in the chosen provider's place", async () => {
+test("replaces a port of the chosen provider", async () => {
   using folder = folderWith();
   const check = () => errAsync(unavailable("down for a test", 5));
   const { controlPlane, close } = await build(folder.path, { provider: (chosen) => ({ ...chosen, check }) });
@@ -47,7 +47,7 @@ test("a port of the embedder's own stands in the chosen provider's place", async
   await close();
 });
 
-test("a pino is a logger through loggerOf: words and fields both arrive", () => {
+test("loggerOf passes message and fields to pino", () => {
   const said: unknown[][] = [];
   const note = (...args: unknown[]) => void said.push(args);
   const log = loggerOf({ debug: note, info: note, warn: note, error: note } as never);
@@ -55,8 +55,8 @@ test("a pino is a logger through loggerOf: words and fields both arrive", () => 
   expect(said).toEqual([[{ field: 1 }, "a word"]]);
 });
 
-test("a setting that there is not is refused, with the one that was meant", () => {
+test("suggests the closest setting for an unknown one", () => {
   expect(() => resolveSettings({ provder: "memory" }, {})).toThrow(
-    "There is the unknown setting 'provder'; did you mean 'provider'?",
+    "Unknown setting 'provder'; did you mean 'provider'?",
   );
 });

@@ -1,0 +1,13 @@
+/** The AWS provider for `portside serve --provider aws`. The AWS SDK loads when it starts or is checked. */
+import type { ProviderModule } from "../../core/ports/provider-module.ts";
+import { type AwsSettings, awsConfigSchema } from "./config.ts";
+
+export const awsModule = {
+  name: "aws",
+  configSchema: awsConfigSchema,
+  load: async (config, deps) => (await import("./index.ts")).createAwsProvider(config, deps),
+  doctor: async function* (config, environment) {
+    const { clientSource, diagnoseAws } = await import("./index.ts");
+    yield* diagnoseAws(config, clientSource(config.region), environment);
+  },
+} as const satisfies ProviderModule<AwsSettings>;

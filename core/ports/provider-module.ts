@@ -1,0 +1,68 @@
+/** A provider as `portside serve --provider` loads it: its configuration, its checks and how to start it. */
+import type { Finding } from "../domain/wire/check.ts";
+import type { Identity, Provider } from "./provider.ts";
+import type { Clock, Ids, Logger } from "./system.ts";
+import type { Telemetry } from "./telemetry.ts";
+
+/**
+ * A validator with the Standard Schema interface, which Zod, Valibot and ArkType implement.
+ * https://standardschema.dev/schema
+ */
+export interface ConfigSchema<Config> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => ConfigResult<Config> | Promise<ConfigResult<Config>>;
+    readonly types?: { readonly input: unknown; readonly output: Config } | undefined;
+  };
+}
+
+export type ConfigResult<Config> =
+  | { readonly value: Config; readonly issues?: undefined }
+  | { readonly issues: readonly ConfigIssue[] };
+
+export interface ConfigIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What every provider receives from the platform. */
+export interface RuntimeDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** A running provider. */
+export interface LoadedProvider {
+  readonly provider: Provider;
+  /** The provider's own credentials. If absent, Portside keeps API keys in the data folder. */
+  readonly identity?: Identity;
+  /** The port that routes requests to services by host name, if the provider has one. */
+  readonly ingressPort?: number;
+  /** A value stored under a name across restarts. The server stores its API port there. */
+  readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
+  /** Returns true if the caller must create the first key. Must return false if a key exists. */
+  readonly claimFirstKey?: () => boolean | Promise<boolean>;
+  /** The platform calls it once, after the control plane has closed. */
+  close?(): Promise<void>;
+}
+
+/**
+ * The interface between a provider and the platform. A module outside this repository is the default export of the
+ * file that `--provider PATH` names.
+ */
+export interface ProviderModule<Config = unknown> {
+  /** Used in messages. */
+  readonly name: string;
+  /** Validates the configuration before `load` and `doctor` receive it. */
+  readonly configSchema: ConfigSchema<Config>;
+  /** Starts the provider. Must release what it has opened before it rejects. */
+  load(config: Config, deps: RuntimeDeps): Promise<LoadedProvider>;
+  /**
+   * Checks what the provider needs, for `portside doctor`. Must not start the provider. Yields each finding as soon as
+   * it is known.
+   */
+  doctor?(config: Config, environment: Readonly<Record<string, string | undefined>>): AsyncIterable<Finding>;
+}

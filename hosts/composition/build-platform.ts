@@ -1,0 +1,139 @@
+/**
+ * Builds a platform from settings. Only this folder knows the DI container and the providers.
+ *
+ * The container creates the parts and applies overrides. A disposable stack closes them, because the container closes
+ * its singletons concurrently (docs/decisions/0032-providers-as-modules.md).
+ */
+import "reflect-metadata";
+import { Container, type ServiceIdentifier } from "inversify";
+import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
+import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
+import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
+import type { Policy } from "../../core/domain/deploy/policy.ts";
+import type { Billing } from "../../core/ports/billing.ts";
+import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
+import type { LoadedProvider } from "../../core/ports/provider-module.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
+import { identityContainerModule } from "./accounts/container-module.ts";
+import { createPino, loggerOf } from "./logger.ts";
+import { providerContainerModule } from "./providers/container-module.ts";
+import { runtimeContainerModule } from "./runtime-container-module.ts";
+import type { ServeSettings } from "./settings.ts";
+import {
+  BILLING,
+  CLOCK,
+  IDENTITY,
+  IDS,
+  LOADED_PROVIDER,
+  LOGGER,
+  OBSERVABILITY,
+  type PlatformIdentity,
+  POLICIES,
+  PROVIDER,
+  RUNTIME,
+} from "./tokens.ts";
+
+/** Replacements for what `buildPlatform` would otherwise create from the settings. All are optional. */
+export interface PlatformOverrides {
+  /**
+   * Returns the provider with some ports replaced: `(chosen) => ({ ...chosen, logs: myLogs })`.
+   * docs/writing-an-adapter.md lists the ports that may be replaced.
+   */
+  readonly provider?: (chosen: Provider) => Provider;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** To use a pino instance of your own, wrap it with `loggerOf`. */
+  readonly logger?: Logger;
+  readonly identity?: Identity;
+  readonly billing?: Billing;
+  /** Rules about deploys, applied in addition to the settings' limits. */
+  readonly policies?: readonly Policy[];
+}
+
+export interface Platform {
+  /** Already instrumented with metrics and traces. */
+  readonly controlPlane: ControlPlane;
+  readonly ports: Ports;
+  readonly log: ReturnType<typeof createPino>;
+  /** The chosen provider, without the override of its ports. */
+  readonly loaded: LoadedProvider;
+  /** Returns true if the caller must create the first key. Absent if `identity` is overridden. */
+  readonly claimFirstKey?: PlatformIdentity["claimFirstKey"];
+  /** Present if the settings have a `metricsPort`. The caller must listen on it and set the plugin's `onServed`. */
+  readonly metrics?: Metrics;
+  /** Stops deploys first, then services, then everything else. */
+  close(): Promise<void>;
+}
+
+const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): SettingsInput => {
+  const { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
+  const { buildSeconds, listenSeconds, deploysQueued, envAliases } = settings;
+  return {
+    policies,
+    ...(envAliases === undefined ? {} : { envAliases }),
+    accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
+    deployLimits: {
+      ...(buildSeconds === undefined ? {} : { buildDeadline: buildSeconds * 1000 }),
+      ...(listenSeconds === undefined ? {} : { listenDeadline: listenSeconds * 1000 }),
+      queuedPerName: deploysQueued,
+    },
+  };
+};
+
+const rebind = (container: Container, overrides: PlatformOverrides): void => {
+  const { clock, ids, logger, identity, billing, policies, provider } = overrides;
+  const replace = <T>(token: ServiceIdentifier<T>, value: T | undefined): void => {
+    if (value !== undefined) container.rebind(token).toConstantValue(value);
+  };
+  replace(CLOCK, clock);
+  replace(IDS, ids);
+  replace(LOGGER, logger);
+  replace(IDENTITY, identity && { identity });
+  replace(BILLING, billing);
+  replace(POLICIES, policies);
+  if (provider !== undefined)
+    container.rebind(PROVIDER).toResolvedValue((loaded) => provider(loaded.provider), [LOADED_PROVIDER]);
+};
+
+/**
+ * Builds and starts a platform, without any HTTP listener. The caller must call `close()` when it is done.
+ *
+ * @param overrides replacements of single parts
+ * @throws SettingsError if the settings do not suit the provider or the keys database cannot be used
+ * @example
+ * const platform = await buildPlatform(resolveSettings({ dataDir: "./data" }, process.env));
+ */
+export const buildPlatform = async (settings: ServeSettings, overrides: PlatformOverrides = {}): Promise<Platform> => {
+  await using stack = new AsyncDisposableStack();
+  const log = createPino(settings.logLevel);
+  const container = new Container({ defaultScope: "Singleton" });
+  container.load(
+    runtimeContainerModule(settings, loggerOf(log)),
+    providerContainerModule(settings, stack),
+    identityContainerModule(settings, stack),
+  );
+  rebind(container, overrides);
+
+  // Each waits for the previous one: the container would create them concurrently, in no defined order for the stack.
+  const { clock, ids, logger } = await container.getAsync(RUNTIME);
+  const loaded = await container.getAsync(LOADED_PROVIDER);
+  const provider = await container.getAsync(PROVIDER);
+  const { identity, claimFirstKey } = await container.getAsync(IDENTITY);
+  const billing = await container.getAsync(BILLING);
+  const { ports: instrument, controlPlane: measured, metrics } = await container.getAsync(OBSERVABILITY);
+
+  const ports = instrument({ provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 });
+  const controlPlane = measured(createControlPlane(ports, coreSettings(settings, container.get(POLICIES))));
+  stack.defer(() => controlPlane.close());
+  const teardown = stack.move();
+  return {
+    controlPlane,
+    ports,
+    log,
+    loaded,
+    ...(claimFirstKey && { claimFirstKey }),
+    ...(metrics && { metrics }),
+    close: () => teardown.disposeAsync(),
+  };
+};

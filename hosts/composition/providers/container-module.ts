@@ -1,0 +1,40 @@
+/** Wraps any provider module for the container: one of this repository or one that `--provider` names by path. */
+import { ContainerModule } from "inversify";
+import type { JwtIssuer } from "../../../adapters/jwt/index.ts";
+import type { RuntimeDeps } from "../../../core/ports/provider-module.ts";
+import { issuersOf } from "../accounts/issuers.ts";
+import { type ServeSettings, SettingsError } from "../settings.ts";
+import { LOADED_PROVIDER, PROVIDER, RUNTIME } from "../tokens.ts";
+import { chooseProvider } from "./choose-provider.ts";
+import { listed, providers } from "./index.ts";
+
+interface ProviderDeps extends RuntimeDeps {
+  /** For a provider with an identity of its own. */
+  readonly issuers: readonly JwtIssuer[];
+}
+
+/** Providers that build remotely have a bucket in which sources can wait. */
+const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
+  const clouds = providers.filter(({ keys }) => "sourceSpool" in keys).map(({ module }) => module.name);
+  if (sourceSpool === "bucket" && !clouds.includes(provider))
+    throw new SettingsError(
+      `--source-spool bucket is for the providers ${listed(clouds)}; '${provider}' has no bucket.`,
+    );
+};
+
+/** @param stack closes the provider */
+export const providerContainerModule = (settings: ServeSettings, stack: AsyncDisposableStack): ContainerModule =>
+  new ContainerModule(({ bind }) => {
+    bind(LOADED_PROVIDER).toResolvedValue(
+      async (runtime) => {
+        refuseBucket(settings);
+        const { module, config } = await chooseProvider(settings);
+        const deps: ProviderDeps = { ...runtime, issuers: issuersOf(settings) };
+        const loaded = await module.load(config, deps);
+        stack.defer(() => loaded.close?.());
+        return loaded;
+      },
+      [RUNTIME],
+    );
+    bind(PROVIDER).toResolvedValue(({ provider }) => provider, [LOADED_PROVIDER]);
+  });

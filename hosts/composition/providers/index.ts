@@ -1,0 +1,32 @@
+/**
+ * The providers of this repository. To add one, add its folder to `adapters` and a line to this list.
+ * A module and its schema must not load the provider's packages: `--help` loads every module.
+ */
+import { awsModule } from "../../../adapters/aws/module.ts";
+import { gcpModule } from "../../../adapters/gcp/module.ts";
+import { localModule } from "../../../adapters/local/module.ts";
+import { memoryModule } from "../../../adapters/memory/module.ts";
+import { type RegisteredProvider, register } from "./register.ts";
+
+const registered = [
+  register(localModule, { prefix: "", omit: ["servicePorts"] }),
+  register(gcpModule),
+  register(awsModule, { section: "shared" }),
+  register(memoryModule),
+] as const;
+
+type Merged<T> = T extends readonly [RegisteredProvider<infer S>, ...infer Rest] ? S & Merged<Rest> : unknown;
+
+/** In the order of the help and of messages. */
+export const providers: readonly RegisteredProvider[] = registered;
+
+export const providerNames: readonly string[] = providers.map(({ module }) => module.name);
+
+/** The settings of all providers, by key. */
+export const providerSettings = Object.assign({}, ...providers.map(({ settings }) => settings)) as Merged<
+  typeof registered
+>;
+
+/** Lists names in a sentence: `local, gcp and aws`. */
+export const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
