@@ -8,7 +8,7 @@ interface Issue {
 }
 
 /** An error response of the platform, with its HTTP status. */
-export class Refused extends CommandError {
+export class ApiError extends CommandError {
   readonly status: number;
   /** Seconds to wait before a retry, from Retry-After. */
   readonly retryAfter: number | undefined;
@@ -20,9 +20,9 @@ export class Refused extends CommandError {
 }
 
 /** The server did not answer or the connection broke. A retry may succeed. */
-export class Unreachable extends CommandError {}
+export class ConnectionError extends CommandError {}
 
-const issueWords = ({ loc, msg }: Issue): string => {
+const formatIssue = ({ loc, msg }: Issue): string => {
   const field = loc.slice(1).join(".");
   return field === "" ? `  ${msg}` : `  ${field}: ${msg}`;
 };
@@ -34,27 +34,27 @@ const nextStep: Readonly<Record<number, string>> = {
 };
 
 /** Returns the message in an error response's body. */
-export const refusalWords = (status: number, body: unknown): string => {
+export const apiErrorMessage = (status: number, body: unknown): string => {
   const detail = (body as { detail?: unknown } | null)?.detail;
   const said = Array.isArray(detail)
-    ? ["The platform refused the request:", ...(detail as Issue[]).map(issueWords)].join("\n")
+    ? ["The platform refused the request:", ...(detail as Issue[]).map(formatIssue)].join("\n")
     : typeof detail === "string"
       ? detail
       : `The platform answered ${status}.`;
   return nextStep[status] === undefined ? said : `${said} ${nextStep[status]}`;
 };
 
-/** Creates a `Refused` with this message from a response, including its Retry-After. */
-export const refusalIn = (words: string, { status, headers }: Response): Refused => {
+/** Creates a `ApiError` with this message from a response, including its Retry-After. */
+export const createApiError = (words: string, { status, headers }: Response): ApiError => {
   const after = Number(headers.get("retry-after") ?? Number.NaN);
-  return new Refused(status, words, Number.isFinite(after) ? after : undefined);
+  return new ApiError(status, words, Number.isFinite(after) ? after : undefined);
 };
 
-/** Reads an error response's body and returns it as a `Refused`. */
-const refusalOf = async (response: Response): Promise<Refused> =>
-  refusalIn(refusalWords(response.status, await response.json().catch(() => null)), response);
+/** Reads an error response's body and returns it as a `ApiError`. */
+const readApiError = async (response: Response): Promise<ApiError> =>
+  createApiError(apiErrorMessage(response.status, await response.json().catch(() => null)), response);
 
-const failedWords = (url: string, error: unknown): string => {
+const connectionErrorMessage = (url: string, error: unknown): string => {
   const { cause: { code, message } = {} } = error as { cause?: { code?: string; message?: string } };
   // https://fetch.spec.whatwg.org/#port-blocking
   if (message === "bad port")
@@ -99,20 +99,20 @@ export class Client {
       return await fetch(this.#account.url + path, options as RequestInit);
     } catch (error) {
       if (init.signal?.aborted === true) throw error;
-      throw new Unreachable(failedWords(this.#account.url, error));
+      throw new ConnectionError(connectionErrorMessage(this.#account.url, error));
     }
   }
 
-  /** Returns the JSON of a successful response. Otherwise throws `Refused` with the platform's message. */
+  /** Returns the JSON of a successful response. Otherwise throws `ApiError` with the platform's message. */
   async call<T>(path: string, init: CallInit = {}): Promise<T> {
     return (await (await this.expectOk(path, init)).json()) as T;
   }
 
-  /** Returns a successful response. Otherwise throws `Refused`. */
+  /** Returns a successful response. Otherwise throws `ApiError`. */
   async expectOk(path: string, init: CallInit = {}): Promise<Response> {
     const response = await this.open(path, init);
     if (response.ok) return response;
-    throw await refusalOf(response);
+    throw await readApiError(response);
   }
 }
 

@@ -54,12 +54,13 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
     const config = { options: parseConfig(options), allowPositionals: true, strict: true };
     parsed = parseArgs({ args: joinValues(args, options), ...config });
   } catch (error) {
-    throw new UsageError(usageWords((error as Error).message, options));
+    throw new UsageError(parseErrorMessage((error as Error).message, options));
   }
   const { values, positionals } = parsed;
   const wantsHelp = values["help"] === true;
   const { min, max } = command.positionals;
-  if (!wantsHelp && positionals.length < min) throw new UsageError(missingWords(command.usage, positionals.length));
+  if (!wantsHelp && positionals.length < min)
+    throw new UsageError(missingArgumentMessage(command.usage, positionals.length));
   if (!wantsHelp && positionals.length > max)
     throw new UsageError(`Unexpected argument '${positionals[max]}'. Usage: portside ${command.usage}`);
   return {
@@ -72,7 +73,7 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
 };
 
 /** @param given the number of arguments after the command's name */
-const missingWords = (usage: string, given: number): string => {
+const missingArgumentMessage = (usage: string, given: number): string => {
   const required = usage
     .replace(/\[[^\]]*\]/g, "")
     .split(" ")
@@ -81,7 +82,7 @@ const missingWords = (usage: string, given: number): string => {
   return `Missing ${/^[A-Z]+$/.test(word) ? word : "subcommand"}. Usage: portside ${usage}`;
 };
 
-const usageWords = (message: string, options: Readonly<Record<string, Option>>): string => {
+const parseErrorMessage = (message: string, options: Readonly<Record<string, Option>>): string => {
   const wanting = /^Option '(?:-\w, )?-?-([\w-]+)(?: <value>)?' argument/.exec(message)?.[1];
   const option = Object.entries(options).find(([name, { short = name }]) => name === wanting || short === wanting);
   if (option !== undefined) return `${optionLine(option)[0].trim()} needs its value.`;

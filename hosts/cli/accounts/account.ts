@@ -17,7 +17,7 @@ export const configFolder = (env: NodeJS.ProcessEnv): string =>
 
 const configPath = (env: NodeJS.ProcessEnv): string => join(configFolder(env), "config.json");
 
-const readKept = (env: NodeJS.ProcessEnv): Partial<Account> => {
+const readSavedAccount = (env: NodeJS.ProcessEnv): Partial<Account> => {
   try {
     return JSON.parse(readFileSync(configPath(env), "utf8")) as Partial<Account>;
   } catch {
@@ -33,10 +33,10 @@ const validUrl = (url: string): string => {
 };
 
 export const findUrl = (io: Io, flag: string | undefined): string =>
-  validUrl(flag ?? (io.env["PORTSIDE_URL"] || readKept(io.env).url || DEFAULT_URL));
+  validUrl(flag ?? (io.env["PORTSIDE_URL"] || readSavedAccount(io.env).url || DEFAULT_URL));
 
 export const findAccount = (io: Io, flag: string | undefined): Account => {
-  const apiKey = io.env["PORTSIDE_API_KEY"] || readKept(io.env).apiKey;
+  const apiKey = io.env["PORTSIDE_API_KEY"] || readSavedAccount(io.env).apiKey;
   if (apiKey === undefined)
     throw new CommandError("No API key: set PORTSIDE_API_KEY, or keep one with 'portside login'.");
   // fetch would reject an invalid header value like a failed connection, with the key in the message.
@@ -48,7 +48,7 @@ export const findAccount = (io: Io, flag: string | undefined): Account => {
 };
 
 /** Saves the account in a file that only this user may read. Returns its path. */
-export const keepAccount = (io: Io, account: Account): string => {
+export const saveAccount = (io: Io, account: Account): string => {
   const path = configPath(io.env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(path, `${JSON.stringify(account, null, 2)}\n`, { mode: 0o600 });

@@ -1,9 +1,9 @@
 /** `portside login` */
 
-import { Client, Refused } from "../client.ts";
+import { ApiError, Client } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
-import { askSecret, CommandError, print } from "../terminal/io.ts";
-import { findUrl, keepAccount } from "./account.ts";
+import { CommandError, print, promptSecret } from "../terminal/io.ts";
+import { findUrl, saveAccount } from "./account.ts";
 
 export const login: Command = {
   usage: "login [--url URL]",
@@ -13,16 +13,16 @@ export const login: Command = {
   notes: ["The key is asked for, or read from standard input. It is checked, and kept for you alone."],
   run: async (input, io) => {
     const url = findUrl(io, input.text("url"));
-    const apiKey = io.env["PORTSIDE_API_KEY"] || (await askSecret(io, `API key for ${url}: `));
+    const apiKey = io.env["PORTSIDE_API_KEY"] || (await promptSecret(io, `API key for ${url}: `));
     if (apiKey === "")
       throw new CommandError("No key was given. Make one with 'portside keys create --account NAME' on the server.");
     const { provider } = await new Client({ url, apiKey })
       .call<{ provider: string }>("/v1/capabilities")
       .catch((error: unknown) => {
-        if (!(error instanceof Refused && error.status === 401)) throw error;
+        if (!(error instanceof ApiError && error.status === 401)) throw error;
         throw new CommandError(`That key is not valid for ${url}.`);
       });
-    const path = keepAccount(io, { url, apiKey });
+    const path = saveAccount(io, { url, apiKey });
     print(io, `Logged in to ${url} (provider ${provider}); kept in ${path}.`);
     return 0;
   },

@@ -8,7 +8,7 @@ import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { findAccount } from "../accounts/account.ts";
-import { Client, jsonLines, Refused } from "../client.ts";
+import { ApiError, Client, jsonLines } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
 import { mebibytes, packFolder } from "./pack.ts";
@@ -60,7 +60,7 @@ async function* records(
     } catch (error) {
       if (signal.aborted) throw error;
       // A restarted server does not know the deploy.
-      if (error instanceof Refused && error.status !== 503) break;
+      if (error instanceof ApiError && error.status !== 503) break;
     }
     if (last === undefined || tries === RECONNECTS) break;
     await sleep(500 * (tries + 1), undefined, { signal });
@@ -96,7 +96,7 @@ const send = async (io: Io, client: Client, deployable: Deployable): Promise<Res
   const packed = await packFolder(deployable.folder).finally(() => spinner.end());
   const total = mebibytes(packed.bytes);
   try {
-    spinner.begin(`Sending ${packed.files} files, ${total}`);
+    spinner.begin(`PlannedUpload ${packed.files} files, ${total}`);
     const body = formBody(formFields(deployable), packed, () => undefined);
     return await client.expectOk("/v1/deploy", { body, signal: io.signal });
   } finally {

@@ -3,7 +3,7 @@ import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { findAccount } from "../accounts/account.ts";
 import { Client } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
-import { lastFireWords, nextFireWords } from "../schedules/fires.ts";
+import { formatLastFire, formatNextFire } from "../schedules/fires.ts";
 import { paint } from "../terminal/colour.ts";
 import { printJson, say } from "../terminal/io.ts";
 import { ago, printTable } from "../terminal/table.ts";
@@ -40,7 +40,7 @@ export const list: Command = {
         revision ?? "-",
         `${cpu} × ${memory}`,
         ago(updated_at),
-        ...(anyScheduled ? [nextFireWords(schedule), lastFireWords(io, { cron })] : []),
+        ...(anyScheduled ? [formatNextFire(schedule), formatLastFire(io, { cron })] : []),
       ];
     });
     const head = [

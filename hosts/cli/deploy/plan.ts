@@ -3,14 +3,14 @@ import { join } from "node:path";
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import { type Change, said } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
-import { nextFiresWords } from "../schedules/fires.ts";
+import { formatNextFires } from "../schedules/fires.ts";
 
 const SCHEDULED = "Scheduled: ";
 
 /** Formats a schedule's next fires and its time limit. */
 const fireLines = ({ cron, timezone, max_seconds }: PlanResponse["schedule"]): string[] => {
   if (cron === null || timezone === null) return [];
-  const next = nextFiresWords({ cron, timezone });
+  const next = formatNextFires({ cron, timezone });
   return [...(next === undefined ? [] : [`Next: ${next}`]), `A run may take at most ${max_seconds} s`];
 };
 

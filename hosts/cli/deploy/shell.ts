@@ -6,7 +6,7 @@ import type { ExecTarget, ExecTargets } from "../../composition/exec-targets.ts"
 import type { Command } from "../command.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
 
-const nothingRuns = (name: string, { services, isDeployed }: ExecTargets): CommandError => {
+const noInstanceError = (name: string, { services, isDeployed }: ExecTargets): CommandError => {
   if (services.includes(name))
     return new CommandError(`This user may not enter '${name}'. Run the command as the platform's user, or with sudo.`);
   if (isDeployed !== false) return new CommandError(`'${name}' is scaled to zero. Call its URL first.`);
@@ -54,12 +54,12 @@ export const shell: Command = {
     const { execTargetsOf, ExecTargetRefused } = await import("../../composition/exec-targets.ts");
     const isTerminal = io.stdin.isTTY === true;
     const folder = { dataDir: input.text("data-dir") };
-    const entrances = await execTargetsOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
+    const targets = await execTargetsOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
       throw error instanceof ExecTargetRefused ? new CommandError(error.message) : error;
     });
-    const { found } = entrances;
+    const { found } = targets;
     const [first] = found;
-    if (first === undefined) throw nothingRuns(name, entrances);
+    if (first === undefined) throw noInstanceError(name, targets);
     say(
       io,
       `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}); 'exit' leaves it.`,

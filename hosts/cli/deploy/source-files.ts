@@ -51,7 +51,7 @@ const isIgnored = (scopes: readonly Scope[], path: string): boolean =>
   scopes.some(({ rules, base }) => rules.ignores(base === "" ? path : path.slice(base.length + 1)));
 
 /** Whether a real path lies outside of a folder. */
-export const leadsOut = (root: string, real: string): boolean => {
+export const isOutside = (root: string, real: string): boolean => {
   const way = relative(root, real);
   return way === ".." || way.startsWith(`..${sep}`);
 };
@@ -110,7 +110,7 @@ class Walk {
     const real = await realpath(join(this.#root, path)).catch(() => undefined);
     if (real === undefined)
       throw new CommandError(`'${path}' is a link to nothing; remove it, or leave it out with .portsideignore.`);
-    if (leadsOut(this.#root, real))
+    if (isOutside(this.#root, real))
       throw new CommandError(
         `'${path}' is a link out of the source's folder; copy what it names, or leave it out with .portsideignore.`,
       );

@@ -1,6 +1,6 @@
 /** Formats a structured entry's fields as `name=value`, with multi-line values such as stack traces below. */
 
-export interface FieldWords {
+export interface FieldText {
   /** `name=value`, after the message. */
   readonly inline: readonly string[];
   /** Below the message. */
@@ -29,30 +29,30 @@ const pair = (name: string, value: unknown): string =>
 /** Stack traces, printed without the field's name. */
 const stackNames = new Set(["stack", "stack_trace", "exception", "exc_info", "traceback"]);
 
-const textField = (name: string, value: string): FieldWords => {
+const textField = (name: string, value: string): FieldText => {
   const last = name.slice(name.lastIndexOf(".") + 1);
   const text = value.replace(/\s+$/, "");
   if (!text.includes("\n")) return { inline: [pair(name, value)], below: [] };
   return { inline: [], below: [stackNames.has(last) ? text : `${nameText(name)}:\n${text}`] };
 };
 
-const together = (all: readonly FieldWords[]): FieldWords => ({
+const together = (all: readonly FieldText[]): FieldText => ({
   inline: all.flatMap(({ inline }) => inline),
   below: all.flatMap(({ below }) => below),
 });
 
 /** An error as pino writes it. Its stack repeats its type and message. */
-const errorField = (name: string, { stack, type, message, ...rest }: Fields): FieldWords => {
+const errorField = (name: string, { stack, type, message, ...rest }: Fields): FieldText => {
   const head = [type, message].filter((part) => typeof part === "string").join(": ");
   const said = typeof stack === "string" ? textField(`${name}.stack`, stack) : textField(name, head);
-  return together([said, ...Object.entries(rest).map(([key, value]) => fieldWords(`${name}.${key}`, value))]);
+  return together([said, ...Object.entries(rest).map(([key, value]) => formatField(`${name}.${key}`, value))]);
 };
 
 const looksLikeError = (value: unknown): value is Fields =>
   isFields(value) && (typeof value["stack"] === "string" || typeof value["message"] === "string");
 
 /** A request or response of pino-http, reduced to its distinguishing fields. `--json` shows the rest. */
-const httpWords = (name: string, value: unknown): string | undefined => {
+const formatHttp = (name: string, value: unknown): string | undefined => {
   if (!isFields(value)) return undefined;
   const { method, url, headers, statusCode } = value;
   if (name === "req" && typeof method === "string" && typeof url === "string") return pair(name, `${method} ${url}`);
@@ -61,11 +61,11 @@ const httpWords = (name: string, value: unknown): string | undefined => {
   return undefined;
 };
 
-export const fieldWords = (name: string, value: unknown): FieldWords => {
+export const formatField = (name: string, value: unknown): FieldText => {
   if (typeof value === "string") return textField(name, value);
   if (/^(err|error|exception)$/.test(name) && looksLikeError(value)) return errorField(name, value);
-  return { inline: [httpWords(name, value) ?? pair(name, value)], below: [] };
+  return { inline: [formatHttp(name, value) ?? pair(name, value)], below: [] };
 };
 
-export const fieldsWords = (fields: readonly (readonly [string, unknown])[]): FieldWords =>
-  together(fields.map(([name, value]) => fieldWords(name, value)));
+export const formatFields = (fields: readonly (readonly [string, unknown])[]): FieldText =>
+  together(fields.map(([name, value]) => formatField(name, value)));

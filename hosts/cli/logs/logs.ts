@@ -56,7 +56,7 @@ export const logs: Command = {
         : await readSinceThen(reader, since, count, show);
     if (!input.flag("follow")) return 0;
     const read = (from: string | undefined) => reader.pageIfAny(from, LOG_PAGE);
-    const onIdle = () => reader.lookWhetherGone();
+    const onIdle = () => reader.checkDeployment();
     for await (const row of followLog(read, { since: cursor, signal: io.signal, onIdle })) show(row);
     return INTERRUPTED;
   },

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
-import { type Client, Refused } from "../client.ts";
+import { ApiError, type Client } from "../client.ts";
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
 import type { LogRow } from "./follow.ts";
-import { withFilter } from "./problem.ts";
+import { withMarkedFilter } from "./mark-filter.ts";
 
-const PATIENCE_S = 5;
+const DEFAULT_RETRY_S = 5;
 
 export class LogReader {
   readonly #client: Client;
@@ -38,7 +38,7 @@ export class LogReader {
         const page = (await response.json()) as LogPage;
         return { ...page, partial: response.headers.get("x-logs-partial") === "true" };
       } catch (error) {
-        if (!(error instanceof Refused && error.status === 429)) throw withFilter(error, query);
+        if (!(error instanceof ApiError && error.status === 429)) throw withMarkedFilter(error, query);
         await this.#waitFor(error);
       }
     }
@@ -53,25 +53,25 @@ export class LogReader {
       return page;
     } catch (error) {
       if (this.#io.signal.aborted) return undefined;
-      if (error instanceof Refused && error.status === 404) this.#sayGone();
-      else if (error instanceof Refused ? error.status >= 500 : error instanceof CommandError) this.#saySilent();
+      if (error instanceof ApiError && error.status === 404) this.#reportDeleted();
+      else if (error instanceof ApiError ? error.status >= 500 : error instanceof CommandError) this.#reportSilence();
       else throw error;
       return undefined;
     }
   }
 
   /** Checks whether the deployment still exists: a quiet log may mean a delete whose entry the filter hides. */
-  async lookWhetherGone(): Promise<void> {
+  async checkDeployment(): Promise<void> {
     try {
       const list = await this.#client.call<{ name: string }[]>("/v1/deployment/list", { signal: this.#io.signal });
       if (list.some(({ name }) => name === normalizeDeploymentName(this.#name))) this.#gone = false;
-      else this.#sayGone();
+      else this.#reportDeleted();
     } catch {
       // The next page reports the error.
     }
   }
 
-  async #waitFor({ message, retryAfter = PATIENCE_S }: Refused): Promise<void> {
+  async #waitFor({ message, retryAfter = DEFAULT_RETRY_S }: ApiError): Promise<void> {
     say(this.#io, plainText(`${message.replace(/ Wait a little.*/, "")} Waiting ${retryAfter} s…`));
     await sleep(retryAfter * 1000, undefined, { signal: this.#io.signal });
   }
@@ -79,16 +79,16 @@ export class LogReader {
   #see(row: LogRow): void {
     if (row.log_name !== "platform" || !row.message.startsWith("{")) return;
     const { event } = JSON.parse(row.message) as { event?: unknown };
-    if (event === "delete") this.#sayGone();
+    if (event === "delete") this.#reportDeleted();
     if (event === "deploy") this.#gone = false;
   }
 
-  #saySilent(): void {
+  #reportSilence(): void {
     if (!this.#silent) say(this.#io, "The platform does not answer; waiting for it…");
     this.#silent = true;
   }
 
-  #sayGone(): void {
+  #reportDeleted(): void {
     if (!this.#gone)
       say(this.#io, `There is no deployment '${this.#name}' any more; waiting for the next one of that name…`);
     this.#gone = true;

@@ -1,6 +1,6 @@
 /** A readable log message: a plain line unchanged, a structured entry as its message and its other fields. */
 import { severityOf } from "../../../core/domain/logs/line.ts";
-import { fieldsWords } from "./fields.ts";
+import { formatFields } from "./fields.ts";
 import type { LogRow } from "./follow.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,7 +52,7 @@ const structuredText = (row: LogRow, fields: Fields): string => {
   const messageName = messageNames.find((name) => says(fields[name]));
   const message = messageName === undefined ? undefined : fields[messageName];
   const rest = Object.entries(fields).filter(([name]) => name !== messageName && !isKnown(row, fields, name));
-  const { inline, below } = fieldsWords(rest);
+  const { inline, below } = formatFields(rest);
   const said = message === undefined ? [] : [typeof message === "string" ? message : JSON.stringify(message)];
   return [[...said, ...inline].join(" "), ...below].filter((part) => part !== "").join("\n") || row.message;
 };

@@ -33,13 +33,13 @@ const firesOf = (schedule: Schedule, count: number, now: number): string[] => {
 };
 
 /** `2026-11-22 09:00 Europe/Paris`, or `-`. */
-export const nextFireWords = (schedule: Schedule | null, now = Date.now()): string => {
+export const formatNextFire = (schedule: Schedule | null, now = Date.now()): string => {
   const [fire] = schedule === null ? [] : firesOf(schedule, 1, now);
   return schedule === null || fire === undefined ? "-" : `${fire} ${schedule.timezone}`;
 };
 
 /** `status 404, 3 min ago`, or `-`. */
-export const lastFireWords = (io: Io, { cron }: Pick<Deployment, "cron">): string => {
+export const formatLastFire = (io: Io, { cron }: Pick<Deployment, "cron">): string => {
   const last = cron?.last ?? null;
   if (last === null) return "-";
   const outcome = last.status === null ? "no answer" : `status ${last.status}`;
@@ -49,7 +49,7 @@ export const lastFireWords = (io: Io, { cron }: Pick<Deployment, "cron">): strin
 const SHOWN = 5;
 
 /** `2026-11-22 09:00, 2026-11-23 09:00, … (Europe/Paris)`; undefined if there is no next fire. */
-export const nextFiresWords = (schedule: Schedule, now = Date.now()): string | undefined => {
+export const formatNextFires = (schedule: Schedule, now = Date.now()): string | undefined => {
   const fires = firesOf(schedule, SHOWN, now);
   return fires.length === 0 ? undefined : `${fires.join(", ")} (${schedule.timezone})`;
 };

@@ -6,8 +6,8 @@ import type { Option } from "../arguments.ts";
 import { type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { CommandError, type Io } from "../terminal/io.ts";
-import { Bar } from "../volumes/transfer/bar.ts";
-import { counted } from "../volumes/transfer/size.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
+import { ProgressBar } from "../volumes/transfer/progress-bar.ts";
 
 export const backupOptions: Readonly<Record<string, Option>> = {
   ...jsonOption,
@@ -26,8 +26,8 @@ interface Counts {
 }
 
 /** Formats a backup's content. */
-export const contentWords = ({ deployments, volumes, objects }: Counts): string =>
-  [counted(deployments, "deployment"), counted(volumes, "volume"), counted(objects, "object")].join(", ");
+export const formatContent = ({ deployments, volumes, objects }: Counts): string =>
+  [pluralize(deployments, "deployment"), pluralize(volumes, "volume"), pluralize(objects, "object")].join(", ");
 
 interface Work<T> {
   readonly run: (settings: ServeSettings, transfer: Transfer) => Promise<T>;
@@ -40,7 +40,7 @@ type Transfer = { file: string; replace: boolean; signal: AbortSignal; onProgres
 /** Runs the backup or restore on the named file. */
 export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>): Promise<T> => {
   const file = resolve(io.cwd, input.positionals[0] as string);
-  const bar = new Bar(io, input.positionals[0] as string, total);
+  const bar = new ProgressBar(io, input.positionals[0] as string, total);
   const begun = performance.now();
   let waiting = 0;
   const onProgress = (bytes: number) => {

@@ -4,8 +4,8 @@ import type { Command } from "../command.ts";
 import { paint, warn } from "../terminal/colour.ts";
 import { print, printJson } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
-import { counted, sizeWords } from "../volumes/transfer/size.ts";
-import { backupOptions, contentWords, transfer } from "./backup-command.ts";
+import { formatSize, pluralize } from "../volumes/transfer/format.ts";
+import { backupOptions, formatContent, transfer } from "./backup-command.ts";
 
 export const backup: Command = {
   usage: "backup FILE [options]",
@@ -20,11 +20,11 @@ export const backup: Command = {
     const made = await transfer(input, io, { run: backUp, total: undefined });
     const { file, bytes, deployments, volumes, objects, leftOut } = made;
     for (const { reason, count, example } of leftOut)
-      warn(io, safeText(io, `${counted(count, "path")} not copied (${reason}), such as '${example}'.`, io.stderr));
+      warn(io, safeText(io, `${pluralize(count, "path")} not copied (${reason}), such as '${example}'.`, io.stderr));
     if (input.flag("json")) printJson(io, { file, bytes, deployments, volumes, objects, left_out: leftOut });
     else {
       const done = paint(io, "green", "Backed up");
-      print(io, `${done} ${contentWords(made)} to ${safeText(io, file)} (${sizeWords(bytes)}).`);
+      print(io, `${done} ${formatContent(made)} to ${safeText(io, file)} (${formatSize(bytes)}).`);
     }
     return 0;
   },

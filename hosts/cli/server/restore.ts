@@ -6,7 +6,7 @@ import type { Command } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { print, printJson } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
-import { backupOptions, contentWords, transfer } from "./backup-command.ts";
+import { backupOptions, formatContent, transfer } from "./backup-command.ts";
 
 export const restore: Command = {
   usage: "restore FILE [options]",
@@ -30,7 +30,7 @@ export const restore: Command = {
       return 0;
     }
     const done = paint(io, "green", "Restored");
-    print(io, `${done} ${contentWords(made)}, as of ${createdAt}, to ${safeText(io, dataDir)}.`);
+    print(io, `${done} ${formatContent(made)}, as of ${createdAt}, to ${safeText(io, dataDir)}.`);
     if (kept !== undefined) print(io, safeText(io, `The folder that was there is now ${kept}.`));
     print(io, safeText(io, `Next: portside serve --data-dir ${dataDir}`));
     return 0;

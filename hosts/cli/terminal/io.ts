@@ -67,7 +67,7 @@ export const confirm = async (io: Io, question: string, yes: boolean): Promise<v
 };
 
 /** Prompts for a secret without echo on a terminal. Otherwise reads the first line of standard input. */
-export const askSecret = async (io: Io, question: string): Promise<string> => {
+export const promptSecret = async (io: Io, question: string): Promise<string> => {
   if (io.stdin.isTTY !== true) return (await readAnswer(io))?.trim() ?? "";
   io.stderr.write(question);
   io.stdin.setRawMode(true);

@@ -1,7 +1,7 @@
 /** The platform's charges for running services, if it provides them. */
 import { type Decimal, parseDecimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
-import { type Client, Refused } from "../client.ts";
+import { ApiError, type Client } from "../client.ts";
 import type { CostPeriod } from "./period.ts";
 
 export type Infrastructure =
@@ -31,7 +31,7 @@ export const readInfrastructure = async (
   try {
     rows = await client.call<Row[]>("/v1/sql", { json: { query: queryOf(period) }, signal });
   } catch (error) {
-    if (!(error instanceof Refused) || error.status !== NOT_OFFERED) throw error;
+    if (!(error instanceof ApiError) || error.status !== NOT_OFFERED) throw error;
     return { offered: false, reason: error.message };
   }
   const costs = new Map<string, Decimal>();

@@ -7,10 +7,10 @@ import { Client } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { printJson, UsageError } from "../terminal/io.ts";
+import { addUsageOf, type CostKey, isComplete } from "./add-usage.ts";
 import { readInfrastructure } from "./cost-infrastructure.ts";
 import { readPeriod } from "./period.ts";
 import { costJson, printCost } from "./print.ts";
-import { addUsageOf, type CostKey, isComplete } from "./spent.ts";
 
 const readKey = (text: string | undefined): CostKey => {
   if (text === undefined) return "deployment";

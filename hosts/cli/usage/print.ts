@@ -10,14 +10,14 @@ import {
 import type { Group, UsageSum, UsageSums } from "../../../core/domain/usage/usage-sums.ts";
 import { noUsage } from "../../../core/domain/usage/usage-sums.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
-import { bar } from "../terminal/bar.ts";
+import { bar } from "../terminal/chart-bar.ts";
 import { canDraw, paint } from "../terminal/colour.ts";
 import { plainText } from "../terminal/control-characters.ts";
 import { type Io, print, say } from "../terminal/io.ts";
 import { printTable } from "../terminal/table.ts";
+import type { CostKey } from "./add-usage.ts";
 import type { Infrastructure } from "./cost-infrastructure.ts";
 import type { CostPeriod } from "./period.ts";
-import type { CostKey } from "./spent.ts";
 
 export interface CostReport {
   readonly period: CostPeriod;
@@ -95,7 +95,7 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
 };
 
 /** Prints what the numbers omit to standard error, because it is not part of the result. */
-const sayNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
+const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
   if (!complete)
     say(io, `Not complete: ${timestampOf(period.from)} is before the oldest entry of the log that is kept.`);
   const { unpriced } = sums.total;
@@ -112,5 +112,5 @@ export const printCost = async (io: Io, report: CostReport): Promise<void> => {
       io,
       `\n${paint(io, "bold", `${money(sums.total.cost)} USD`)} on models ${period.words}, in ${sums.total.turns} turns`,
     );
-  sayNotes(io, report);
+  printNotes(io, report);
 };

@@ -6,12 +6,12 @@ import { findAccount } from "../accounts/account.ts";
 import { Client } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
-import { atOnce } from "./transfer/at-once.ts";
-import { Bar } from "./transfer/bar.ts";
 import { downloadObject } from "./transfer/download.ts";
-import { fetchFile, moving } from "./transfer/fetch-file.ts";
-import { allObjects, folderWords, prefixOf } from "./transfer/objects.ts";
-import { counted, sizeWords } from "./transfer/size.ts";
+import { fetchFile, progressListener } from "./transfer/fetch-file.ts";
+import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
+import { formatSize, pluralize } from "./transfer/format.ts";
+import { allObjects, formatFolder, prefixOf } from "./transfer/objects.ts";
+import { ProgressBar } from "./transfer/progress-bar.ts";
 import { StdoutSink } from "./transfer/stdout-sink.ts";
 import { missingTargets, targetsOf } from "./transfer/targets.ts";
 
@@ -24,10 +24,10 @@ interface Asked {
 }
 
 const toOutput = async ({ client, io, volume, path }: Asked): Promise<void> => {
-  const bar = new Bar(io, path, undefined);
+  const bar = new ProgressBar(io, path, undefined);
   try {
     const sink = new StdoutSink(io);
-    const on = moving(bar, (total) => bar.expect(total));
+    const on = progressListener(bar, (total) => bar.expect(total));
     await downloadObject(client, { volume, path }, sink, io.signal, on);
   } finally {
     bar.end();
@@ -46,16 +46,16 @@ const one = async ({ client, input, io, volume, path }: Asked, dest: string | un
   const problem = objectPathProblem(path);
   if (problem !== undefined) throw new UsageError(`'${path}' is no object: ${problem}.`);
   const file = fileOf(io, path, dest);
-  const bar = new Bar(io, basename(file), undefined);
+  const bar = new ProgressBar(io, basename(file), undefined);
   const onChanged = () => say(io, `'${path}' has changed since it was begun to be fetched; starting over.`);
   const options = { signal: io.signal, force: input.flag("force"), onChanged };
   try {
-    const on = moving(bar, (total) => bar.expect(total));
+    const on = progressListener(bar, (total) => bar.expect(total));
     const { size, resumed } = await fetchFile(client, { volume, path }, file, { ...options, on });
     bar.end();
     if (input.flag("json")) return printJson(io, { volume, path, size, resumed, file });
-    const before = resumed > 0 ? `, of which ${sizeWords(resumed)} were there` : "";
-    print(io, `Fetched '${path}', ${sizeWords(size)}${before}, to ${file}.`);
+    const before = resumed > 0 ? `, of which ${formatSize(resumed)} were there` : "";
+    print(io, `Fetched '${path}', ${formatSize(size)}${before}, to ${file}.`);
   } finally {
     bar.end();
   }
@@ -65,17 +65,17 @@ const folder = async ({ client, input, io, volume, path }: Asked, dest: string |
   const prefix = prefixOf(path);
   const root = resolve(io.cwd, dest ?? basename(prefix === "" ? volume : prefix));
   const objects = await allObjects(client, volume, prefix, io.signal);
-  if (objects.length === 0) throw new CommandError(`There is no object in ${folderWords(volume, prefix)}.`);
+  if (objects.length === 0) throw new CommandError(`There is no object in ${formatFolder(volume, prefix)}.`);
   const force = input.flag("force");
   const targets = missingTargets(targetsOf(root, prefix, objects), force);
   const total = targets.reduce((sum, { object }) => sum + object.size, 0);
-  const nameAt = (done: number) => `${done} of ${counted(targets.length, "file")}`;
-  const bar = new Bar(io, nameAt(0), total);
+  const nameAt = (done: number) => `${done} of ${pluralize(targets.length, "file")}`;
+  const bar = new ProgressBar(io, nameAt(0), total);
   let done = 0;
   let bytes = 0;
   try {
-    await atOnce(targets, io.signal, async ({ object, path: file }, signal) => {
-      const options = { signal, force, on: moving(bar), onChanged: () => {} };
+    await forEachConcurrent(targets, io.signal, async ({ object, path: file }, signal) => {
+      const options = { signal, force, on: progressListener(bar), onChanged: () => {} };
       const { size, resumed } = await fetchFile(client, { volume, path: object.path }, file, options);
       bytes += size;
       bar.rename(nameAt(++done));
@@ -89,7 +89,7 @@ const folder = async ({ client, input, io, volume, path }: Asked, dest: string |
   if (input.flag("json")) return;
   const there = objects.length - targets.length;
   const before = there > 0 ? `; ${there} more ${there === 1 ? "was" : "were"} there already` : "";
-  print(io, `Fetched ${counted(targets.length, "file")}, ${sizeWords(bytes)}, to ${root}${before}.`);
+  print(io, `Fetched ${pluralize(targets.length, "file")}, ${formatSize(bytes)}, to ${root}${before}.`);
 };
 
 export const get: Command = {

@@ -6,8 +6,8 @@ import { type Command, clientOptions, type Input } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
 import { ago, printTable } from "../terminal/table.ts";
+import { formatSize } from "./transfer/format.ts";
 import { type ListedObject, objectPages } from "./transfer/objects.ts";
-import { sizeWords } from "./transfer/size.ts";
 
 const listVolumes = async (client: Client, input: Input, io: Io): Promise<number> => {
   const volumes = await client.call<Volume[]>("/v1/volume/list", { signal: io.signal });
@@ -51,7 +51,7 @@ class ObjectTable {
 
   print(objects: readonly ListedObject[]): void {
     const { stdout } = this.#io;
-    const rows = objects.map(({ path, size, updated }) => [path, sizeWords(size), ago(updated)] as const);
+    const rows = objects.map(({ path, size, updated }) => [path, formatSize(size), ago(updated)] as const);
     if (stdout.isTTY !== true) {
       for (const row of rows) print(this.#io, row.join("\t"));
       return;

@@ -1,40 +1,38 @@
 /** `portside volume rm VOLUME PATH` */
 import { findAccount } from "../accounts/account.ts";
-import { Client, Refused } from "../client.ts";
+import { ApiError, Client } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
-import { atOnce } from "./transfer/at-once.ts";
-import { allObjects, folderWords, prefixOf } from "./transfer/objects.ts";
-import { persist } from "./transfer/persist.ts";
-import { counted, sizeWords } from "./transfer/size.ts";
+import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
+import { formatSize, pluralize } from "./transfer/format.ts";
+import { allObjects, formatFolder, prefixOf } from "./transfer/objects.ts";
+import { retry } from "./transfer/retry.ts";
 
 const removeOne = (client: Client, volume: string, path: string, signal: AbortSignal) =>
-  persist(signal, () =>
-    client.call<{ detail: string }>("/v1/volume/delete-object", { json: { volume, path }, signal }),
-  );
+  retry(signal, () => client.call<{ detail: string }>("/v1/volume/delete-object", { json: { volume, path }, signal }));
 
 /** As one of many: who was faster has done the same. */
 const removeAny = async (client: Client, volume: string, path: string, signal: AbortSignal): Promise<void> => {
   try {
     await removeOne(client, volume, path, signal);
   } catch (error) {
-    if (!(error instanceof Refused && error.status === 404)) throw error;
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
   }
 };
 
 const removeFolder = async (client: Client, input: Input, io: Io, volume: string, path: string): Promise<number> => {
   const prefix = prefixOf(path);
   const objects = await allObjects(client, volume, prefix, io.signal);
-  const words = folderWords(volume, prefix);
+  const words = formatFolder(volume, prefix);
   if (objects.length === 0) throw new CommandError(`There is no object in ${words}.`);
-  const size = sizeWords(objects.reduce((sum, one) => sum + one.size, 0));
-  const all = counted(objects.length, "object");
+  const size = formatSize(objects.reduce((sum, one) => sum + one.size, 0));
+  const all = pluralize(objects.length, "object");
   await confirm(io, `Delete ${all}, ${size}, in ${words}? They cannot be restored.`, input.flag("yes"));
   const spinner = new Spinner(io);
   spinner.begin(`Deleting ${all}`);
   try {
-    await atOnce(objects, io.signal, (object, signal) => removeAny(client, volume, object.path, signal));
+    await forEachConcurrent(objects, io.signal, (object, signal) => removeAny(client, volume, object.path, signal));
   } finally {
     spinner.end();
   }

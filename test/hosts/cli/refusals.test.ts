@@ -1,7 +1,7 @@
 /** What a refusal says of when to come again, the platform's and a storage's alike. */
 import { expect, test } from "vitest";
-import { Refused, refusalIn } from "../../../hosts/cli/client.ts";
-import { storageRefusalOf } from "../../../hosts/cli/volumes/transfer/storage-error.ts";
+import { ApiError, createApiError } from "../../../hosts/cli/client.ts";
+import { readStorageError } from "../../../hosts/cli/volumes/transfer/storage-error.ts";
 
 const busy = (headers: Readonly<Record<string, string>>) =>
   new Response("<Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>", {
@@ -14,10 +14,10 @@ test.each([
   [{ "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }, undefined],
   [{}, undefined],
 ])("%j", async (headers, retryAfter) => {
-  const found = refusalIn("Come again.", busy(headers));
-  expect(found).toBeInstanceOf(Refused);
+  const found = createApiError("Come again.", busy(headers));
+  expect(found).toBeInstanceOf(ApiError);
   expect(found).toMatchObject({ message: "Come again.", status: 503, retryAfter });
-  expect(await storageRefusalOf(busy(headers))).toMatchObject({
+  expect(await readStorageError(busy(headers))).toMatchObject({
     message: "The storage refused it (SlowDown). Reduce your request rate.",
     status: 503,
     retryAfter,

@@ -1,9 +1,9 @@
 /** Downloads an object from a volume. Resumes after a broken connection. */
 import type { DownloadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
-import { persist } from "./persist.ts";
+import { retry } from "./retry.ts";
 import { bytesOf, expectStatus, getFromStorage, withGrant } from "./storage.ts";
-import type { Place } from "./upload.ts";
+import type { ObjectAddress } from "./upload.ts";
 
 /** The destination of the bytes, and the number of bytes it has. */
 export interface Sink {
@@ -55,7 +55,7 @@ const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
 /** Whether a response to a range request is usable: the requested range, or the whole of a changed object. */
-const goesOn = (response: Response, sink: Sink): boolean =>
+const isUsable = (response: Response, sink: Sink): boolean =>
   response.status === 206
     ? rangeOf(response)?.start === sink.at && strongTag(response) === sink.etag
     : response.status !== 416;
@@ -67,7 +67,7 @@ const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Liste
     on.onBegin(sink.at, sink.at);
     return fetchedOf(response);
   }
-  if ("range" in rest && !goesOn(response, sink)) {
+  if ("range" in rest && !isUsable(response, sink)) {
     await response.body?.cancel();
     await sink.begin(undefined);
     return fetchInto(url, sink, signal, on);
@@ -86,13 +86,13 @@ const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Liste
 /** Downloads the object into the sink, starting at the sink's position. */
 export const downloadObject = (
   client: Client,
-  { volume, path }: Place,
+  { volume, path }: ObjectAddress,
   sink: Sink,
   signal: AbortSignal,
   on: Listener,
 ): Promise<Fetched> => {
   const ask = () => client.call<DownloadGrant>("/v1/volume/download", { json: { volume, path }, signal });
-  return persist(
+  return retry(
     signal,
     () => withGrant(ask, ({ url }) => fetchInto(url, sink, signal, on)),
     () => sink.at,

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import type { Client } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
-import type { Bar } from "./bar.ts";
 import { downloadObject, type Listener } from "./download.ts";
 import { PartFile } from "./part-file.ts";
-import type { Place } from "./upload.ts";
+import type { ProgressBar } from "./progress-bar.ts";
+import type { ObjectAddress } from "./upload.ts";
 
 /** Moves a bar by what one of its objects does, which may begin again. */
-export const moving = (bar: Bar, onBegin: Listener["onBegin"] = () => {}): Listener => {
+export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] = () => {}): Listener => {
   let shown = 0;
   return {
     onBegin: (total, there) => {
@@ -40,7 +40,7 @@ export interface FetchedFile {
 
 export const fetchFile = async (
   client: Client,
-  place: Place,
+  address: ObjectAddress,
   path: string,
   { signal, on, force, onChanged }: FetchOptions,
 ): Promise<FetchedFile> => {
@@ -55,7 +55,7 @@ export const fetchFile = async (
     on.onBegin(total, there);
   };
   try {
-    const fetched = await downloadObject(client, place, part, signal, { ...on, onBegin });
+    const fetched = await downloadObject(client, address, part, signal, { ...on, onBegin });
     await part.finish(fetched, force);
     return { size: part.at, resumed };
   } finally {

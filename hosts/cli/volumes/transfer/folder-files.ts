@@ -6,7 +6,7 @@ import { createReadStream, type Dirent } from "node:fs";
 import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
-import { leadsOut } from "../../deploy/source-files.ts";
+import { isOutside } from "../../deploy/source-files.ts";
 import { CommandError } from "../../terminal/io.ts";
 import type { Source } from "./upload.ts";
 
@@ -75,7 +75,7 @@ class Walk {
         path,
         entry.isSymbolicLink() ? "is a link to nothing" : "cannot be opened; its name is no UTF-8",
       );
-    if (leadsOut(this.#root, real)) return this.#refuse(path, "is a link that leads out of the folder");
+    if (isOutside(this.#root, real)) return this.#refuse(path, "is a link that leads out of the folder");
     const target = await stat(real);
     if (target.isDirectory()) return this.folder(path, real);
     if (!target.isFile()) return this.#refuse(path, "is neither a file nor a folder");

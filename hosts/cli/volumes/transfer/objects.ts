@@ -1,7 +1,7 @@
 /** The objects of a volume, a page after the other. */
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
-import { persist } from "./persist.ts";
+import { retry } from "./retry.ts";
 
 export type ListedObject = ObjectPage["objects"][number];
 
@@ -13,7 +13,7 @@ export async function* objectPages(
 ): AsyncGenerator<readonly ListedObject[]> {
   for (let token: string | null = ""; token !== null; ) {
     const query = new URLSearchParams({ volume, prefix, page_token: token });
-    const page: ObjectPage = await persist(signal, () => client.call(`/v1/volume/objects?${query}`, { signal }));
+    const page: ObjectPage = await retry(signal, () => client.call(`/v1/volume/objects?${query}`, { signal }));
     yield page.objects;
     token = page.next_page_token;
   }
@@ -30,5 +30,5 @@ export const prefixOf = (folder: string): string => {
 };
 
 /** A folder of a volume in words. */
-export const folderWords = (volume: string, prefix: string): string =>
+export const formatFolder = (volume: string, prefix: string): string =>
   prefix === "" ? `'${volume}'` : `'${prefix}' of '${volume}'`;

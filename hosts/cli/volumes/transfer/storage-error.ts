@@ -2,7 +2,7 @@
  * Refusals of storages in words. Those that speak S3's language say them as `<Error><Code>…</Code><Message>…</Message>`
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, and Cloud Storage's XML API); others as the API does.
  */
-import { type Refused, refusalIn, refusalWords, Unreachable } from "../../client.ts";
+import { type ApiError, apiErrorMessage, ConnectionError, createApiError } from "../../client.ts";
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
@@ -24,7 +24,7 @@ export interface StorageError {
 }
 
 /** Undefined: it is none of theirs. */
-export const storageErrorIn = (body: string): StorageError | undefined => {
+export const parseStorageError = (body: string): StorageError | undefined => {
   const error = /<Error>(.*)<\/Error>/s.exec(body)?.[1];
   const code = error === undefined ? undefined : child(error, "Code");
   return error === undefined || code === undefined ? undefined : { code, message: child(error, "Message") ?? "" };
@@ -39,7 +39,7 @@ const nextStep: Readonly<Record<string, string>> = {
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-export const storageErrorWords = ({ code, message }: StorageError): string =>
+export const formatStorageError = ({ code, message }: StorageError): string =>
   [`The storage refused it (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
@@ -55,10 +55,10 @@ const jsonOf = (text: string): unknown => {
 };
 
 /** The refusal that a storage's response is; reads its body. */
-export const storageRefusalOf = async (response: Response): Promise<Refused | Unreachable> => {
+export const readStorageError = async (response: Response): Promise<ApiError | ConnectionError> => {
   const body = await response.text();
-  const error = storageErrorIn(body);
-  if (error !== undefined && passing.has(error.code)) return new Unreachable(storageErrorWords(error));
-  const words = error === undefined ? refusalWords(response.status, jsonOf(body)) : storageErrorWords(error);
-  return refusalIn(words, response);
+  const error = parseStorageError(body);
+  if (error !== undefined && passing.has(error.code)) return new ConnectionError(formatStorageError(error));
+  const words = error === undefined ? apiErrorMessage(response.status, jsonOf(body)) : formatStorageError(error);
+  return createApiError(words, response);
 };

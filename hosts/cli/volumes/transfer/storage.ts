@@ -1,12 +1,12 @@
 /** The storage behind signed URLs, as commands call it: refusals in words, broken connections told from the rest. */
-import { Refused, Unreachable } from "../../client.ts";
-import { storageErrorIn, storageErrorWords, storageRefusalOf } from "./storage-error.ts";
+import { ApiError, ConnectionError } from "../../client.ts";
+import { formatStorageError, parseStorageError, readStorageError } from "./storage-error.ts";
 
 /** Creates the error for a broken connection. */
-export const broken = (error: unknown): Unreachable => {
+export const broken = (error: unknown): ConnectionError => {
   const { cause = error } = error as { cause?: unknown };
   const { code, message } = cause as { code?: string; message?: string };
-  return new Unreachable(`The connection to the storage broke (${code ?? message}).`);
+  return new ConnectionError(`The connection to the storage broke (${code ?? message}).`);
 };
 
 /** The response to a GET, whatever it is, once its head is here. */
@@ -44,14 +44,14 @@ export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => 
   try {
     return await use(grant);
   } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 403) throw error;
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
   }
   return use(await ask());
 };
 
 /** Throws the storage's error, with its message, unless the status is one of `good`. */
 export const expectStatus = async (response: Response, ...good: readonly number[]): Promise<void> => {
-  if (!good.includes(response.status)) throw await storageRefusalOf(response);
+  if (!good.includes(response.status)) throw await readStorageError(response);
 };
 
 /** Makes an object of parts, whose entity tags these are in order. The storage may fail although it has answered 200. */
@@ -62,7 +62,7 @@ export const complete = async (url: string, tags: readonly string[], signal: Abo
     throw signal.aborted ? error : broken(error);
   });
   await expectStatus(response, 200);
-  const error = storageErrorIn(await response.text());
+  const error = parseStorageError(await response.text());
   if (error !== undefined)
-    throw new Unreachable(`The storage could not make one object of the parts. ${storageErrorWords(error)}`);
+    throw new ConnectionError(`The storage could not make one object of the parts. ${formatStorageError(error)}`);
 };

@@ -1,8 +1,8 @@
 /** Uploads an object to a volume. Streams it with its length, so that a large object needs no memory. */
 import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
-import { type Client, Refused } from "../../client.ts";
+import { ApiError, type Client } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
-import { persist } from "./persist.ts";
+import { retry } from "./retry.ts";
 import { complete, expectStatus, withGrant } from "./storage.ts";
 import { putToStorage } from "./storage-put.ts";
 
@@ -20,7 +20,7 @@ export interface Source {
   open(range?: Range): AsyncIterable<Uint8Array | string>;
 }
 
-export interface Place {
+export interface ObjectAddress {
   readonly volume: string;
   readonly path: string;
 }
@@ -75,7 +75,12 @@ const send = async (url: string, source: Source, signal: AbortSignal, onSent: On
 
 type Parts = Extract<UploadGrant, { readonly parts: unknown }>;
 
-const ask = (client: Client, { volume, path }: Place, { size }: Source, signal: AbortSignal): Promise<UploadGrant> => {
+const ask = (
+  client: Client,
+  { volume, path }: ObjectAddress,
+  { size }: Source,
+  signal: AbortSignal,
+): Promise<UploadGrant> => {
   const json = { volume, object: path, ...(size === undefined ? {} : { size }) };
   return client.call<UploadGrant>("/v1/volume/upload", { json, signal });
 };
@@ -110,11 +115,11 @@ class PartsUpload {
   async send(signal: AbortSignal): Promise<{ readonly sent: number }> {
     const { parts, complete_url } = this.grant;
     for (const { url, ...range } of parts.slice(this.done)) {
-      const { sent, tag } = await persist(signal, () => send(url, partOf(this.#source, range), signal, this.#onSent));
+      const { sent, tag } = await retry(signal, () => send(url, partOf(this.#source, range), signal, this.#onSent));
       this.#sent += sent;
       this.#tags.push(tag);
     }
-    await persist(signal, () => complete(complete_url, this.#tags, signal));
+    await retry(signal, () => complete(complete_url, this.#tags, signal));
     return { sent: this.#sent };
   }
 
@@ -130,7 +135,7 @@ class PartsUpload {
  */
 export const uploadObject = async (
   client: Client,
-  place: Place,
+  address: ObjectAddress,
   source: Source,
   signal: AbortSignal,
   onSent: OnSent,
@@ -147,16 +152,16 @@ export const uploadObject = async (
       return await begun.send(signal);
     } catch (error) {
       // The URLs have expired. The next grant starts another upload.
-      if (error instanceof Refused && error.status === 403) discard();
+      if (error instanceof ApiError && error.status === 403) discard();
       throw error;
     }
   };
-  const granted = async () => begun?.grant ?? ask(client, place, source, signal);
+  const granted = async () => begun?.grant ?? ask(client, address, source, signal);
   try {
     // What can be read once has been read by the time that anything fails.
     const { sent } = await (source.size === undefined
       ? granted().then(use)
-      : persist(
+      : retry(
           signal,
           () => withGrant(granted, use),
           () => begun?.done ?? 0,

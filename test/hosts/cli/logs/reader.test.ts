@@ -14,15 +14,15 @@ test("that it is gone, once for each time, also where the filter hides it", asyn
   const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", "nothing");
   const deploy = () => api.deploy({ function_name: "my_app", volumes: "{}" }, nodeSource(helloServer()));
   await deploy();
-  await reader.lookWhetherGone();
+  await reader.checkDeployment();
   expect(stderr()).toBe("");
   await api.call("POST", "/v1/deployment/delete", { json: { name: "my_app" } });
-  for (let time = 0; time < 2; time++) await reader.lookWhetherGone();
+  for (let time = 0; time < 2; time++) await reader.checkDeployment();
   expect(stderr()).toBe(GONE);
   await deploy();
-  await reader.lookWhetherGone();
+  await reader.checkDeployment();
   await api.call("POST", "/v1/deployment/delete", { json: { name: "my_app" } });
-  await reader.lookWhetherGone();
+  await reader.checkDeployment();
   expect(stderr()).toBe(GONE + GONE);
 });
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { nextFires } from "../../../../core/domain/schedules/fire-times.ts";
 import { instantOfMillis, timestampOf } from "../../../../core/domain/wire/instant.ts";
-import { lastFireWords, nextFiresWords, nextFireWords } from "../../../../hosts/cli/schedules/fires.ts";
+import { formatLastFire, formatNextFire, formatNextFires } from "../../../../hosts/cli/schedules/fires.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside, terminal } from "../../../support/cli/terminal.ts";
@@ -18,11 +18,11 @@ test.each([
   ["30 2 * * *", "Europe/Berlin", "2027-03-28T00:00:00Z", "2027-03-28 03:00 Europe/Berlin"],
   ["0 9 * * *", "Mars/Olympus", "2026-11-21T00:00:00Z", "-"],
 ])("'%s' in %s after %s fires at %s", (cron, timezone, now, words) => {
-  expect(nextFireWords({ cron, timezone }, at(now))).toBe(words);
+  expect(formatNextFire({ cron, timezone }, at(now))).toBe(words);
 });
 
 test("five fires are shown, through a change of the clocks", () => {
-  expect(nextFiresWords({ cron: "0 9 * * 1-5", timezone: "Europe/Paris" }, at("2026-10-22T12:00:00Z"))).toBe(
+  expect(formatNextFires({ cron: "0 9 * * 1-5", timezone: "Europe/Paris" }, at("2026-10-22T12:00:00Z"))).toBe(
     "2026-10-23 09:00, 2026-10-26 09:00, 2026-10-27 09:00, 2026-10-28 09:00, 2026-10-29 09:00 (Europe/Paris)",
   );
 });
@@ -30,11 +30,11 @@ test("five fires are shown, through a change of the clocks", () => {
 test("the last fire is shown with its result", () => {
   const { io } = terminal({ env: { FORCE_COLOR: "1" } });
   const at = timestampOf(instantOfMillis(Date.now() - 3_600_000 * 3));
-  const shown = (status: number | null) => lastFireWords(io, { cron: { last: { at, status, attempts: 1 } } });
+  const shown = (status: number | null) => formatLastFire(io, { cron: { last: { at, status, attempts: 1 } } });
   expect(shown(204)).toBe("\u001b[32mstatus 204\u001b[39m, 3 h ago");
   expect(shown(404)).toBe("\u001b[31mstatus 404\u001b[39m, 3 h ago");
   expect(shown(null)).toBe("\u001b[31mno answer\u001b[39m, 3 h ago");
-  expect([lastFireWords(io, { cron: { last: null } }), lastFireWords(io, {})]).toEqual(["-", "-"]);
+  expect([formatLastFire(io, { cron: { last: null } }), formatLastFire(io, {})]).toEqual(["-", "-"]);
 });
 
 const envOf = async (api: TestApi) => ({ PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() });

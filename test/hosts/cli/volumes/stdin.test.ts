@@ -5,8 +5,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { awsVolumes } from "../../../../adapters/aws/volumes/capabilities.ts";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
-import { keepSource } from "../../../../hosts/cli/volumes/transfer/known-length.ts";
-import { storageRefusalOf } from "../../../../hosts/cli/volumes/transfer/storage-error.ts";
+import { spoolSource } from "../../../../hosts/cli/volumes/transfer/spool-source.ts";
+import { readStorageError } from "../../../../hosts/cli/volumes/transfer/storage-error.ts";
 import { volumesOver } from "../../../adapters/aws/volumes/subject.ts";
 import { type FakeS3, startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
@@ -143,9 +143,9 @@ describe("a source that is kept", () => {
         yield new Uint8Array(MiB);
       }
     });
-    const kept = keepSource(pieces, {
+    const kept = spoolSource(pieces, {
       signal,
-      onKept: () => undefined,
+      onSpooled: () => undefined,
       folder: folder.path,
       roomIn: async () => rooms.shift() ?? 0,
     });
@@ -160,14 +160,14 @@ describe("a source that is kept", () => {
       yield new Uint8Array(1);
       throw new Error("the other end went");
     });
-    const kept = keepSource(broken, { signal, onKept: () => undefined });
+    const kept = spoolSource(broken, { signal, onSpooled: () => undefined });
     await expect(kept).rejects.toThrow("'standard input' cannot be read: the other end went. Nothing was sent.");
   });
 });
 
 describe("a storage's refusal", () => {
   const answer = (status: number, code: string, message: string) =>
-    storageRefusalOf(
+    readStorageError(
       new Response(
         `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message><RequestId>1</RequestId></Error>`,
         { status },
@@ -191,14 +191,14 @@ describe("a storage's refusal", () => {
 
   test("that passes by itself is no refusal", async () => {
     expect((await answer(400, "RequestTimeout", "Your socket connection was idle.")).constructor.name).toBe(
-      "Unreachable",
+      "ConnectionError",
     );
   });
 
   test("without such words is said by its status", async () => {
-    expect((await storageRefusalOf(new Response("<html>", { status: 418 }))).message).toBe(
+    expect((await readStorageError(new Response("<html>", { status: 418 }))).message).toBe(
       "The platform answered 418.",
     );
-    expect((await storageRefusalOf(new Response('{"detail": "gone"}', { status: 404 }))).message).toBe("gone");
+    expect((await readStorageError(new Response('{"detail": "gone"}', { status: 404 }))).message).toBe("gone");
   });
 });

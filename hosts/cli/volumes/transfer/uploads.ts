@@ -8,7 +8,7 @@ import { type FolderFile, fileSource, folderFiles } from "./folder-files.ts";
 import { prefixOf } from "./objects.ts";
 import type { Source } from "./upload.ts";
 
-export interface Sending {
+export interface PlannedUpload {
   readonly path: string;
   readonly source: Source;
 }
@@ -21,34 +21,34 @@ const objectPath = (wanted: string | undefined, name: string): string => {
   throw new UsageError(`'${path}' cannot be: ${problem}. Give another PATH behind the source.`);
 };
 
-const fromInput = (io: Io, wanted: string | undefined): Sending => {
+const fromInput = (io: Io, wanted: string | undefined): PlannedUpload => {
   if (wanted === undefined || wanted.endsWith("/"))
     throw new UsageError("Standard input has no name: give the object's path behind the '-'.");
   const source = { name: "standard input", size: undefined, open: () => io.stdin };
   return { path: objectPath(wanted, ""), source };
 };
 
-export interface Sendings {
-  readonly sendings: readonly Sending[];
+export interface UploadPlan {
+  readonly uploads: readonly PlannedUpload[];
   /** The folder that they go into; undefined for a single one. */
   readonly prefix: string | undefined;
 }
 
 /** @param path absolute */
-const fromFolder = async (path: string, wanted: string | undefined): Promise<Sendings> => {
+const fromFolder = async (path: string, wanted: string | undefined): Promise<UploadPlan> => {
   const prefix = prefixOf(wanted ?? basename(path));
   const files = await folderFiles(path, prefix);
-  return { prefix, sendings: files.map(({ path: inner, source }: FolderFile) => ({ path: prefix + inner, source })) };
+  return { prefix, uploads: files.map(({ path: inner, source }: FolderFile) => ({ path: prefix + inner, source })) };
 };
 
 /** Reads the words of `put`; throws where something of it cannot be sent, before anything is. */
-export const sendingsOf = async (
+export const planUploads = async (
   io: Io,
   given: string,
   wanted: string | undefined,
   recursive: boolean,
-): Promise<Sendings> => {
-  if (given === "-") return { prefix: undefined, sendings: [fromInput(io, wanted)] };
+): Promise<UploadPlan> => {
+  if (given === "-") return { prefix: undefined, uploads: [fromInput(io, wanted)] };
   const path = resolve(io.cwd, given);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw new UsageError(`There is no file '${given}'.`);
@@ -60,5 +60,5 @@ export const sendingsOf = async (
   const source = found.isFile()
     ? fileSource(given, path, found.size)
     : { name: given, size: undefined, open: () => createReadStream(path) };
-  return { prefix: undefined, sendings: [{ path: objectPath(wanted, name), source }] };
+  return { prefix: undefined, uploads: [{ path: objectPath(wanted, name), source }] };
 };

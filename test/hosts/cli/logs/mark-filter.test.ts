@@ -1,6 +1,6 @@
 /** The place of a mistake in a filter, as the eye finds it. */
 import { expect, test } from "vitest";
-import { markedFilter } from "../../../../hosts/cli/logs/problem.ts";
+import { markFilter } from "../../../../hosts/cli/logs/mark-filter.ts";
 
 test.each([
   ["a) b", 2, ["  a) b", "   ^"]],
@@ -9,9 +9,9 @@ test.each([
   ["😀 )", 3, ["  😀 )", "    ^"]],
   ["a\u202eb\tc", 2, ["  a�b�c", "   ^"]],
   [`${"x".repeat(100)})${"y".repeat(100)}`, 101, [`  …${"x".repeat(40)})${"y".repeat(39)}`, `   ${" ".repeat(40)}^`]],
-])("%.12j at %d", (filter, position, lines) => expect(markedFilter(filter, position).split("\n")).toEqual(lines));
+])("%.12j at %d", (filter, position, lines) => expect(markFilter(filter, position).split("\n")).toEqual(lines));
 
 test("a place that the filter does not have is not shown", () => {
-  expect(markedFilter("abc", 9)).toBe("");
-  expect(markedFilter("abc", 0)).toBe("");
+  expect(markFilter("abc", 9)).toBe("");
+  expect(markFilter("abc", 0)).toBe("");
 });

@@ -3,7 +3,7 @@
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 /** `512 B`, `1.5 KiB`, `256 MiB`: three digits at most, cut rather than rounded, so that no part ever equals the whole. */
-export const sizeWords = (bytes: number): string => {
+export const formatSize = (bytes: number): string => {
   let value = bytes;
   let unit = 0;
   while (value >= 1000 && unit < UNITS.length - 1) {
@@ -15,7 +15,7 @@ export const sizeWords = (bytes: number): string => {
 };
 
 /** `2 s`, `3 min`, `1 h 20 min`. */
-export const durationWords = (seconds: number): string => {
+export const formatDuration = (seconds: number): string => {
   const whole = Math.ceil(seconds);
   if (whole < 90) return `${whole} s`;
   const minutes = Math.ceil(whole / 60);
@@ -23,4 +23,4 @@ export const durationWords = (seconds: number): string => {
 };
 
 /** `1 object`, `3 objects`. */
-export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+export const pluralize = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
 import type { Client } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { openedSource } from "./folder-files.ts";
-import { sizeWords } from "./size.ts";
+import { formatSize } from "./format.ts";
 import type { Source } from "./upload.ts";
 
 /** As `/v1/capabilities` has it; a platform that does not say takes uploads as they come. */
@@ -17,7 +17,7 @@ interface Asked {
   readonly volumes: { readonly unsized_uploads?: { readonly supported: boolean } };
 }
 
-export const wantsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
+export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
   const { volumes } = await client.call<Asked>("/v1/capabilities", { signal });
   return volumes.unsized_uploads?.supported === false;
 };
@@ -43,29 +43,29 @@ const unnamedFile = async (folder: string) => {
   }
 };
 
-export interface Kept extends AsyncDisposable {
+export interface SpooledSource extends AsyncDisposable {
   readonly source: Source & { readonly size: number };
 }
 
-export interface KeepOptions {
+export interface SpoolOptions {
   readonly signal: AbortSignal;
-  readonly onKept: (bytes: number) => void;
+  readonly onSpooled: (bytes: number) => void;
   /** Tests have disks of their own. */
   readonly folder?: string;
   readonly roomIn?: RoomIn;
 }
 
 /** Reads the source to its end. Throws in words where it cannot be read, or the disk has no room for it. */
-export const keepSource = async (
+export const spoolSource = async (
   { name, open: opened }: Source,
-  { signal, onKept, folder = tmpdir(), roomIn = roomOnDisk }: KeepOptions,
-): Promise<Kept> => {
+  { signal, onSpooled, folder = tmpdir(), roomIn = roomOnDisk }: SpoolOptions,
+): Promise<SpooledSource> => {
   const handle = await unnamedFile(folder);
   let size = 0;
   let looked = Number.NEGATIVE_INFINITY;
   const full = () =>
     new CommandError(
-      `'${name}' does not fit: after ${sizeWords(size)} of it there is no room in '${folder}', where it is kept until its length is known. Set TMPDIR to a folder on a larger disk. Nothing was sent.`,
+      `'${name}' does not fit: after ${formatSize(size)} of it there is no room in '${folder}', where it is kept until its length is known. Set TMPDIR to a folder on a larger disk. Nothing was sent.`,
     );
   const keep = async (pieces: AsyncIterable<Uint8Array | string>): Promise<void> => {
     for await (const piece of pieces) {
@@ -76,7 +76,7 @@ export const keepSource = async (
       }
       await handle.appendFile(bytes);
       size += bytes.length;
-      onKept(bytes.length);
+      onSpooled(bytes.length);
     }
   };
   try {

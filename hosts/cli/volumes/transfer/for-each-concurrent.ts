@@ -1,8 +1,8 @@
 /** How many objects are sent, fetched or deleted at once. */
-const LANES = 4;
+const CONCURRENCY = 4;
 
 /** Does the work of every item, a few at once. The first failure stops the others; it is thrown once all have ended. */
-export const atOnce = async <T>(
+export const forEachConcurrent = async <T>(
   items: Iterable<T>,
   signal: AbortSignal,
   work: (item: T, signal: AbortSignal) => Promise<void>,
@@ -23,7 +23,7 @@ export const atOnce = async <T>(
       failed.abort();
     }
   };
-  await Promise.all(Array.from({ length: LANES }, guarded));
+  await Promise.all(Array.from({ length: CONCURRENCY }, guarded));
   if (failures.length > 0) throw failures[0];
   signal.throwIfAborted();
 };

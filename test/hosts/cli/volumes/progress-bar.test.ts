@@ -1,8 +1,8 @@
 /** The line that shows how far a transfer is. */
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { Bar, barLine } from "../../../../hosts/cli/volumes/transfer/bar.ts";
-import { durationWords, sizeWords } from "../../../../hosts/cli/volumes/transfer/size.ts";
+import { formatDuration, formatSize } from "../../../../hosts/cli/volumes/transfer/format.ts";
+import { barLine, ProgressBar } from "../../../../hosts/cli/volumes/transfer/progress-bar.ts";
 
 const MiB = 1024 ** 2;
 
@@ -15,7 +15,7 @@ test.each([
   [256 * MiB - 1, "255 MiB"],
   [5 * 1024 * MiB, "5 GiB"],
   [2 ** 50, "1 PiB"],
-])("%d bytes are %s", (bytes, words) => expect(sizeWords(bytes)).toBe(words));
+])("%d bytes are %s", (bytes, words) => expect(formatSize(bytes)).toBe(words));
 
 test.each([
   [0.1, "1 s"],
@@ -24,30 +24,30 @@ test.each([
   [3540, "59 min"],
   [3541, "1 h 0 min"],
   [4800, "1 h 20 min"],
-])("%d seconds are %s", (seconds, words) => expect(durationWords(seconds)).toBe(words));
+])("%d seconds are %s", (seconds, words) => expect(formatDuration(seconds)).toBe(words));
 
 describe("a line", () => {
-  const standing = { name: "file.bin", done: 120 * MiB, total: 256 * MiB, rate: 80 * MiB };
+  const progress = { name: "file.bin", done: 120 * MiB, total: 256 * MiB, rate: 80 * MiB };
 
   test("has the share, the rate and the time left", () => {
-    expect(barLine(standing, 100)).toBe("file.bin   46 % ▕████      ▏ 120 MiB of 256 MiB  80 MiB/s  2 s left");
+    expect(barLine(progress, 100)).toBe("file.bin   46 % ▕████      ▏ 120 MiB of 256 MiB  80 MiB/s  2 s left");
   });
 
   test("of an unknown total has bytes and rate", () => {
-    expect(barLine({ ...standing, total: undefined }, 100)).toBe("file.bin  120 MiB  80 MiB/s");
+    expect(barLine({ ...progress, total: undefined }, 100)).toBe("file.bin  120 MiB  80 MiB/s");
   });
 
   test("says 100 % only where all is done, and of nothing at once", () => {
-    expect(barLine({ ...standing, done: 256 * MiB - 1 }, 100)).toContain(" 99 %");
-    expect(barLine({ ...standing, done: 0, total: 0, rate: undefined }, 100)).toContain("100 %");
+    expect(barLine({ ...progress, done: 256 * MiB - 1 }, 100)).toContain(" 99 %");
+    expect(barLine({ ...progress, done: 0, total: 0, rate: undefined }, 100)).toContain("100 %");
   });
 
   test("that stands still does not say when it ends", () => {
-    expect(barLine({ ...standing, rate: 0 }, 100)).toBe("file.bin   46 % ▕████      ▏ 120 MiB of 256 MiB  0 B/s");
+    expect(barLine({ ...progress, rate: 0 }, 100)).toBe("file.bin   46 % ▕████      ▏ 120 MiB of 256 MiB  0 B/s");
   });
 
   test.each([10, 40, 70, 75])("fits in %d columns", (columns) => {
-    expect(barLine({ ...standing, name: "a-name-that-is-much-too-long.bin" }, columns).length).toBeLessThanOrEqual(
+    expect(barLine({ ...progress, name: "a-name-that-is-much-too-long.bin" }, columns).length).toBeLessThanOrEqual(
       columns,
     );
   });
@@ -58,7 +58,7 @@ describe("a bar", () => {
     const lines: string[] = [];
     let now = 0;
     const stderr = { write: (text: string) => lines.push(text), isTTY, columns: 100 };
-    const bar = new Bar({ stderr, env: {} } as never, "f", 100 * MiB, () => now);
+    const bar = new ProgressBar({ stderr, env: {} } as never, "f", 100 * MiB, () => now);
     const last = () => stripVTControlCharacters(lines.at(-1) ?? "");
     return { bar, lines, last, wait: (millis: number) => (now += millis) };
   };

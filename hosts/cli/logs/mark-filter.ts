@@ -11,7 +11,7 @@ const oneColumn = (character: string): string =>
   plainText(character) === character && character !== "\t" ? character : "�";
 
 /** Returns the filter's line with a mark under the character at `position` (from 1), or "" if out of range. */
-export const markedFilter = (filter: string, position: number): string => {
+export const markFilter = (filter: string, position: number): string => {
   const characters = [...filter];
   if (position < 1 || position > characters.length + 1) return "";
   const at = position - 1;
@@ -24,9 +24,9 @@ export const markedFilter = (filter: string, position: number): string => {
 };
 
 /** Adds the marked filter to an error about the filter. Returns other errors unchanged. */
-export const withFilter = (error: unknown, filter: string | undefined): unknown => {
+export const withMarkedFilter = (error: unknown, filter: string | undefined): unknown => {
   if (!(error instanceof CommandError) || filter === undefined) return error;
   const position = /^ *query: at position (\d+):/m.exec(error.message)?.[1];
-  const mark = position === undefined ? "" : markedFilter(filter, Number(position));
+  const mark = position === undefined ? "" : markFilter(filter, Number(position));
   return mark === "" ? error : new CommandError(`${error.message}\n${mark}`);
 };

@@ -6,9 +6,9 @@
  */
 import { paint } from "../../terminal/colour.ts";
 import type { Io } from "../../terminal/io.ts";
-import { durationWords, sizeWords } from "./size.ts";
+import { formatDuration, formatSize } from "./format.ts";
 
-export interface Standing {
+export interface Progress {
   readonly name: string;
   readonly done: number;
   /** Undefined where nobody knows yet. */
@@ -24,19 +24,19 @@ const share = (done: number, total: number): string => {
   const part = total === 0 ? 1 : Math.min(1, done / total);
   const full = Math.floor(part * CELLS);
   const percent = String(Math.floor(part * 100)).padStart(3);
-  return `${percent} % ▕${"█".repeat(full)}${" ".repeat(CELLS - full)}▏ ${sizeWords(done)} of ${sizeWords(total)}`;
+  return `${percent} % ▕${"█".repeat(full)}${" ".repeat(CELLS - full)}▏ ${formatSize(done)} of ${formatSize(total)}`;
 };
 
-const leftWords = ({ done, total, rate }: Standing): string[] =>
-  total === undefined || rate === undefined || rate <= 0 ? [] : [`${durationWords((total - done) / rate)} left`];
+const formatTimeLeft = ({ done, total, rate }: Progress): string[] =>
+  total === undefined || rate === undefined || rate <= 0 ? [] : [`${formatDuration((total - done) / rate)} left`];
 
 /** The line, in at most so many columns. */
-export const barLine = (standing: Standing, columns: number): string => {
-  const { name, done, total, rate } = standing;
+export const barLine = (progress: Progress, columns: number): string => {
+  const { name, done, total, rate } = progress;
   const figures = [
-    total === undefined ? sizeWords(done) : share(done, total),
-    ...(rate === undefined ? [] : [`${sizeWords(rate)}/s`]),
-    ...leftWords(standing),
+    total === undefined ? formatSize(done) : share(done, total),
+    ...(rate === undefined ? [] : [`${formatSize(rate)}/s`]),
+    ...formatTimeLeft(progress),
   ].join("  ");
   const room = Math.max(EMPTY_NAME, columns - figures.length - 2);
   const shown = name.length > room ? `${name.slice(0, room - 1)}…` : name;
@@ -47,7 +47,7 @@ export const barLine = (standing: Standing, columns: number): string => {
 const WINDOW_MS = 5000;
 const DRAW_MS = 100;
 
-export class Bar {
+export class ProgressBar {
   readonly #io: Io;
   readonly #now: () => number;
   readonly #seen: { readonly at: number; readonly done: number }[] = [];
@@ -105,7 +105,7 @@ export class Bar {
     const now = this.#now();
     if (stderr.isTTY !== true || now - this.#drawn < DRAW_MS) return;
     this.#drawn = now;
-    const standing = { name: this.#name, done: this.#done, total: this.#total, rate: this.#rate(now) };
-    stderr.write(`\r\u001b[2K${paint(this.#io, "dim", barLine(standing, (stderr.columns ?? 80) - 1), stderr)}`);
+    const progress = { name: this.#name, done: this.#done, total: this.#total, rate: this.#rate(now) };
+    stderr.write(`\r\u001b[2K${paint(this.#io, "dim", barLine(progress, (stderr.columns ?? 80) - 1), stderr)}`);
   }
 }

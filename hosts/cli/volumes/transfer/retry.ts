@@ -1,6 +1,6 @@
 /** Retries temporary errors: a broken connection, a rate limit, a restarting service. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Refused, Unreachable } from "../../client.ts";
+import { ApiError, ConnectionError } from "../../client.ts";
 
 /** Backoff between attempts; there is one more attempt than delays. */
 const DELAYS_MS = [250, 1000, 4000];
@@ -8,8 +8,8 @@ const DELAYS_MS = [250, 1000, 4000];
 /** Returns the delay before the next attempt; undefined if a retry would fail in the same way. */
 const delayAfter = (error: unknown, tries: number): number | undefined => {
   const delay = DELAYS_MS[tries];
-  if (delay === undefined || error instanceof Unreachable) return delay;
-  if (!(error instanceof Refused) || (error.status !== 429 && error.status !== 503)) return undefined;
+  if (delay === undefined || error instanceof ConnectionError) return delay;
+  if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return undefined;
   return error.retryAfter === undefined ? delay : error.retryAfter * 1000;
 };
 
@@ -17,7 +17,7 @@ const delayAfter = (error: unknown, tries: number): number | undefined => {
  * Retries up to three times.
  * @param progress returns the current progress; an attempt that got further than all earlier ones does not count
  */
-export const persist = async <T>(
+export const retry = async <T>(
   signal: AbortSignal,
   work: () => Promise<T>,
   progress: () => number = () => 0,
