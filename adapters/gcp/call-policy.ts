@@ -1,4 +1,7 @@
-/** How every part of the adapter calls Google's clients: with one retry policy, and the clients' own retries off. */
+/**
+ * Retry policy and timeouts for calls of Google's clients. Only `providerCall` retries; the clients' own retries are
+ * off.
+ */
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
 import { googleFault } from "./errors.ts";
@@ -10,7 +13,7 @@ export interface GoogleRuntimeDeps {
   readonly random?: () => number;
 }
 
-/** For parts that also generate names. */
+/** Adds what modules need that generate names or read the environment. */
 export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly ids: Ids;
   /** Defaults to the process's environment; tests inject their own. */
@@ -44,12 +47,12 @@ export const grpcCodes = {
 const ANSWER_MS = 60_000;
 
 /**
- * Rejects with ETIMEDOUT if `work` takes longer than ANSWER_MS. The REST clients' packages wait forever on a silent
- * connection, whatever `timeout` they are given.
+ * Rejects with ETIMEDOUT if `work` takes longer than RESPONSE_TIMEOUT_MS. The REST clients' packages wait without limit
+ * on a silent connection, whatever `timeout` they receive.
  */
 export const withTimeout = <T>(work: Promise<T>): Promise<T> => {
   const { promise: silence, reject } = Promise.withResolvers<never>();
-  const silent = Object.assign(new Error("Google Cloud does not answer."), { code: "ETIMEDOUT" });
+  const silent = Object.assign(new Error("Google Cloud did not respond in time."), { code: "ETIMEDOUT" });
   const overdue = setTimeout(reject, ANSWER_MS, silent);
   return Promise.race([work, silence]).finally(() => clearTimeout(overdue));
 };

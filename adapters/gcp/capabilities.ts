@@ -1,4 +1,7 @@
-/** Capabilities of this provider, with reasons: Cloud Run's sizes and limits, and those of other Google Cloud services. */
+/**
+ * Capabilities of this provider, with reasons: the sizes and limits of Cloud Run and of the other Google Cloud
+ * services.
+ */
 
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
@@ -16,32 +19,31 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   runner: "Cloud Run",
   resources: [...cloudRunSizes],
   instances: { preset: 100, max: 1000 },
-  scale_to_zero: offered("when Cloud Run finds an instance idle, within 15 minutes"),
+  scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
   concurrency_cap: offered(),
-  request_timeout: offered("the client gets 504; the instance goes on with the request"),
-  session_affinity: offered("by cookie, best effort; an instance that is full or gone is replaced by another"),
+  request_timeout: offered("the client gets 504; the instance continues the request"),
+  session_affinity: offered("by cookie, best effort; another instance replaces one that is full or stopped"),
   http2: offered(),
   memory_limit: offered("a service with mounts gets at least 512Mi"),
   cpu_limit: offered(),
   builders: {
     node: offered("Google's buildpacks"),
     python: offered("Google's buildpacks"),
-    procfile: offered("Google's buildpacks; for the languages that they know"),
+    procfile: offered("Google's buildpacks, for the languages that they support"),
     dockerfile: offered(),
   },
-  names: { remembers_freed: missing("Cloud Run forgets the name of a service that is deleted") },
+  names: { remembers_freed: missing("Cloud Run does not reserve the name of a deleted service") },
   volumes: {
-    mounts: offered("Cloud Storage FUSE: no file locks, and the last writer of a file wins"),
+    mounts: offered("Cloud Storage FUSE: no file locks; the last write to a file wins"),
     store: offered(),
     read_only: offered(),
     flat_namespace: true,
     case_preserving: true,
-    conditional_uploads: missing(
-      "Cloud Storage holds to If-Match and If-None-Match where data is read, not in uploads",
-    ),
+    conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
     unsized_uploads: offered(),
     head_downloads: offered(),
-    // gcsfuse's stat cache TTL on Cloud Run: .../configuring/services/cloud-storage-volume-mounts
+    // Default TTL of gcsfuse's stat cache:
+    // https://docs.cloud.google.com/run/docs/configuring/services/cloud-storage-volume-mounts
     visible_seconds: 60,
   },
   source_object: offered(),

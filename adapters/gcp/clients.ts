@@ -1,6 +1,6 @@
 /**
- * Google's own client packages. Each loads at first use, so importing this adapter costs nothing.
- * Embedders may pass their own clients.
+ * Google's own client packages. Each loads at first use, so importing this adapter loads none of them. Embedders may
+ * pass their own clients.
  */
 import type { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import type { BigQuery } from "@google-cloud/bigquery";
@@ -12,7 +12,6 @@ import type { Storage } from "@google-cloud/storage";
 import type { AuthClient, GoogleAuth } from "google-auth-library";
 import { needPackages } from "../shared/runtime/optional-package.ts";
 
-/** Every client that the adapter uses. */
 export interface GcpClients {
   readonly services: run.ServicesClient;
   readonly revisions: run.RevisionsClient;
@@ -22,7 +21,7 @@ export interface GcpClients {
   readonly logging: InstanceType<typeof logging.LoggingServiceV2Client>;
   readonly scheduler: CloudSchedulerClient;
   readonly bigquery: BigQuery;
-  /** For the few APIs without a client package (IAM, Service Usage): an authenticated `request`. */
+  /** An authenticated `request`, for the APIs without a client package (IAM, Service Usage). */
   readonly auth: GoogleAuth<AuthClient>;
 }
 
@@ -74,7 +73,7 @@ const makers: Makers = {
   },
 };
 
-/** @param given clients to use instead of creating them; they are used unchanged */
+/** @param given clients to use, unchanged, instead of new ones */
 export const clientSource = (project: string, given: Partial<GcpClients> = {}): ClientSource => {
   const made = new Map<keyof GcpClients, Promise<unknown>>();
   return <K extends keyof GcpClients>(name: K): Promise<GcpClients[K]> => {

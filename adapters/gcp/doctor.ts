@@ -1,4 +1,4 @@
-/** Checks what a platform needs in its project. Each finding names what is missing and the command that fixes it. */
+/** Checks the project's setup. Each finding names what is missing and the command that fixes it. */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
@@ -16,7 +16,7 @@ type Requested = Pick<
 
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
 
-/** Timeout of one call in milliseconds: gaxios has none by default, and the platform does not start before this ends. */
+/** Timeout of one call in milliseconds. gaxios has none by default, and the platform starts only after these checks. */
 const CALL_MS = 20_000;
 
 const requester =
@@ -68,7 +68,7 @@ const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
 async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding> {
   const { project } = config;
-  const wanted = { ...apis, ...(config.logDataset === undefined ? {} : { [sqlApi]: "SQL is answered there" }) };
+  const wanted = { ...apis, ...(config.logDataset === undefined ? {} : { [sqlApi]: "SQL queries run there" }) };
   const query = Object.keys(wanted)
     .map((name) => `names=projects/${project}/services/${name}`)
     .join("&");
@@ -81,7 +81,7 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
   } catch (error) {
     yield warn(
       "APIs",
-      `they cannot be listed: ${problemOf(error)}`,
+      `the list is not readable: ${problemOf(error)}`,
       `gcloud services enable serviceusage.googleapis.com --project ${project}`,
     );
     return;
@@ -107,7 +107,7 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
   } catch (error) {
     yield warn(
       "permissions",
-      `they cannot be looked up: ${problemOf(error)}`,
+      `the check failed: ${problemOf(error)}`,
       `gcloud services enable cloudresourcemanager.googleapis.com --project ${project}`,
     );
     return;
@@ -115,10 +115,10 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
   for (const [role, needed] of Object.entries(wanted)) {
     const absent = needed.filter((one) => !held.has(one));
     yield absent.length === 0
-      ? pass(role, "its permissions are there")
+      ? pass(role, "all permissions granted")
       : fail(
           role,
-          `without ${absent.join(", ")}`,
+          `missing ${absent.join(", ")}`,
           `gcloud projects add-iam-policy-binding ${project} --member ${member} --role ${role} --condition None`,
         );
   }
@@ -143,7 +143,7 @@ interface Thing {
 
 const thingsOf = ({ project, region, buildIdentity, repository, stagingBucket }: Requested): readonly Thing[] => [
   {
-    what: `service account ${buildIdentity}, which builds`,
+    what: `service account ${buildIdentity}, for builds`,
     url: `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts/${buildIdentity}`,
     fix: `gcloud iam service-accounts create ${buildIdentity.split("@")[0]} --project ${project}`,
   },
@@ -162,9 +162,9 @@ const thingsOf = ({ project, region, buildIdentity, repository, stagingBucket }:
 async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
   for (const { what, url, fix } of thingsOf(config)) {
     const found = await exists(get, url);
-    if (found === true) yield pass(what, "is there");
-    else if (found === false) yield fail(what, "is not there", fix);
-    else yield warn(what, `cannot be looked at: ${found}`);
+    if (found === true) yield pass(what, "exists");
+    else if (found === false) yield fail(what, "does not exist", fix);
+    else yield warn(what, `the check failed: ${found}`);
   }
 }
 
@@ -175,28 +175,31 @@ interface Policy {
 interface Grant {
   readonly what: string;
   readonly url: string;
-  /** Any one role suffices; the suggested command grants the first. */
+  /** Any one of these roles suffices; the suggested command grants the first. */
   readonly roles: readonly [string, ...string[]];
   readonly command: string;
 }
 
-/** What the build identity needs on the resource itself. The resource's policy does not show roles of the project. */
+/**
+ * Rights that the build identity needs on the resource itself. The resource's policy does not list roles of the
+ * project.
+ */
 const buildGrants = ({ project, region, repository, stagingBucket }: Requested): readonly Grant[] => [
   {
-    what: `builds read sources from bucket ${stagingBucket}, and write their logs there`,
+    what: `builds may read sources and write logs in bucket ${stagingBucket}`,
     url: `https://storage.googleapis.com/storage/v1/b/${stagingBucket}/iam`,
     roles: ["roles/storage.admin"],
     command: `gcloud storage buckets add-iam-policy-binding gs://${stagingBucket}`,
   },
   {
-    what: `builds push images to repository ${repository}`,
+    what: `builds may push images to repository ${repository}`,
     url: `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}:getIamPolicy`,
     roles: ["roles/artifactregistry.writer", "roles/artifactregistry.repoAdmin", "roles/artifactregistry.admin"],
     command: `gcloud artifacts repositories add-iam-policy-binding ${repository} --location ${region}`,
   },
 ];
 
-/** Skips a policy that this identity may not read: the required roles do not include reading the repository's policy. */
+/** Skips a policy that this identity cannot read: the required roles do not include reading the repository's policy. */
 async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding> {
   const member = `serviceAccount:${config.buildIdentity}`;
   for (const { what, url, roles: enough, command } of buildGrants(config)) {
@@ -206,16 +209,16 @@ async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding
       ({ role, members }) => enough.includes(role) && members?.includes(member),
     );
     yield given
-      ? pass(what, "the right is there")
+      ? pass(what, "granted")
       : warn(
           what,
-          `${config.buildIdentity} has no such right there; builds fail unless the project gives it`,
+          `${config.buildIdentity} has no such role on it; builds fail unless the project grants one`,
           `${command} --member ${member} --role ${enough[0]}`,
         );
   }
 }
 
-/** Placeholder for the operator to replace: user credentials do not reveal the platform's identity. */
+/** Placeholder that the operator replaces: user credentials do not reveal the platform's identity. */
 const UNKNOWN = "MEMBER";
 
 /** The platform's own identity, in the member syntax of IAM policies. */
@@ -228,17 +231,20 @@ const memberOf = async (clients: ClientSource): Promise<string> => {
   }
 };
 
-/** Signed URLs need a key or IAM's signBlob: https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct */
+/**
+ * Signing a URL needs a key or IAM's signBlob:
+ * https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct
+ */
 async function* signing({ project }: Requested, clients: ClientSource, member: string): AsyncGenerator<Finding> {
   const what = "signed URLs";
   try {
     await (await clients("auth")).sign("portside doctor");
-    yield pass(what, "can be made");
+    yield pass(what, "work");
   } catch (error) {
     const email = member.replace(/^serviceAccount:/, "");
     yield fail(
       what,
-      `cannot be made, so nobody reaches the objects of volumes: ${problemOf(error)}`,
+      `signing failed, so clients cannot read or write objects: ${problemOf(error)}`,
       member === UNKNOWN
         ? logIn(project)
         : `gcloud iam service-accounts add-iam-policy-binding ${email} --member ${member} --role roles/iam.serviceAccountTokenCreator`,
@@ -278,26 +284,31 @@ const countServiceAccounts = async (project: string, get: Get): Promise<number> 
   }
 };
 
-/** Warn if fewer service accounts than this are left. */
+/** Warns if fewer service accounts than this are left. */
 const FEW_LEFT = 10;
 
-/** Every Portside account uses one service account; a project's initial quota is 100. */
+/**
+ * Each Portside account uses one service account. A project's initial quota is 100:
+ * https://docs.cloud.google.com/iam/quotas
+ */
 async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding> {
-  const what = "quota of service accounts";
+  const what = "service account quota";
   try {
     const limit = await serviceAccountLimit(project, get);
-    if (limit === undefined) return yield warn(what, "Service Usage does not tell it");
+    if (limit === undefined) return yield warn(what, "Service Usage does not report it");
     const left = limit - (await countServiceAccounts(project, get));
-    const words = `${left} of ${limit} are left; every account takes one`;
+    const words = `${left} of ${limit} left; each account uses one`;
     yield left < FEW_LEFT
       ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
       : pass(what, words);
   } catch (error) {
-    yield warn(what, `it cannot be looked up: ${problemOf(error)}`);
+    yield warn(what, `the check failed: ${problemOf(error)}`);
   }
 }
 
-/** Yields each finding immediately. Stops early without credentials, or without the package that loads them. */
+/**
+ * Yields each finding as soon as it is known. Stops early without credentials, or without the package that loads them.
+ */
 export async function* diagnoseGcp(
   config: Requested,
   clients: ClientSource,

@@ -1,10 +1,13 @@
 /**
- * Classifies errors of Google's clients by code: gRPC's (https://grpc.io/docs/guides/status-codes/), or the HTTP status
- * in REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
+ * Classifies errors of Google's clients by code: a gRPC code (https://grpc.io/docs/guides/status-codes/), or the HTTP
+ * status for REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
  */
 import type { CallFault } from "../shared/calls/provider-call.ts";
 
-/** The shape that both packages share: GaxiosError has fetch's `Headers`, nodejs-common's ApiError a plain object. */
+/**
+ * Common shape of both packages' errors: `headers` is fetch's `Headers` in GaxiosError, a plain object in
+ * nodejs-common's ApiError.
+ */
 interface GoogleFailure {
   readonly code: number | string;
   readonly response?: {
@@ -64,7 +67,7 @@ const ofConnections: ReadonlySet<string> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** The client got no token: OAuth reports its error as a string, not an object (RFC 6749, 5.2). */
+/** True if the client got no token: OAuth reports an error as a string, not an object (RFC 6749, section 5.2). */
 const isOfCredentials = ({ response }: GoogleFailure): boolean =>
   typeof (response?.data as { error?: unknown } | null | undefined)?.error === "string";
 
@@ -74,7 +77,7 @@ const retryAfterOf = ({ response }: GoogleFailure): number => {
   return Number(wish ?? Number.NaN);
 };
 
-/** Undefined if the error is not Google's, and therefore a bug. */
+/** Undefined if the error is not Google's and therefore a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);

@@ -1,5 +1,5 @@
 /**
- * Checks the Cloud Run service that runs this process: a control plane needs CPU between its requests too.
+ * Checks the Cloud Run service that runs this process: a control plane also needs CPU between requests.
  * google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
  */
 import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
@@ -8,7 +8,7 @@ import type { ClientSource } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 
 const ALWAYS_CPU = "CPU between requests";
-const INSTANCES = "an instance that stays";
+const INSTANCES = "minimum instances";
 
 /** Yields nothing outside Cloud Run. */
 export async function* ownService(
@@ -28,22 +28,22 @@ export async function* ownService(
     yield isIdle
       ? warn(
           ALWAYS_CPU,
-          `the service ${name} has none: a deploy whose client hangs up stands still`,
+          `the service ${name} has none, so a deploy stalls when its client disconnects`,
           `${update} --no-cpu-throttling`,
         )
       : pass(ALWAYS_CPU, `the service ${name} has it`);
     const least = Math.max(template?.scaling?.minInstanceCount ?? 0, scaling?.minInstanceCount ?? 0);
     yield least > 0
-      ? pass(INSTANCES, `the service ${name} has ${least} at least`)
+      ? pass(INSTANCES, `the service ${name} keeps at least ${least}`)
       : warn(
           INSTANCES,
-          `the service ${name} may go to none in the middle of a deploy whose client hung up`,
+          `the service ${name} may scale to zero during a deploy after its client disconnects`,
           `${update} --min-instances 1`,
         );
   } catch (error) {
     yield warn(
       ALWAYS_CPU,
-      `the service ${name} could not be looked at: ${(error as Error).message}`,
+      `the check of service ${name} failed: ${(error as Error).message}`,
       `${update} --no-cpu-throttling --min-instances 1`,
     );
   }

@@ -1,4 +1,4 @@
-/** The complete provider: all ports for one project and one region. */
+/** The complete provider: every port, for one project and region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../shared/archives/bucket-spool.ts";
@@ -25,7 +25,10 @@ export interface GcpProvider {
   close(): Promise<void>;
 }
 
-/** Throws `StartRefused`, whose message has the commands that fix it, if the project lacks something that the platform requires. */
+/**
+ * Throws `StartRefused` if the project lacks something that the platform requires. Its message contains the commands
+ * that fix it.
+ */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeDeps): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);
   const { project, stagingBucket } = config;
@@ -34,8 +37,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   const findings = await Array.fromAsync(diagnoseGcp(config, clients, environment));
   checkStart(findings);
   for (const { what, words, verdict } of findings)
-    if (verdict === "warning")
-      deps.logger.warn("the project lacks something, or could not be looked at", { what, words });
+    if (verdict === "warning") deps.logger.warn("a check of the project returned a warning", { what, words });
 
   const logs = createGcpLogs(config, clients, deps);
   const identities = createIdentities(project, clients, deps);

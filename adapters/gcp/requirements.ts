@@ -1,18 +1,21 @@
-/** What a platform needs in its project: APIs, and permissions for its own identity, with the reason for each API. */
+/**
+ * Requirements of a platform on its project: APIs, with the reason for each, and permissions of the platform's
+ * identity.
+ */
 
 /** https://docs.cloud.google.com/service-usage/docs/enabled-service */
 export const apis: Readonly<Record<string, string>> = {
   "run.googleapis.com": "services run there",
   "cloudbuild.googleapis.com": "sources are built there",
-  "artifactregistry.googleapis.com": "images are kept there",
-  "storage.googleapis.com": "volumes and sources are kept there",
+  "artifactregistry.googleapis.com": "images are stored there",
+  "storage.googleapis.com": "volumes and sources are stored there",
   "cloudscheduler.googleapis.com": "schedules fire there",
-  "logging.googleapis.com": "logs are kept there",
-  "iam.googleapis.com": "every account has a service account of its own",
-  "iamcredentials.googleapis.com": "URLs are signed there where there is no key",
+  "logging.googleapis.com": "logs are stored there",
+  "iam.googleapis.com": "each account has its own service account",
+  "iamcredentials.googleapis.com": "URLs are signed there if the platform has no key",
 };
 
-/** Needed only if SQL is set up. */
+/** Required only with SQL. */
 export const sqlApi = "bigquery.googleapis.com";
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Runtime identities of services: one service account per Portside account, with rights on its own buckets only.
+ * Runtime identities of services: one service account per Portside account, with access to its own buckets only.
  * https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -16,13 +16,16 @@ import { runtimeIdentityOf } from "./service-accounts.ts";
 const BUCKET_ROLE = "roles/storage.objectUser";
 
 export interface Identities {
-  /** Returns the e-mail of the account's runtime identity; creates the identity if it does not exist. */
+  /** Returns the e-mail address of the account's runtime identity. Creates the identity if it does not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Grants an identity access to a bucket of its account. Returns `false` if the bucket does not exist. */
+  /** Grants an identity access to a bucket of its account. Returns false if the bucket does not exist. */
   allow(bucket: string, email: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-/** "You might need to wait for 60 seconds or more": https://cloud.google.com/iam/docs/service-accounts-create */
+/**
+ * How long to wait for a new service account: "You might need to wait for 60 seconds or more",
+ * https://cloud.google.com/iam/docs/service-accounts-create
+ */
 const NEW_MS = 90_000;
 const LOOK_MS = 2000;
 const WRITES = 8;
@@ -55,7 +58,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
       return auth.request({ url: accounts, method: "POST", data, ...once, ...(signal && { signal }) });
     });
 
-  /** Ok(true) once the service account is visible, ok(false) after `millis`: new ones appear with a delay. */
+  /** Returns true once IAM shows the service account, false after `millis`: IAM shows a new one with a delay. */
   const appear = async (email: string, millis: number, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
     for (let waited = 0; ; waited += LOOK_MS) {
       const seen = await look(email, signal);
@@ -66,7 +69,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     }
   };
 
-  const late = (error?: unknown) => unavailable("Google Cloud is slow to show a new service account.", 60, error);
+  const late = (error?: unknown) => unavailable("The new service account is not available yet. Try again.", 60, error);
 
   const grant = async (bucket: string, email: string, signal?: AbortSignal) => {
     const client = (await clients("storage")).bucket(bucket);
@@ -98,7 +101,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
       const made = await make(owner, email, signal);
       if (made.isErr() && !(isCallState(made.error) && made.error.code === "exists"))
         return err(
-          isCallState(made.error) ? unavailable("IAM refuses the service account.", 60, made.error.error) : made.error,
+          isCallState(made.error) ? unavailable("IAM rejected the service account.", 60, made.error.error) : made.error,
         );
       const shows = await appear(email, NEW_MS, signal);
       if (shows.isErr()) return err(shows.error);
@@ -113,7 +116,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
         const { code, error } = granted.error;
         if (code === "not_found") return ok(false);
         if (writes === WRITES || signal?.aborted === true) return err(late(error));
-        // A concurrent policy change, or an identity too new for the policy to accept.
+        // Another call changed the policy, or the identity is too new for it.
         await clock.sleep(code === "invalid" ? NEW_MS / WRITES : 0, signal);
       }
     },

@@ -1,22 +1,22 @@
-/** Service account addresses: how they are built, and which the platform must not run or build as. Pure. */
+/** Service account addresses: how they are built, and which ones the platform must not run or build as. Pure. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 
-/** Google's default identities. Much else in a project shares them, so the platform never runs or builds as one. */
+/** Google's default identities. Much else in a project uses them too, so the platform never runs or builds as one. */
 const defaults: readonly (readonly [RegExp, string])[] = [
   [/^\d+-compute@developer\.gserviceaccount\.com$/, "Compute Engine's default identity"],
   [/@cloudbuild\.gserviceaccount\.com$/, "Cloud Build's default identity"],
   [/@appspot\.gserviceaccount\.com$/, "App Engine's default identity"],
 ];
 
-/** Why a service account must not be used; undefined if it may. */
+/** Returns why a service account must not be used; undefined if it may be. */
 export const identityProblem = (email: string): string | undefined => {
   const found = defaults.find(([pattern]) => pattern.test(email));
   if (found !== undefined)
-    return `'${email}' is ${found[1]}, which has rights on more than it needs; make one of its own`;
+    return `'${email}' is ${found[1]}, which has more rights than builds need. Create a service account for this purpose.`;
   return /^[a-z][a-z0-9-]{4,28}[a-z0-9]@[a-z0-9.:-]+\.iam\.gserviceaccount\.com$/.test(email)
     ? undefined
-    : `'${email}' is not a service account's address: NAME@PROJECT.iam.gserviceaccount.com`;
+    : `'${email}' is not a service account. Pass NAME@PROJECT.iam.gserviceaccount.com.`;
 };
 
 export const serviceAccountOf = (project: string, id: string): string => {

@@ -1,7 +1,7 @@
 /**
- * Why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). Where Run has one code for
- * several reasons ("the container did not pass its health check"), Run's own lines in the log decide.
- * Pure. Run writes its own lines to the log `run.googleapis.com/varlog/system`.
+ * Determines why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). Run has one
+ * code for several reasons ("the container did not pass its health check"); for that code, Run's own lines in the log
+ * `run.googleapis.com/varlog/system` decide. Pure.
  */
 import type { protos } from "@google-cloud/run";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy/reason.ts";
@@ -10,12 +10,12 @@ import type { RevisionLine } from "../../shared/deploy/last-lines.ts";
 type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["create"]>[0] & object;
 
 const messages: Partial<Record<DeployReason, string>> = {
-  image_not_found: "Cloud Run finds no such image; deploy the source again.",
-  permission: "Cloud Run may not use the image, or something else that the service needs.",
-  quota_exceeded: "Cloud Run has no room for another revision of this service.",
-  rollout_timeout: "Cloud Run did not finish the revision in its time.",
-  provider_unavailable: "Cloud Run failed to start the revision; deploy again.",
-  internal: "Cloud Run did not start the revision, for a reason that it does not say.",
+  image_not_found: "Cloud Run does not find the image. Deploy the source again.",
+  permission: "Cloud Run has no permission for the image or another resource of the service.",
+  quota_exceeded: "The service has reached Cloud Run's limit of active revisions.",
+  rollout_timeout: "Cloud Run did not start the revision within its time limit.",
+  provider_unavailable: "Cloud Run failed to start the revision. Deploy again.",
+  internal: "Cloud Run did not start the revision and gave no reason.",
 };
 
 const commonReasons: Readonly<Record<string, DeployReason>> = {
@@ -44,17 +44,20 @@ const isFailed = ({ state }: Condition): boolean => state === "CONDITION_FAILED"
 /** Returns the most specific reason of a failed revision or service. */
 export const failureOfConditions = (conditions: readonly Condition[]): DeployFailure => {
   const reason = conditions.filter(isFailed).map(reasonOf).find(Boolean) ?? "internal";
-  return { reason, message: messages[reason] ?? "The service did not come up." };
+  return { reason, message: messages[reason] ?? "The service did not start." };
 };
 
-/** These texts of Run's system log are from https://docs.cloud.google.com/run/docs/troubleshooting. */
+/** Texts of Run's system log, from https://docs.cloud.google.com/run/docs/troubleshooting */
 const EXITED = /^Container called exit\((\d+)\)/;
 const KILLED = /^Container terminated on signal (\d+)/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
 const TAIL_LINES = 20;
 
-/** How a container failed its health check; its log tells an exit from a container that never listened. */
+/**
+ * Determines how a container failed its health check. Its log distinguishes an exit from a container that never
+ * listened.
+ */
 export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: number): DeployFailure => {
   const output = lines.filter(({ system }) => !system).slice(-TAIL_LINES);
   const logTail = output.map(({ text }) => text);
@@ -75,7 +78,7 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
     };
   const signal = own.map((text) => KILLED.exec(text)?.[1]).findLast(Boolean);
   if (signal !== undefined)
-    return { reason: "crashed", message: `The service was ended by signal ${signal}.`, logTail };
+    return { reason: "crashed", message: `The service was killed by signal ${signal}.`, logTail };
   return {
     reason: "did_not_listen",
     message: `Nothing listened on port ${port} of all addresses (0.0.0.0) in time; listen on PORT.`,
@@ -83,9 +86,9 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
   };
 };
 
-/** True if the log has more detail than the conditions. */
+/** True if the log explains the failure better than the conditions. */
 export const isHealthCheck = ({ reason }: DeployFailure): boolean => reason === "did_not_listen";
 
-/** True if the log already says how the container ended. */
+/** True if the log already shows how the container ended. */
 export const saysTheEnd = (lines: readonly RevisionLine[]): boolean =>
   lines.some(({ system, text }) => system && [EXITED, KILLED, OUT_OF_MEMORY].some((one) => one.test(text)));

@@ -10,7 +10,7 @@ import { isCallState } from "../../shared/calls/provider-call.ts";
 import { renderNote } from "./record.ts";
 import { standing, type WriteDeps } from "./writes.ts";
 
-/** Bounds the retries, because a note yields to every concurrent write. */
+/** Limits the retries: every concurrent write of the service makes this one fail. */
 const TRIES = 20;
 
 export const noteDeploy = async (
@@ -32,5 +32,5 @@ export const noteDeploy = async (
     if (!isCallState(written.error)) return err(written.error);
     last = written.error.error;
   }
-  return err(unavailable("Cloud Run is busy with this service.", 5, last));
+  return err(unavailable("Cloud Run is busy with this service. Try again.", 5, last));
 };

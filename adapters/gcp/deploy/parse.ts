@@ -1,4 +1,4 @@
-/** Parses a Run service into Portside's form, or reports that Portside does not own it. Pure. */
+/** Parses a Run service into Portside's form. Returns undefined for a service that Portside does not own. Pure. */
 
 import type { Revision, Service } from "../../../core/domain/deploy/service-template.ts";
 import { type Instant, instantOfSeconds, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -21,7 +21,7 @@ interface Seen {
   readonly now: Instant;
 }
 
-/** The etag for the port's conditional writes: every rollout write changes it, notes do not. */
+/** The etag for the port's conditional writes. Every rollout write changes it; notes do not. */
 export const etagOf = (uid: string, { state }: ServiceRecord): string => `${uid}/${state.write}`;
 
 export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService): OwnService["traffic"] =>
@@ -33,7 +33,7 @@ export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService):
 
 /**
  * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a first revision before
- * that, because it has no other; only the platform may call it then.
+ * that, because it has no other; until then only the platform may call it.
  */
 const servingOf = ({ state, attempted, former }: ServiceRecord, traffic: OwnService["traffic"]): Revision[] => {
   const known = [...(state.step === "moved" ? [{ id: state.revision, template: attempted }] : []), ...former];

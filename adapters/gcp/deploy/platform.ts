@@ -1,3 +1,4 @@
+/** `ServicePlatform` on Cloud Run. */
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest, NOBODY } from "../../shared/accounts/account-digest.ts";
@@ -25,7 +26,7 @@ export interface RunNeeds {
 
 const stateOf = ({ run, own }: Standing): NameState => {
   if (run === null) return { kind: "free" };
-  // Not Portside's service: the name is taken, but there is no service to show.
+  // Portside does not own the service: the name is taken, without a service to return.
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, service: own.service };
 };
@@ -59,7 +60,7 @@ export const createRunPlatform = (
 
     list: (owner, { signal } = {}) =>
       promised(services.list({ signal })).map((all) => {
-        // Run cannot filter its list (ListServicesRequest). The label avoids parsing most of the records.
+        // Run cannot filter its list (ListServicesRequest). Comparing the label first avoids parsing most records.
         const digest = accountDigest(owner);
         const own = all
           .filter(({ labels }) => labels?.[OWNER_LABEL] === digest)

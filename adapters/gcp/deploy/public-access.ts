@@ -1,5 +1,5 @@
 /**
- * Public invocation: anyone with the URL may call, and the service itself authorizes requests.
+ * Public invocation: anyone with the URL may call the service, which authorizes requests itself.
  * https://docs.cloud.google.com/run/docs/authenticating/public
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -22,12 +22,12 @@ const TRIES = 8;
 const forbidden: DeployFailure = {
   reason: "permission",
   message:
-    "The organisation's policy (iam.allowedPolicyMemberDomains) forbids services that everybody may call; its administrator can exempt this project.",
+    "The organization's policy iam.allowedPolicyMemberDomains forbids public services. Ask its administrator to exempt this project.",
 };
 
 export type AllowPublicAccess = (name: DeploymentName, retry: RetryOptions) => Promise<DeployFailure | undefined>;
 
-/** Returns a function that opens a service to the public. It returns the failure, or undefined on success. */
+/** Returns a function that makes a service public. That function returns the failure, or undefined on success. */
 export const allowPublicAccess = (
   place: CloudRunLocation,
   clients: ClientSource,
@@ -35,7 +35,7 @@ export const allowPublicAccess = (
 ): AllowPublicAccess => {
   const call = googleCalls(ambient);
 
-  /** Returns a failure, or whether the service is now public. */
+  /** Returns a failure, true if the service is public, or false if the policy has changed concurrently. */
   const once: (...args: Parameters<AllowPublicAccess>) => Promise<DeployFailure | boolean> = async (name, retry) => {
     const resource = serviceNameOf(place, name);
     const read = await call({ what: "run.services.getIamPolicy", ...retry }, async () => {
@@ -44,7 +44,7 @@ export const allowPublicAccess = (
     });
     if (read.isErr())
       return isCallState(read.error)
-        ? { reason: "deleted", message: "The deployment was deleted meanwhile." }
+        ? { reason: "deleted", message: "The deployment was deleted during the deploy." }
         : failureOfUnavailable(read.error);
     const { bindings, ...policy } = read.value;
     if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(EVERYBODY))) return true;
@@ -64,6 +64,6 @@ export const allowPublicAccess = (
       const opened = await once(name, retry);
       if (opened !== false) return opened === true ? undefined : opened;
     }
-    return { reason: "provider_unavailable", message: "The service's policy keeps changing; deploy again." };
+    return { reason: "provider_unavailable", message: "The service's IAM policy keeps changing. Deploy again." };
   };
 };

@@ -1,8 +1,8 @@
 /**
- * What Portside stores on a Run service besides Run's own fields: the owner, every declaration that may have traffic, the
- * rollout's progress, and the last deploy's status. Annotations hold it, because Run preserves them unchanged
- * (run/v2/service.proto). Together they stay far below Kubernetes' 256 KiB: at most two declarations are stored, each
- * with up to 32 KiB of environment variables.
+ * Data that Portside stores on a Run service besides Run's own fields: the owner, every declaration that may have
+ * traffic, the rollout's progress, and the last deploy's status. Annotations hold it, because Run preserves them
+ * unchanged (run/v2/service.proto). They stay far below Kubernetes' limit of 256 KiB: they hold at most two
+ * declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -19,15 +19,15 @@ export const annotations = {
 } as const;
 
 const stateSchema = z.object({
-  /** Id of the write that set this state; a conditional write must name the one it saw. */
+  /** Id of the write that set this state. A conditional write must name the one that it saw. */
   write: z.string(),
   /** Time of that write, RFC 3339. */
   at: z.string(),
   /** The revision of the attempted template. */
   revision: z.string(),
-  /** `rolling`: gets no traffic yet. `moved`: all traffic goes to it. `ended`: never got traffic. */
+  /** `rolling`: has no traffic yet. `moved`: has all traffic. `ended`: never had traffic. */
   step: z.enum(["rolling", "moved", "ended"]),
-  /** RFC 3339. After this, an unfinished rollout counts as failed: the process that ran it is gone. */
+  /** RFC 3339. An unfinished rollout counts as failed after this: its process has died. */
   until: z.string(),
 });
 
@@ -50,7 +50,7 @@ export interface ServiceRecord {
 
 type Words = Readonly<Record<string, string>>;
 
-/** Labels that identify the service, and its revisions' logs and costs. */
+/** Labels that identify the service, and the logs and costs of its revisions. */
 export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name">): Words => ({
   [OWNER_LABEL]: accountDigest(owner),
   [SERVICE_LABEL]: name,
@@ -58,7 +58,7 @@ export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name"
 
 export const renderNote = (note: DeployNote): Words => ({ [annotations.lastDeploy]: JSON.stringify(note) });
 
-/** Renders a record's annotations, without the last deploy's note, which has its own write. */
+/** Renders a record's annotations, except the last deploy's note, which has its own write. */
 export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): Words => ({
   [annotations.state]: JSON.stringify(state),
   [annotations.attempted]: JSON.stringify(renderService(attempted)),
@@ -73,7 +73,9 @@ const jsonOf = (text: string | undefined): unknown => {
   }
 };
 
-/** Parses a service's record; undefined if Portside does not own it, or a manual edit broke the record. */
+/**
+ * Parses a service's record. Undefined if Portside does not own the service, or a manual edit has broken the record.
+ */
 export const parseRecord = (name: string, labels: Words, noted: Words): ServiceRecord | undefined => {
   const state = stateSchema.safeParse(jsonOf(noted[annotations.state]));
   const attempted = parseService(jsonOf(noted[annotations.attempted]));

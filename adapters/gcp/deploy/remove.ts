@@ -1,4 +1,4 @@
-/** Removes a service, conditionally like every write, and waits until Run no longer has it. */
+/** Removes a service with a conditional write, and waits until Run has deleted it. */
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import {
   type Conflict,
@@ -21,14 +21,14 @@ const LOOK_MS = 500;
 type Expected = Parameters<ServicePlatform["remove"]>[1];
 type Removed<T> = Promise<Result<T, NotFound | Conflict | Unavailable>>;
 
-const busy = (error?: unknown): Unavailable => unavailable("Cloud Run is busy with this service.", 5, error);
+const busy = (error?: unknown): Unavailable => unavailable("Cloud Run is busy with this service. Try again.", 5, error);
 
 interface Target {
   readonly uid: string;
   readonly runEtag: string;
 }
 
-/** Returns the service to remove; undefined if `asked`, the uid that this call asked Run to delete, is gone. */
+/** Returns the service to remove. Undefined if Run has deleted `requested`, the uid that an earlier attempt removed. */
 const target = async (
   deps: WriteDeps,
   name: DeploymentName,
@@ -40,9 +40,9 @@ const target = async (
   if (seen.isErr()) return err(seen.error);
   const { run, own } = seen.value;
   if (asked !== undefined && run?.uid !== asked) return ok(undefined);
-  if (run === null) return err(notFound(`There is no service '${name}'.`));
+  if (run === null) return err(notFound(`The service '${name}' does not exist.`));
   if (own?.service.owner !== expected.owner || own.service.etag !== expected.etag)
-    return err(conflict(`'${name}' was changed meanwhile; try again.`));
+    return err(conflict(`Another call changed '${name}'. Try again.`));
   return ok({ uid: run.uid ?? "", runEtag: own.runEtag });
 };
 
@@ -72,7 +72,7 @@ export const removeService = async (
   for (let tries = 0; tries < TRIES; tries++) {
     const found = await target(deps, name, expected, asked, options);
     if (found.isErr()) return err(found.error);
-    // An earlier call whose response was lost has removed it.
+    // An earlier attempt, whose response was lost, has removed it.
     if (found.value === undefined) return ok(undefined);
     asked = found.value.uid;
     const removed = await deps.services.remove(name, found.value.runEtag, options);

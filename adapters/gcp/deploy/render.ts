@@ -1,6 +1,6 @@
 /**
- * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep the
- * values that others have set. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
+ * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep their
+ * values. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
  */
 import type { protos } from "@google-cloud/run";
 import { MiB } from "../../../core/domain/accounts/limits.ts";
@@ -17,7 +17,7 @@ type Container = NonNullable<RunTemplate["containers"]>[number];
 type Volume = NonNullable<RunTemplate["volumes"]>[number];
 type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
 
-/** Prefix of the platform's volumes; users added all others by hand. */
+/** Name prefix of the platform's volumes; all others were added by hand. */
 const VOLUME_PREFIX = "portside-";
 const CRON_TOKEN = "CRON_TOKEN";
 const VOLUMES = "PORTSIDE_VOLUMES";
@@ -26,8 +26,8 @@ const VOLUMES = "PORTSIDE_VOLUMES";
 export const GEN2_MEMORY = 512 * MiB;
 
 /**
- * Limits of a startup probe in seconds: a period of 240 (k8s.min.proto), and "`failureThreshold` * `periodSeconds` [...]
- * can't exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
+ * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto), and "`failureThreshold` *
+ * `periodSeconds` [...] can't exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
  */
 const PROBE = { period: 240, total: 600 };
 
@@ -39,11 +39,13 @@ export interface RevisionNeeds {
   readonly listenDeadline: number;
 }
 
-/** Memory on Run, in bytes: services that mount buckets need the second generation, which has a minimum. */
+/** Memory on Run, in bytes. Services that mount buckets need the second generation, which has a minimum. */
 export const memoryOf = ({ memory, mounts }: ServiceTemplate): number =>
   mounts.length === 0 ? memory : Math.max(memory, GEN2_MEMORY);
 
-/** One volume per distinct bucket, folder and access mode: those are properties of the volume (GCSVolumeSource). */
+/**
+ * One volume per distinct bucket, folder and access mode, because these are properties of a volume (GCSVolumeSource).
+ */
 const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMounts: VolumeMount[] } => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
@@ -53,7 +55,8 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
     if (known !== undefined) return { name: known, mountPath: path };
     const name = `${VOLUME_PREFIX}${volumes.length + 1}`;
     names.set(key, name);
-    // Flags of gcsfuse: show folders that only object names imply, and let any user of the container write.
+    // gcsfuse flags: show folders that exist only as prefixes of object names, and let every user of the container
+    // write.
     const mountOptions = ["implicit-dirs", "file-mode=666", "dir-mode=777"];
     if (subPath !== undefined) mountOptions.push(`only-dir=${subPath}`);
     volumes.push({ name, gcs: { bucket, readOnly, mountOptions } });
@@ -64,11 +67,11 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
 
 const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
-/** The mounts variable of a service: a JSON object of path to bucket, empty without mounts. */
+/** Value of the mounts variable: a JSON object from path to bucket, empty without mounts. */
 const bucketsOf = ({ mounts }: ServiceTemplate): string =>
   JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
 
-/** Keeps variables that neither the former nor the new declaration names: someone set them by hand. */
+/** Keeps variables that neither the former nor the new declaration names: they were set by hand. */
 const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
   // Run sets PORT itself and rejects a template that sets it.
   const { PORT: _port, ...own } = withAliases(
@@ -82,7 +85,7 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
   return [...env.map(([name, value]) => ({ name, value })), ...byHand];
 };
 
-/** Few long attempts, like Run's default probe: Run retries a refused port until the time is up. */
+/** Few long attempts, like Run's default probe: within an attempt, Run retries a refused connection. */
 const probeOf = ({ port }: ServiceTemplate, listenDeadline: number): NonNullable<Container["startupProbe"]> => {
   const seconds = Math.min(Math.max(Math.ceil(listenDeadline / 1000), 1), PROBE.total);
   const failureThreshold = Math.ceil(seconds / PROBE.period);

@@ -8,7 +8,7 @@ export interface CloudRunLocation {
 
 export const parentOf = ({ project, region }: CloudRunLocation): string => `projects/${project}/locations/${region}`;
 
-/** A deployment's name is the service id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
+/** A deployment's name is its service id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
 export const serviceNameOf = (place: CloudRunLocation, name: DeploymentName): string =>
   `${parentOf(place)}/services/${name}`;
 

@@ -1,10 +1,10 @@
 /**
  * A rollout in two writes. The first creates the revision without moving traffic. The second moves all traffic once the
- * revision is ready and may serve. A first deployment has no traffic to hold back, so only the platform may call it until
- * the second write is done.
+ * revision is ready and may serve. A first deployment has no previous revision, so it stays private until the second
+ * write.
  *
- * Every reader sees the rollout's state on the service, with a deadline. If the control plane dies between the writes,
- * the next deploy of the name repairs what it left.
+ * The rollout's state, with a deadline, is stored on the service, so every reader sees it. If the control plane dies
+ * between the writes, the next deploy of the name repairs the state.
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { isLost, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
@@ -38,14 +38,14 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps {
 
 const TOO_SLOW: DeployFailure = {
   reason: "rollout_timeout",
-  message: "Cloud Run did not finish the rollout in its time.",
+  message: "Cloud Run did not finish the rollout within its time limit.",
 };
 
-/** Added to the time to listen: pulling the image, finding an instance, moving traffic. */
+/** Added to the time to listen, for pulling the image, finding an instance and moving traffic. */
 const SLACK_MS = 3 * 60_000;
 const FIRST_LOOK_MS = 300;
 const LONGEST_LOOK_MS = 2000;
-/** Milliseconds to retry a call within a phase. After an abort, the rollout must end within 10 s. */
+/** How long to retry a call, in milliseconds. After an abort, the rollout must end within 10 s. */
 const PATIENCE_MS = 60_000;
 const LAST_PATIENCE_MS = 8000;
 const REACH_MS = 30_000;
@@ -118,7 +118,8 @@ export class Rollout {
     for (const [bucket, volume] of volumes) {
       const allowed = await identities.allow(bucket, made.value, { signal: this.#signal });
       if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
-      if (!allowed.value) return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });
+      if (!allowed.value)
+        return err({ reason: "volume_unavailable", message: `The volume '${volume}' does not exist.` });
     }
     return ok(made.value);
   }
@@ -143,7 +144,7 @@ export class Rollout {
     return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#left());
   }
 
-  /** A later write of this rollout; fails if another rollout wrote since. */
+  /** A later write of this rollout. Fails if another rollout has written since. */
   #goOn(etag: string, step: "moved" | "ended", retry: RetryOptions): Step<string> {
     const { name, owner } = this.#request.template;
     const write = this.#deps.ids.id();
@@ -157,7 +158,7 @@ export class Rollout {
     return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, retry);
   }
 
-  /** Ends the rollout; traffic stays where it was. If even this write fails, the rollout expires at its deadline. */
+  /** Ends the rollout without moving traffic. If this write fails too, the rollout expires at its deadline. */
   async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
     const ended = await this.#goOn(etag, "ended", { timeoutMs: LAST_PATIENCE_MS });
@@ -166,7 +167,7 @@ export class Rollout {
     return failed(this.#signal.aborted ? INTERRUPTED : failure);
   }
 
-  /** A failed write may have been applied anyway; the service's current state decides. */
+  /** A failed write may have been applied. The service's current state decides. */
   async #afterDoubt(failure: DeployFailure): Promise<RolloutEvent> {
     const seen = await standing(this.#deps, this.#request.template.name, { timeoutMs: LAST_PATIENCE_MS });
     const own = seen.isOk() ? seen.value.own : undefined;
@@ -180,7 +181,7 @@ export class Rollout {
     );
   }
 
-  /** Reads the service; fails if a later write is not this rollout's. */
+  /** Reads the service. Fails if another rollout has written since. */
   async #look(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
     const { name, owner } = this.#request.template;
     const seen = await standing(this.#deps, name, retry);
@@ -191,7 +192,7 @@ export class Rollout {
     return ok({ run: run as RunService, own: own as OwnService });
   }
 
-  /** Ok once the revision is ready. */
+  /** Returns the service once the revision is ready. */
   async #ready(etag: string): Step<OwnService> {
     const { clock } = this.#deps;
     for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
@@ -213,7 +214,8 @@ export class Rollout {
   }
 
   /**
-   * Waits for the traffic to move, which cannot be undone. So it ignores aborts, and read errors until the deadline.
+   * Waits until traffic has moved. That cannot be undone, so it ignores aborts, and read errors until the deadline.
+   *
    * @param serves whether the service is already public
    */
   async #served(etag: string, serves: boolean): Promise<RolloutEvent> {
@@ -231,7 +233,10 @@ export class Rollout {
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
           if (await reaches(service.url, REACH_MS, clock))
             return { kind: "ready", revision: this.#revision, url: service.url };
-          return failed({ ...TOO_SLOW, message: `The revision serves, and ${service.url} takes no connection.` });
+          return failed({
+            ...TOO_SLOW,
+            message: `The revision has all traffic, but ${service.url} accepts no connection.`,
+          });
         }
       }
       if (clock.now() >= this.#end) break;

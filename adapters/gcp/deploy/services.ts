@@ -1,4 +1,4 @@
-/** The platform's Cloud Run API calls, with retries. run/v2/service.proto, revision.proto. */
+/** The Cloud Run API calls of the platform, with retries. run/v2/service.proto, revision.proto. */
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
@@ -8,12 +8,12 @@ import type { ClientSource } from "../clients.ts";
 import type { RunService } from "./render.ts";
 import { type CloudRunLocation, parentOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
-/** The API's own page size: a list takes one call per hundred services. */
+/** Page size of a list (ListServicesRequest). */
 export const PAGE = 100;
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Retry time in milliseconds; defaults to a reader's. */
+  /** How long to retry, in milliseconds; defaults to a reader's limit. */
   readonly timeoutMs?: number;
 }
 
@@ -25,10 +25,10 @@ export interface RunServices {
   get(name: DeploymentName, retry?: RetryOptions): Promise<Result<RunService | null, Unavailable>>;
   list(retry?: RetryOptions): Promise<Result<readonly RunService[], Unavailable>>;
   create(name: DeploymentName, service: RunService, retry?: RetryOptions): Called<void>;
-  /** Changes only the fields in the mask; fails if `service.etag` is stale. */
+  /** Changes only the fields in the mask. Fails if `service.etag` is stale. */
   update(name: DeploymentName, service: RunService, mask: readonly string[], retry?: RetryOptions): Called<void>;
   remove(name: DeploymentName, etag: string, retry?: RetryOptions): Called<void>;
-  /** Returns the conditions of a revision; empty if the revision does not exist. */
+  /** Returns a revision's conditions; empty if the revision does not exist. */
   conditions(name: DeploymentName, revision: string, retry?: RetryOptions): Promise<Result<Conditions, Unavailable>>;
 }
 

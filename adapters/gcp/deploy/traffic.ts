@@ -1,4 +1,4 @@
-/** Run's traffic targets: all to one revision, or unchanged. run/v2/traffic_target.proto. Pure. */
+/** Run's traffic targets: everything to one revision, or unchanged. run/v2/traffic_target.proto. Pure. */
 import type { RunService } from "./render.ts";
 import type { Standing } from "./writes.ts";
 
@@ -11,11 +11,11 @@ const toRevision = (revision: string, percent: number, tag = ""): Traffic[number
   ...(tag === "" ? {} : { tag }),
 });
 
-/** Tagged URLs of single revisions, which someone added by hand. */
+/** Tagged URLs of single revisions, added by hand. */
 const tagged = (run: RunService | null): Traffic =>
   (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
 
-/** Keeps all traffic where it is. Without any, Run's default applies: the newest ready revision gets it. */
+/** Leaves traffic unchanged. Without any, Run's default applies: the newest ready revision gets all of it. */
 export const heldTraffic = ({ run, own }: Standing): Traffic =>
   own === undefined || own.traffic.length === 0
     ? []

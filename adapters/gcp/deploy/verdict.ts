@@ -1,4 +1,4 @@
-/** The outcome of a revision once Run has settled its service: ready, or why not. */
+/** The outcome of a revision once Run has reconciled its service: ready, or why not. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -12,11 +12,11 @@ export interface VerdictDeps {
   readonly services: RunServices;
   readonly clock: Clock;
   readonly lastLines: LastLines;
-  /** How long an entry may take to appear, in milliseconds. */
+  /** How long a log entry may take to become visible, in milliseconds. */
   readonly settleMillis: number;
 }
 
-/** Whether Run is still applying the last write (`reconciling`, `observed_generation`: run/v2/service.proto). */
+/** True while Run applies the last write (`reconciling`, `observed_generation`: run/v2/service.proto). */
 const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
   reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
 
@@ -35,8 +35,8 @@ const lastLinesMessage = async (
 };
 
 /**
- * Undefined while the outcome is unknown. The service's conditions do not suffice, because they also cover the revisions
- * with traffic; so the revision's condition "Ready" must agree.
+ * Returns undefined while the outcome is unknown. The service's conditions do not suffice, because they also cover the
+ * revisions with traffic; the revision's own condition "Ready" must agree.
  */
 export const verdictOn = async (
   deps: VerdictDeps,

@@ -1,10 +1,10 @@
 /**
- * Conditional writes. The port's etag names a rollout's last write and is stored in an annotation, because Run's own etag
- * changes with every note too. A write reads the service, compares the port's etag, and writes with Run's etag from that
- * same read. If Run reports a change in between, it reads again. So the comparison holds at the moment of the write: a
- * change in between was a note, or it makes the next comparison fail.
+ * Conditional writes. The port's etag names a rollout's last write. An annotation stores it, because Run's own etag
+ * changes with every note too. A write reads the service, compares the port's etag, and writes with Run's etag from
+ * that same read. If Run reports a change since the read, it starts over. So the comparison holds at the moment of the
+ * write: a concurrent change was a note, or it makes the next comparison fail.
  *
- * A write whose response was lost is found by its own id and not repeated.
+ * A write whose response was lost is found by its id and not repeated.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../core/domain/deploy/plan.ts";
@@ -25,7 +25,7 @@ import type { RetryOptions, RunServices } from "./services.ts";
 export interface Standing {
   /** Null if the name is free. */
   readonly run: RunService | null;
-  /** Undefined if the name is free or the service is not Portside's. */
+  /** Undefined if the name is free, or Portside does not own the service. */
   readonly own: OwnService | undefined;
 }
 
@@ -56,36 +56,36 @@ export const presentOf = ({ run, own }: Standing): Present => {
   return { kind: "held", owner: own.service.owner, etag: own.service.etag };
 };
 
-/** Each attempt may meet a concurrent note; more than this many cannot be a coincidence. */
+/** Each attempt may collide with a note; so many collisions in a row mean another problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
 const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFailure => {
-  logger.error("Cloud Run does not take a service", { name, error });
+  logger.error("Cloud Run rejected a service", { name, error });
   return {
     reason: codeOf(error) === grpcCodes.FAILED_PRECONDITION ? "permission" : "internal",
     message:
-      "Cloud Run does not take the service as declared. Often that is a quota of the region: declare less CPU or memory, or fewer max_instances.",
+      "Cloud Run rejected the declaration, often because of a quota of the region. Declare less CPU or memory, or fewer max_instances.",
   };
 };
 
 export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
-  readonly expected: Expected;
+  /** The id that the record has in `state.write`. */
   /** The id that the record carries in `state.write`. */
   readonly write: string;
   readonly change: (seen: Standing) => Change;
 }
 
-/** Ok once the write is in place; returns its etag. */
+/** Returns the new etag once the write is applied. */
 export const writeConditionally = async (
   deps: WriteDeps,
   { name, owner, expected, write, change }: ConditionalWrite,
   retry: RetryOptions = {},
 ): Promise<Result<string, DeployFailure>> => {
   for (let tries = 0; tries < TRIES; tries++) {
-    // The second attempt follows immediately; after more conflicts, back off.
+    // The second attempt follows immediately; later ones back off.
     if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, retry.signal);
     const seen = await standing(deps, name, retry);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
@@ -98,12 +98,12 @@ export const writeConditionally = async (
       own === undefined
         ? await deps.services.create(name, service, retry)
         : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, retry);
-    // Read again instead of trusting the response: that yields a new service's uid, and finds lost writes, too.
+    // Read again instead of trusting the response: the read returns a new service's uid, and also finds lost writes.
     if (written.isOk()) continue;
     if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
     const { code, error } = written.error;
     if (code === "invalid" || codeOf(error) === grpcCodes.FAILED_PRECONDITION)
       return err(refused(deps.logger, name, error));
   }
-  return err({ reason: "provider_unavailable", message: "Cloud Run is busy with this service; deploy again." });
+  return err({ reason: "provider_unavailable", message: "Cloud Run is busy with this service. Deploy again." });
 };

@@ -1,4 +1,4 @@
-/** A condition for Cloud Logging, or a constant: true for every entry, false for none. */
+/** A condition for Cloud Logging, or a constant: true matches every entry, false none. */
 import { joined, type LogFilter } from "../../../core/domain/logs/filter/tree.ts";
 
 export type Bound = LogFilter | boolean;

@@ -5,12 +5,12 @@ import type { GcpConfig } from "../config.ts";
 /** For the `_Default` bucket: https://cloud.google.com/logging/quotas#logs_retention_periods */
 const RETENTION_DAYS = 30;
 
-const quota = "by Cloud Logging, which all deployments of the project may ask 60 times a minute together";
+const quota = "by Cloud Logging; all deployments of the project share 60 reads a minute";
 
 export const gcpLogCapabilities = ({ settleSeconds }: GcpConfig): Capabilities["logs"] => ({
   newest: offered(quota),
   since: offered(quota),
-  query: offered(`${quota}; what its language does not say surely is looked at by the platform`),
+  query: offered(`${quota}; the platform evaluates conditions that Cloud Logging does not define exactly`),
   settle_seconds: settleSeconds,
   retention_days: RETENTION_DAYS,
 });

@@ -1,5 +1,5 @@
 /**
- * Converts log entries between Cloud Logging's form and the core's.
+ * Converts log entries between Cloud Logging's format and the core's.
  * https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
 
@@ -32,7 +32,7 @@ export interface ProtoEntry {
   readonly httpRequest?: ProtoHttpRequest | null;
 }
 
-/** Marks entries that the platform itself wrote. Their severity is final: even DEFAULT is not inferred from the line. */
+/** Marks entries that the platform wrote. Their severity is final: even DEFAULT is not inferred from the line. */
 export const WRITTEN_LABEL = "portside-written";
 
 /** The label in which Cloud Run names the instance that wrote a line. */
@@ -40,7 +40,7 @@ export const INSTANCE_LABEL = "instanceId";
 
 const NANOS = 1_000_000_000n;
 
-/** Position of an entry that the platform writes: its nanosecond and its id. */
+/** Position of an entry that the platform writes: its time and its id. */
 export interface WritePosition {
   readonly instant: Instant;
   readonly insertId: string;
@@ -54,7 +54,7 @@ export interface LogLocation {
   readonly region: string;
 }
 
-/** An entry has one payload. JSON that nests too deeply for a protobuf structure is written as text. */
+/** An entry has one payload. JSON that nests too deeply for a protobuf structure becomes text. */
 const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload" | "jsonPayload"> => {
   if (text !== undefined) return { textPayload: text };
   if (json === undefined) return {};
@@ -93,8 +93,8 @@ export const protoEntryOf = (
 const isSeverity = (word: unknown): word is Severity => typeof word === "string" && Object.hasOwn(severities, word);
 
 /**
- * Cloud Run reads a severity only from a field named `severity`. This function also reads what common loggers write,
- * as every provider does (`log-line.ts`).
+ * Cloud Run reads a severity only from a field named `severity`. Like every provider, this adapter also reads the
+ * fields of common loggers (`core/domain/logs/line.ts`).
  */
 const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string, json: LogEntry["json"]): Severity => {
   if (isSeverity(severity) && severity !== "DEFAULT") return severity;
@@ -104,7 +104,7 @@ const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string,
   return said ?? (logName === "stderr" && payload !== undefined ? "ERROR" : "DEFAULT");
 };
 
-/** Converts an entry of this scope to the core's form; undefined if it does not belong to a deployment's log. */
+/** Converts an entry of this scope to the core's format; undefined if it does not belong to a deployment's log. */
 export const logEntryOf = (scope: LogScope, entry: ProtoEntry): LogEntry | undefined => {
   const logName = logNameOf(entry.logName ?? "");
   if (logName === undefined) return undefined;

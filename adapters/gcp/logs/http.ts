@@ -1,4 +1,4 @@
-/** Converts a served request between Cloud Logging's form (google/logging/type/http_request.proto) and the core's. */
+/** Converts a served request between Cloud Logging's format (google/logging/type/http_request.proto) and the core's. */
 
 import type { HttpRequestLog } from "../../../core/domain/logs/entry.ts";
 import { nanosOf } from "../../../core/domain/logs/filter/literals.ts";
@@ -39,7 +39,7 @@ export const protoHttpOf = ({ latency, ...http }: HttpRequestLog): ProtoHttpRequ
   latency: durationOf(latency),
 });
 
-/** Treats zero sizes and empty strings as unset: protobuf does not distinguish them. */
+/** Zero sizes and empty strings count as unset: protobuf does not distinguish them. */
 export const httpOf = (http: ProtoHttpRequest): HttpRequestLog => ({
   requestMethod: http.requestMethod ?? "",
   requestUrl: http.requestUrl ?? "",

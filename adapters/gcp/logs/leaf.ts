@@ -1,7 +1,7 @@
 /**
- * Translates one filter condition for Cloud Logging. Core entries have other log names, ids and severities than Cloud
- * Logging's, and its query language is not documented down to every edge case. So a condition is pushed down only where
- * its documented meaning is the same, and the adapter applies the whole filter to the results.
+ * Translates one filter condition for Cloud Logging. Its log names, ids and severities differ from the core's, and the
+ * documentation of its query language leaves edge cases open. So a condition is pushed down only if its documented
+ * meaning is the same, and the adapter applies the whole filter to the results.
  * https://cloud.google.com/logging/docs/view/logging-query-language
  */
 
@@ -41,7 +41,7 @@ const bare = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
 });
 
-/** Matches the values that pass, for a field with few possible values. */
+/** Matches the values that pass; for a field with few possible values. */
 const oneOf = <T>(values: readonly T[], passes: (value: T) => boolean, filterOf: (value: T) => Bound): Bound => {
   const passing = values.filter(passes);
   return passing.length === values.length ? true : any(passing.map(filterOf));
@@ -53,7 +53,7 @@ const byLogName = (leaf: LogFilter, { project, scope, compile }: Dialect): Bound
   return exactly(oneOf(Object.entries(logIds), passes, ([id]) => equals(["logName"], fullLogName(project, id))));
 };
 
-/** DEFAULT in Cloud Logging can be any severity here: loggers write it inside the line. */
+/** An entry with DEFAULT in Cloud Logging can have any severity here: loggers write it inside the line. */
 const bySeverity = (leaf: LogFilter, { scope, compile }: Dialect): Bounds => {
   const matches = matcherOf(leaf, compile);
   const passes = (severity: LogEntry["severity"]) => matches({ ...bare(scope), severity });
@@ -83,7 +83,7 @@ const byText = (leaf: Compare, there: FieldPath, { scope, compile }: Dialect): B
   return op === "=~" ? atLeast({ ...leaf, path: there }) : unknown;
 };
 
-/** A search may match text that Cloud Logging stores in another form: times, ids, durations and numbers. */
+/** Matches text that Cloud Logging may store in another form: times, ids, durations and numbers. */
 const RENDERED = /^[-0-9tzsen.:+ ]*$/i;
 const renderedWords = [...severityNames, ...Object.values(logIds), "true", "false", "infinity"].map((word) =>
   word.toLowerCase(),
@@ -97,8 +97,8 @@ const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
 };
 
 /**
- * Pushes down only top-level payload fields: it is undocumented whether Cloud Logging looks into lists on the path.
- * What `:` does with an object is undocumented too, but a search of the whole entry finds every match of `:`.
+ * Pushes down only top-level payload fields: the documentation does not say whether Cloud Logging searches lists on the
+ * path, or how `:` compares objects. A search of the whole entry finds every match of `:`.
  */
 const byPayload = (leaf: Compare): Bounds => {
   const { path, op, literal } = leaf;
@@ -108,7 +108,7 @@ const byPayload = (leaf: Compare): Bounds => {
   return op === "=" && path.length === 2 && isText ? exactly(leaf) : unknown;
 };
 
-/** The core gives a missing status the value 0; Cloud Logging documents this only for entries that have a request. */
+/** The core treats a missing status as 0. Cloud Logging documents that only for entries with a request. */
 const byStatus = (leaf: Compare, { scope, compile }: Dialect): Bounds => {
   const number = numberOf(leaf.literal.text ?? "");
   if (number === undefined || !Number.isSafeInteger(number) || leaf.op === ":") return unknown;

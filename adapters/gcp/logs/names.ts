@@ -3,7 +3,8 @@ import type { LogName } from "../../../core/domain/logs/entry.ts";
 
 /**
  * IDs of the logs to read, with the core's log names. Cloud Run writes the first four
- * (https://cloud.google.com/run/docs/logging), this platform the last one. A project's other logs belong to no deployment.
+ * (https://cloud.google.com/run/docs/logging), the platform writes the last one. Other logs of a project belong to no
+ * deployment.
  */
 export const logIds: Readonly<Record<string, LogName>> = {
   "run.googleapis.com/stdout": "stdout",
@@ -13,7 +14,7 @@ export const logIds: Readonly<Record<string, LogName>> = {
   "portside/platform": "platform",
 };
 
-/** The log to which the platform writes an entry. */
+/** IDs of the logs that the platform writes to. */
 const written: Readonly<Record<LogName, string>> = {
   stdout: "run.googleapis.com/stdout",
   stderr: "run.googleapis.com/stderr",

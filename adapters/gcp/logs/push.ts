@@ -1,4 +1,7 @@
-/** The part of a filter that Cloud Logging can evaluate. It loses no match; the adapter drops the surplus results. */
+/**
+ * The part of a filter that Cloud Logging evaluates. It matches every entry that the filter matches; the adapter drops
+ * the rest.
+ */
 import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
 import { all, any, type Bound, not } from "./bound.ts";
 import { type Bounds, boundsOfLeaf, type Dialect } from "./leaf.ts";
@@ -22,5 +25,5 @@ const boundsOf = (filter: LogFilter, dialect: Dialect): Bounds => {
   }
 };
 
-/** A condition that holds for every match and maybe for other entries; false if nothing can match. */
+/** Returns a condition that holds for every match, and may hold for other entries; false if nothing can match. */
 export const pushedOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;

@@ -30,16 +30,22 @@ import { pushedOf } from "./push.ts";
 const LISTED = 1000;
 /** Maximum filter length in characters (logging.proto, `filter`). */
 const FILTER_CHARS = 20_000;
-/** A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry is its payload. */
+/**
+ * Maximum characters per request. A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry
+ * is its payload.
+ */
 const WRITE_LETTERS = 2 * 1024 * 1024;
 const WRITE_ENTRIES = 1000;
 /** Timeout of one call, in milliseconds. */
 const CALL_MS = 20_000;
-/** BigQuery truncates timestamps to microseconds, so the id starts with the remaining nanoseconds: ids then sort right. */
+/**
+ * BigQuery truncates timestamps to microseconds. The id starts with the remaining nanoseconds, so that ids sort in time
+ * order.
+ */
 const NANO_DIGITS = 3;
 const RANDOM_DIGITS = 7;
 
-/** The client package has no types for its low-level clients; these are the calls in use. */
+/** The client package has no types for its low-level clients; these are the calls that the adapter uses. */
 interface LoggingCalls {
   listLogEntries(
     request: object,
@@ -56,12 +62,12 @@ const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] 
   instant === undefined ? [] : [{ kind: "compare", path: ["timestamp"], op, literal: { text: timestampOf(instant) } }];
 
 /**
- * Entries of one nanosecond are ordered by insertId (google/logging/v2/logging.proto, `order_by`). The order within a
- * descending listing is undocumented.
+ * Entries of the same nanosecond are ordered by insertId (google/logging/v2/logging.proto, `order_by`). Their order in
+ * a descending listing is undocumented.
  */
 const GRAIN = { asc: 0n, desc: 1n } as const;
 
-/** Restricts a search to one service. Joined as a tree, so no filter text can escape it. */
+/** Restricts a search to one service. The filter is built as a tree, so no client text can escape it. */
 const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[] => [
   equals(["resource", "type"], RESOURCE_TYPE),
   equals(["resource", "labels", "service_name"], service),
@@ -107,7 +113,10 @@ class GcpLogs implements LogStore {
     );
   }
 
-  /** An entry that Cloud Logging rejects (over 256 KB) is lost, without affecting others; the platform logs the loss. */
+  /**
+   * Cloud Logging rejects an entry over 256 KB (https://cloud.google.com/logging/quotas). The platform logs the loss
+   * and writes the other entries.
+   */
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
       for (const batch of batches(entries.filter(isWritable))) {
@@ -117,7 +126,7 @@ class GcpLogs implements LogStore {
         const wrote = await this.#call(needs, () => client.writeLogEntries(request, call));
         if (wrote.isOk()) continue;
         if (!isCallState(wrote.error)) return err(wrote.error);
-        this.#ambient.logger.error("log entries were lost: Cloud Logging does not take them", {
+        this.#ambient.logger.error("Cloud Logging rejected log entries; they are lost", {
           cause: wrote.error.error,
         });
       }
@@ -140,7 +149,7 @@ class GcpLogs implements LogStore {
     return this.#searches.search(scope, query, place, options);
   }
 
-  /** Fixes time and id, so that a retry of the call does not duplicate entries. */
+  /** Sets time and id once, so that a retry does not duplicate the entry. */
   #placed(entry: NewLogEntry): ProtoEntry {
     const { ids } = this.#ambient;
     const instant = this.#rising.next();
@@ -167,11 +176,11 @@ class GcpLogs implements LogStore {
       } catch (error) {
         if (!(error instanceof Stopped)) throw error;
         if (error.reason !== "invalid") return err(error.reason);
-        this.#ambient.logger.warn("Cloud Logging does not take a filter; everything is looked at here", {
+        this.#ambient.logger.warn("Cloud Logging rejected a filter; the platform evaluates all of it", {
           filter: printLogFilter(query.filter),
         });
       }
-    return err(unavailable("Google Cloud does not take this platform's searches.", 60));
+    return err(unavailable("Cloud Logging rejected the search.", 60));
   }
 
   #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
@@ -220,7 +229,7 @@ class GcpLogs implements LogStore {
     if (listed.isErr()) {
       if (!isCallState(listed.error)) throw new Stopped(listed.error);
       if (listed.error.code === "invalid") throw new Stopped("invalid");
-      throw new Stopped(unavailable("Google Cloud does not find this project's logs.", 60, listed.error.error));
+      throw new Stopped(unavailable("Cloud Logging does not find the project's logs.", 60, listed.error.error));
     }
     const [entries, , answer] = listed.value;
     const next = answer?.nextPageToken ?? "";

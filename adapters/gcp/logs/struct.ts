@@ -1,7 +1,7 @@
-/** JSON in protobuf's form: https://protobuf.dev/reference/protobuf/google.protobuf/#struct */
+/** Converts JSON to and from protobuf's Struct: https://protobuf.dev/reference/protobuf/google.protobuf/#struct */
 import type { JsonPayload } from "../../../core/domain/logs/entry.ts";
 
-/** A value as the client packages return it; `kind` names the member that is set. */
+/** A value as the client packages return it; `kind` names the field that is set. */
 export interface ProtoValue {
   readonly nullValue?: unknown;
   readonly numberValue?: number;
@@ -17,7 +17,7 @@ export interface ProtoStruct {
 }
 
 /**
- * JSON levels to write as a structure. Each level takes up to three nested messages, and protobuf parsers stop at 100:
+ * Maximum JSON levels of a structure. Each level takes up to three nested messages, and protobuf parsers stop at 100:
  * https://protobuf.dev/programming-guides/proto-limits/
  */
 const MOST_LEVELS = 30;

@@ -4,8 +4,8 @@ import { maxFireSeconds } from "./job.ts";
 
 export const gcpCron: Capabilities["cron"] = {
   schedules: offered(
-    "by Cloud Scheduler: the scheduled time is in X-CloudScheduler-ScheduleTime, for headers of a job are fixed texts; " +
-      "a fire waits for the run before it to end, and any answer but a 2xx is tried again",
+    "by Cloud Scheduler: X-CloudScheduler-ScheduleTime holds the scheduled time, because a job's headers are fixed; " +
+      "a fire waits for the previous run, and any response other than 2xx is retried",
   ),
   max_seconds: maxFireSeconds,
 };

@@ -1,6 +1,6 @@
 /**
- * Converts a schedule to a Cloud Scheduler job and back. `parse(render(job))` equals the job, which is the only record.
- * Source: google/cloud/scheduler/v1/{job,target}.proto.
+ * Converts a schedule to a Cloud Scheduler job and back. `parse(render(job))` equals the job, and no other record of it
+ * exists. Source: google/cloud/scheduler/v1/{job,target}.proto.
  */
 import type { protos } from "@google-cloud/scheduler";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
@@ -16,7 +16,7 @@ export interface SchedulerLocation {
   readonly region: string;
 }
 
-/** Bounds of an HTTP target's attempt, in seconds (`attempt_deadline`). */
+/** Limits of an HTTP target's attempt, in seconds (`attempt_deadline`). */
 const DEADLINE = { min: 15, max: 1800 } as const;
 
 /** Maximum duration of a fire, in seconds. */
@@ -27,15 +27,18 @@ const PATH = "/cron";
 
 export const parentOf = ({ project, region }: SchedulerLocation): string => `projects/${project}/locations/${region}`;
 
-/** Contains the full digest, so that no other account's job can have the same name. */
+/** Contains the full digest, so that another account's job cannot have the same name. */
 export const jobName = (place: SchedulerLocation, { owner, name }: ScheduledService): string =>
   `${parentOf(place)}/jobs/portside-${accountDigest(owner)}-${name}`;
 
-/** Data for which a Cloud Scheduler job has no field; stored in the description, which is limited to 500 characters. */
+/**
+ * Data that a Cloud Scheduler job has no field for. The description stores it and is limited to 500 characters
+ * (job.proto).
+ */
 interface Notes {
   readonly portside: 1;
   readonly max_seconds: number;
-  /** The client's original expression, if Cloud Scheduler's form differs and there is room. */
+  /** The client's expression, if Cloud Scheduler's form differs and the description has room. */
   readonly cron?: string;
 }
 
@@ -59,7 +62,7 @@ const readNotes = (description: string | null | undefined): Notes | undefined =>
 
 const seconds = (millis: number) => ({ seconds: Math.floor(millis / 1000), nanos: (millis % 1000) * 1_000_000 });
 
-/** The core's complete fire policy: no setting keeps Cloud Scheduler's default. */
+/** The core's complete fire policy; none of Cloud Scheduler's defaults remain. */
 const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
   const { retryDelays } = fireLimits;
   return {
@@ -67,7 +70,7 @@ const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
     minBackoffDuration: seconds(Math.min(...retryDelays)),
     maxBackoffDuration: seconds(Math.max(...retryDelays)),
     maxDoublings: retryDelays.length - 1,
-    // Unlimited: the retry count or the next fire ends it.
+    // 0 means unlimited: the retry count or the next fire ends the retries.
     maxRetryDuration: seconds(0),
   };
 };

@@ -22,7 +22,7 @@ import {
 const CALL_MS = 20_000;
 const call = { retry: null, timeout: CALL_MS } as const;
 
-/** Limits retries: an update may find no job, or a create an existing one, if someone else writes concurrently. */
+/** Limits the retries: with concurrent writes, an update may find no job, and a create may find one. */
 const TURNS = 3;
 
 type Called<T> = Result<T, CallState | Unavailable>;
@@ -31,7 +31,7 @@ const isState = (called: Called<unknown>, code: CallState["code"]): boolean =>
   called.isErr() && isCallState(called.error) && called.error.code === code;
 
 const refused = (error: CallState | Unavailable): Unavailable =>
-  isCallState(error) ? unavailable("Google Cloud does not take this schedule.", 60, error.error) : error;
+  isCallState(error) ? unavailable("Cloud Scheduler rejected the schedule.", 60, error.error) : error;
 
 class GcpScheduler implements Scheduler {
   readonly #place: SchedulerLocation;
@@ -70,7 +70,7 @@ class GcpScheduler implements Scheduler {
     return new ResultAsync(found());
   }
 
-  /** Jobs have no etag and need none: the deploy holds the name while it sets the schedule. */
+  /** Jobs have no etag. They need none, because a deploy holds the name while it sets the schedule. */
   async #put(job: ProtoJob, options: CallOptions): Promise<Result<void, Unavailable>> {
     let last: Called<ProtoJob> = await this.#update(job, options);
     for (let turn = 1; turn < TURNS && last.isErr(); turn++) {
@@ -96,7 +96,7 @@ class GcpScheduler implements Scheduler {
     return done.map(([created]) => created);
   }
 
-  /** An update does not resume a job that someone paused by hand. */
+  /** Resumes a job that was paused by hand; an update does not. */
   async #resume({ name }: ProtoJob, { signal }: CallOptions): Promise<Result<void, Unavailable>> {
     const client = await this.#clients("scheduler");
     const request = { name: name ?? "" };

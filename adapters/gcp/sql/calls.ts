@@ -1,4 +1,4 @@
-/** The BigQuery REST calls that a statement needs: https://cloud.google.com/bigquery/docs/reference/rest */
+/** The BigQuery REST calls that run a statement: https://cloud.google.com/bigquery/docs/reference/rest */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { Field, Row } from "./values.ts";
 
@@ -50,7 +50,7 @@ const send = <T>(client: BigQuery, request: Request): Promise<T> =>
     );
   });
 
-/** Timestamps as integer microseconds: floating-point numbers would lose precision. */
+/** Requests timestamps as integer microseconds: floating-point numbers would lose precision. */
 const formatOptions = { useInt64Timestamp: true } as const;
 
 export interface Query {
@@ -78,7 +78,7 @@ export interface QueryLimits {
   readonly rowsPerPage: number;
 }
 
-/** @param requestId idempotency key: BigQuery does not run a query again that repeats it */
+/** @param requestId idempotency key: BigQuery does not run a query again with the same key */
 export const startQuery = (
   client: BigQuery,
   { query, location }: Query,

@@ -1,6 +1,6 @@
 /**
- * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`. Then
- * BigQuery's dry run checks it, and it runs with limits on bytes and time.
+ * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`.
+ * BigQuery's dry run checks the result, which then runs with limits on bytes and time.
  */
 
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -31,7 +31,7 @@ import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from 
 import { columnsOf, valuesOf } from "./values.ts";
 import { billingView, LOG_VIEW, logsView } from "./views.ts";
 
-/** Milliseconds until a response, even without rows. Short, because the response names the job to cancel. */
+/** Milliseconds until BigQuery responds, even without rows. Short, because the response names the job to cancel. */
 const ANSWER_MS = 2000;
 const PAGE_ROWS = 5000;
 
@@ -40,7 +40,7 @@ const ESCAPED_NAME = /`[^`]*\\/;
 
 const fullName = ({ projectId, datasetId, tableId }: TableReference): string => `${projectId}.${datasetId}.${tableId}`;
 
-/** The platform's tables, by the names that statements use. */
+/** The platform's tables that statements see as `logs` and `billing`. */
 interface Sources {
   readonly dataset: string;
   readonly billing: string | undefined;
@@ -97,7 +97,7 @@ export class GcpSql implements SqlEngine {
     }
   }
 
-  /** Returns the statement to send. The prepended tables decide whose rows it can see. */
+  /** Returns the statement to send. The prepended tables decide which account's rows it can read. */
   async #vetted(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
     const { dataset, billing } = this.#sources;
     const tables = {
@@ -110,12 +110,12 @@ export class GcpSql implements SqlEngine {
     const [problem] = statementProblems(summary);
     if (problem !== undefined) throw new Ended(invalid(problem.message));
     if (billing === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
-      throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
-    // Another parser runs the statement. Text that ours may misread must not name the underlying tables.
+      throw new Ended(invalid("this platform has no billing table; its operator can set `billingTable`"));
+    // Another parser runs the statement. Text that this parser may misread must not name the underlying tables.
     const lower = statement.toLowerCase();
     const hidden = [LOG_VIEW, billing?.split(".").at(-1) ?? LOG_VIEW];
     if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
-      throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
+      throw new Ended(invalid("the statement may read only logs and billing"));
     const query: Query = { query: composed.value.statement, location: this.#config.sqlLocation };
     await this.#look(query, signal);
     return query;
@@ -126,7 +126,7 @@ export class GcpSql implements SqlEngine {
     return [`${dataset}.${LOG_VIEW}`, ...(billing === undefined ? [] : [billing])];
   }
 
-  /** Checks BigQuery's own view of what would run. */
+  /** Checks, by BigQuery's own analysis, what would run. */
   async #look(query: Query, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
     const looked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));
@@ -136,11 +136,14 @@ export class GcpSql implements SqlEngine {
     const { statementType, referencedTables = [] } = statistics?.query ?? {};
     const foreign = referencedTables.map(fullName).filter((name) => !this.#allowed.includes(name));
     if (foreign.length > 0 || statementType !== "SELECT") {
-      this.#ambient.logger.error("a statement that passed the statement rule would read other tables", {
-        foreign,
-        statementType,
-      });
-      throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
+      this.#ambient.logger.error(
+        "BigQuery reports other tables or no SELECT for a statement that the parser accepted",
+        {
+          foreign,
+          statementType,
+        },
+      );
+      throw new Ended(invalid("the statement may read only logs and billing"));
     }
     const bytes = statistics?.query?.totalBytesProcessed ?? statistics?.totalBytesProcessed ?? "0";
     if (Number(bytes) > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled));
@@ -154,13 +157,14 @@ export class GcpSql implements SqlEngine {
   #failure(error: CallState | Unavailable, ofStatement: (reason: { message?: string }) => SqlFailure): Failed {
     if (!isCallState(error)) return error;
     if (error.code === "invalid") return ofStatement(reasonOf(error.error) ?? {});
-    this.#ambient.logger.error(
-      "BigQuery does not find the tables of this platform: look at logDataset and billingTable",
-      {
-        error: error.error,
-      },
+    this.#ambient.logger.error("BigQuery does not find the platform's tables; check logDataset and billingTable", {
+      error: error.error,
+    });
+    return unavailable(
+      "The platform's SQL engine is misconfigured. Its operator finds the reason in the server's log.",
+      60,
+      error.error,
     );
-    return unavailable("The SQL engine of this platform is not set up as it should be.", 60, error.error);
   }
 
   async #answer(query: Query, limits: SqlLimits, end: number, signal: AbortSignal): Promise<SqlRows> {
@@ -175,7 +179,7 @@ export class GcpSql implements SqlEngine {
     });
     const requestId = ids.id();
     let job: JobReference | undefined;
-    /** An abandoned query must not cost money. */
+    /** Cancels the query: an abandoned one would still cost money. */
     const stop = () => {
       const running = job;
       if (running !== undefined) cancel(client, running).catch(() => undefined);

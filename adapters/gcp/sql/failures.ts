@@ -1,6 +1,7 @@
 /**
- * Classifies BigQuery's errors by reason; the message selects only the wording. https://cloud.google.com/bigquery/docs/error-messages
- * The tables hold every account's rows, so a data error tells clients its kind and position, but no value.
+ * Classifies BigQuery's errors by reason (https://cloud.google.com/bigquery/docs/error-messages); the message only
+ * selects the wording. The tables hold every account's rows, so the client learns the kind and position of a data
+ * error, but no value.
  */
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
@@ -19,7 +20,7 @@ const busy: ReadonlySet<string> = new Set([
   ...["jobRateLimitExceeded", "quotaExceeded", "tableUnavailable", "blocked"],
 ]);
 
-/** Errors of the statement, whatever their HTTP status: some come with a 403 or a 500. */
+/** Errors of the statement, whatever their HTTP status: some have status 403 or 500. */
 const ofStatement: ReadonlySet<string> = new Set([
   ...["invalidQuery", "invalid", "bytesBilledLimitExceeded", "billingTierLimitExceeded", "responseTooLarge"],
   ...["resourcesExceeded", "timeout", "stopped", "badRequest"],
@@ -34,18 +35,18 @@ export const bigQueryFault = (error: unknown): CallFault | undefined => {
 
 export const tooMuchToRead = (maxBytes: number): SqlFailure => ({
   kind: "failed",
-  message: `the query reads more than ${Math.round((maxBytes / GiB) * 10) / 10} GiB; look at less: WHERE timestamp > ...`,
+  message: `the query reads more than ${Math.round((maxBytes / GiB) * 10) / 10} GiB; narrow it with WHERE timestamp > ...`,
 });
 
-/** Converts line numbers to the client's statement; `composeStatement` prepends one line of tables. */
+/** Converts line numbers to those of the client's statement: `composeStatement` prepends one line. */
 const withPlace = (message: string): string =>
   message.replace(/\[(\d+):(\d+)\]/g, (_all, line: string, column: string) => `[${Number(line) - 1}:${column}]`);
 
-/** Removes the platform's own names and the engine's. */
+/** Replaces the names of the platform's tables and of the engine. */
 const withoutNames = (message: string, hidden: readonly string[]): string =>
   hidden.reduce((text, name) => text.replaceAll(name, "the table"), message).replace(/\bBigQuery\b/gi, "the engine");
 
-/** For a statement that never ran: the message holds only the author's own text and column names. */
+/** For a statement that never ran: the message contains only the client's own text and column names. */
 export const textFailure = (message: string, hidden: readonly string[]): SqlFailure => ({
   kind: "invalid_statement",
   message: withPlace(withoutNames(message, hidden)),
@@ -53,15 +54,15 @@ export const textFailure = (message: string, hidden: readonly string[]): SqlFail
 
 const kinds: readonly (readonly [RegExp, string])[] = [
   [/division by zero/i, "division by zero"],
-  [/bad (\w+) value/i, "a text that is no such value was cast"],
+  [/bad (\w+) value/i, "a text cannot be cast to the type"],
   [/overflow/i, "a number is too large for its type"],
-  [/invalid (date|timestamp|time)|parse_|could not parse/i, "a text is no date or time"],
-  [/json/i, "a text is no JSON, or a JSON value is of another type"],
-  [/array index|out of bounds/i, "an array has no such element"],
-  [/scalar subquery/i, "a subquery has more than one row"],
+  [/invalid (date|timestamp|time)|parse_|could not parse/i, "a text is not a date or time"],
+  [/json/i, "a text is not JSON, or a JSON value has another type"],
+  [/array index|out of bounds/i, "an array index is out of bounds"],
+  [/scalar subquery/i, "a scalar subquery returned more than one row"],
 ];
 
-/** Why a statement failed while running. */
+/** Determines why a statement failed while running. */
 export const runFailure = ({ reason = "", message = "" }: Reason, maxBytes: number): SqlFailure => {
   switch (reason) {
     case "timeout":
@@ -75,10 +76,10 @@ export const runFailure = ({ reason = "", message = "" }: Reason, maxBytes: numb
     case "resourcesExceeded":
       return {
         kind: "failed",
-        message: "the query needs more memory than it may have; look at less, or sum up earlier",
+        message: "the query exceeded its memory limit; read less, or aggregate earlier",
       };
     default: {
-      const words = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? "the query failed on its data";
+      const words = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? "the query failed on a value in its data";
       const place = /\[\d+:\d+\]/.exec(message)?.[0];
       return { kind: "failed", message: place === undefined ? words : withPlace(`${words} at ${place}`) };
     }

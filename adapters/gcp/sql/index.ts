@@ -1,4 +1,4 @@
-/** SQL on Google Cloud: available if the configuration names the log bucket's linked dataset. */
+/** SQL on Google Cloud. Available if the configuration names the log bucket's linked dataset. */
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { FindPackage } from "../../shared/runtime/optional-package.ts";
@@ -10,12 +10,12 @@ import { GcpSql } from "./engine.ts";
 const packages = ["@google-cloud/bigquery", "@polyglot-sql/sdk"] as const;
 
 const howToLink =
-  "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset; name it in `logDataset`: " +
+  "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset; set `logDataset` to it: " +
   "https://cloud.google.com/logging/docs/buckets#upgrade-bucket";
 
 const bare = (name: string): string => name.replaceAll("`", "");
 
-/** Seconds until an entry in Cloud Logging shows in the linked dataset. An estimate: Google documents no bound. */
+/** Seconds until an entry in Cloud Logging appears in the linked dataset. An estimate: Google documents no bound. */
 export const sqlLagSeconds = 60;
 
 /** @param find finds an installed package; tests pass their own */
@@ -25,12 +25,12 @@ export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: Fi
   if (problem !== undefined) return missing(problem);
   return offered(
     billingTable === undefined
-      ? "by BigQuery over the log bucket's linked dataset; billing is not set up: name the detailed export in `billingTable`"
+      ? "by BigQuery over the log bucket's linked dataset; without billing: set `billingTable` to the detailed export"
       : "by BigQuery over the log bucket's linked dataset and the detailed billing export",
   );
 };
 
-/** Without a linked dataset, the capability explains what is missing, and no statement reaches the engine. */
+/** Without a linked dataset, the capability reports what is missing, and no statement reaches the engine. */
 export const createGcpSql = (
   config: GcpConfig,
   clients: ClientSource,

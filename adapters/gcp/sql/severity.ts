@@ -1,4 +1,4 @@
-/** A row's severity in GoogleSQL. Mirrors `logging/entry.ts`, so that logs and SQL agree. */
+/** A row's severity in GoogleSQL. Mirrors `logs/entry.ts`, so that logs and SQL agree. */
 import { severityCases } from "../../shared/sql/tables/severity.ts";
 import { WRITTEN_LABEL } from "../logs/entry.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Converts responses of BigQuery's REST API to the values of a SQL answer:
- * https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults and .../v2/tables#TableFieldSchema
+ * Converts responses of BigQuery's REST API to values of a SQL response:
+ * https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults,
+ * https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema
  */
 
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -14,7 +15,7 @@ export interface Field {
   readonly fields?: readonly Field[];
 }
 
-/** `v` is text, a list of cells, or the `{f}` of a record. */
+/** `v` is text, a list of cells, or a record's `{f}`. */
 export interface Cell {
   readonly v?: unknown;
 }
@@ -41,7 +42,7 @@ const typeOf = (field: Field): string => (field.mode === "REPEATED" ? `ARRAY<${b
 export const columnsOf = (fields: readonly Field[]): readonly SqlColumn[] =>
   fields.map((field) => ({ name: field.name ?? "", type: typeOf(field) }));
 
-/** Takes integer microseconds (`formatOptions.useInt64Timestamp`). */
+/** Parses integer microseconds (`formatOptions.useInt64Timestamp`). */
 const momentOf = (text: string): string => timestampOf((BigInt(text) * 1000n) as Instant);
 
 const scalarOf = scalarReader(momentOf);

@@ -1,6 +1,6 @@
 /**
- * One account's `logs` and `billing` in GoogleSQL, over the log bucket's linked dataset and the detailed billing export.
- * https://cloud.google.com/logging/docs/analyze/query-linked-dataset and
+ * An account's `logs` and `billing` in GoogleSQL, over the log bucket's linked dataset and the detailed billing export.
+ * https://cloud.google.com/logging/docs/analyze/query-linked-dataset,
  * https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -11,7 +11,7 @@ import { INSTANCE_LABEL } from "../logs/entry.ts";
 import { logIds } from "../logs/names.ts";
 import { severityColumn } from "./severity.ts";
 
-/** The view in a linked dataset that contains all logs of the bucket. */
+/** The view of a linked dataset that contains all logs of the bucket. */
 export const LOG_VIEW = "_AllLogs";
 
 const line = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();
@@ -37,7 +37,7 @@ const http = `IF(http_request IS NULL, NULL, JSON_STRIP_NULLS(TO_JSON(STRUCT(
   NULLIF(http_request.remote_ip, '') AS remoteIp, NULLIF(http_request.protocol, '') AS protocol,
   ${latency} AS latency))))`;
 
-/** An SQL literal; safe, because digests are hexadecimal. */
+/** The account's digest as an SQL literal. Needs no escaping: digests are hexadecimal. */
 const owned = (owner: AccountId): string => `'${accountDigest(owner)}'`;
 
 /** @param dataset `PROJECT.DATASET` */

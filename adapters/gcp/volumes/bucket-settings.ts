@@ -22,7 +22,7 @@ export const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadat
 
 export const forbidden = (): Unavailable =>
   unavailable(
-    "Google Cloud refuses a bucket of these settings: look at the organisation's policies on locations and soft delete.",
+    "Cloud Storage rejected the bucket's settings. Check the organization's policies on locations and soft delete.",
     60,
   );
 
@@ -34,23 +34,23 @@ export const createClaimsBucket = async (api: StorageApi, config: GcpConfig, opt
 };
 
 const formatShortRetention = (bucket: string, seconds: number): string =>
-  `The bucket '${bucket}' keeps what is deleted for ${seconds / 86_400} days, not ${trashDays}, so deleted volumes ` +
-  `could not be restored as long as the platform promises. Run 'gcloud storage buckets update gs://${bucket} ` +
-  `--soft-delete-duration=${trashDays}d', look at the organisation policy storage.softDeletePolicySeconds, ` +
+  `The bucket '${bucket}' retains deleted objects for ${seconds / 86_400} days instead of ${trashDays}, so the platform ` +
+  `cannot restore deleted volumes for as long as it promises. Run 'gcloud storage buckets update gs://${bucket} ` +
+  `--soft-delete-duration=${trashDays}d', check the organization policy storage.softDeletePolicySeconds, ` +
   `or start with --gcp-soft-delete any.`;
 
 const formatForeignBucket = (bucket: string): string =>
-  `The bucket '${bucket}' is not this project's: somebody else has taken its name, and would decide which bucket a ` +
-  "volume's name stands for. Use another project, or have the name released.";
+  `The bucket '${bucket}' belongs to another project, whose owner would control which bucket each volume's name ` +
+  "refers to. Use another project, or have the bucket's name released.";
 
-/** Bucket names are global; only a listing shows which buckets belong to the project. */
+/** Bucket names are global; only a listing shows whether a bucket belongs to the project. */
 const ownBucket = async (api: StorageApi, name: string, options: CallOptions): Answer<BucketMetadata | undefined> =>
   (await api.buckets(name, false, options)).map((all) => all.find((one) => one.name === name));
 
 /**
- * A message for the operator if the platform must not start: the claims bucket belongs to someone else, or this project
- * deletes objects for good too soon. Undefined if soft delete lasts as long as the contract says, or if the operator
- * accepted less. Checks the claims bucket, and creates it if it does not exist.
+ * Creates the claims bucket if it does not exist, and checks it. Returns a message for the operator if the platform
+ * must not start: the bucket belongs to another project, or the project retains deleted objects for less time than the
+ * contract promises. Undefined if the bucket is fine, or the operator accepted the shorter retention.
  */
 export const softDeleteProblem = (
   api: StorageApi,

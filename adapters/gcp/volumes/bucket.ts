@@ -1,6 +1,6 @@
 /**
- * Reads and writes a volume's state in its bucket's labels. All labels change in one step, conditional on no other change
- * of the bucket (`ifMetagenerationMatch`).
+ * Reads and writes a volume's state in its bucket's labels. All labels change in one request, which fails if the bucket
+ * has changed since it was read (`ifMetagenerationMatch`).
  * https://cloud.google.com/storage/docs/tags-and-labels#bucket-labels
  */
 
@@ -19,8 +19,8 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 
 /**
- * `making`: not visible yet. `live`. `hidden`: a delete is being decided. `deleting`: in the trash, about to be emptied
- * and deleted. `restoring`: leaving the trash.
+ * `making`: being created, not visible yet. `live`: visible. `hidden`: a delete is in progress and may still be
+ * aborted. `deleting`: in the trash, about to be emptied and deleted. `restoring`: leaving the trash.
  */
 export type BucketState = "making" | "live" | "hidden" | "deleting" | "restoring";
 
@@ -38,7 +38,7 @@ export interface VolumeBucket {
   /** When the state was set. */
   readonly at: Instant;
   readonly createdAt: Timestamp;
-  /** Objects deleted after this were deleted with the volume, by the storage's clock. */
+  /** Objects deleted after this were deleted with the volume; by the storage's clock. */
   readonly since: Instant;
   readonly deletedAt: Timestamp;
   readonly generation: string;
@@ -58,7 +58,7 @@ const key = {
   deleted: "portside-deleted",
 } as const;
 
-/** A change of labels; null removes one. */
+/** Labels to set; null removes one. */
 export type LabelChange = Readonly<Record<string, string | null>>;
 
 const numeral = (instant: Instant): string => instant.toString();
@@ -89,7 +89,7 @@ export const trashLabels = (since: Instant, deletedAt: Timestamp): LabelChange =
   [key.deleted]: numeral(parseInstant(deletedAt) as Instant),
 });
 
-/** Undefined if the bucket is not a volume. */
+/** Undefined if the bucket is not a volume's. */
 export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined => {
   const { labels = {}, name: id = "" } = metadata;
   const name = parseVolumeName(labels[key.name] ?? "");

@@ -1,4 +1,4 @@
-/** Finds volumes' buckets by account and name, and changes their state. */
+/** Finds volume buckets by account and name, and changes their state. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
@@ -9,12 +9,12 @@ import { type BucketState, isOwned, type LabelChange, readBucket, stateLabels, t
 import { accountPrefix, volumePrefix } from "./names.ts";
 import type { Answer, StorageApi } from "./storage-calls.ts";
 
-/** A hidden volume reappears after this if its caller does nothing more. */
+/** Milliseconds after which a hidden volume reappears if its caller neither completes nor aborts the delete. */
 const HIDDEN_MS = 60_000;
 
 const TRIES = 10;
 
-/** What to do with a bucket in its current state: change the state, or stop with this result. */
+/** What `change` does with a bucket in its current state: change the state, or stop with this result. */
 export type Decision<T> = { readonly to: BucketState; readonly labels?: LabelChange } | { readonly stop: T };
 
 export class Buckets {
@@ -53,7 +53,7 @@ export class Buckets {
     });
   }
 
-  /** True if the bucket has been hidden so long that it must reappear. */
+  /** True if the bucket has been hidden for so long that it must reappear. */
   isForgotten({ state, at }: VolumeBucket): boolean {
     return state === "hidden" && this.ageOf(at) >= HIDDEN_MS;
   }
@@ -64,9 +64,9 @@ export class Buckets {
   }
 
   /**
-   * Changes a bucket's state if nothing has changed the bucket since `decide` saw it; otherwise reads it again. Returns
-   * the changed bucket, or the value with which `decide` stopped. Recognizes its own change by the call's id if the
-   * response was lost.
+   * Changes a bucket's state, unless the bucket has changed since `decide` saw it; then reads it again. Returns the
+   * changed bucket, or the value with which `decide` stopped. If the response was lost, the call's id in the labels
+   * shows that the change was applied.
    */
   async change<T>(
     owner: AccountId,
@@ -88,7 +88,7 @@ export class Buckets {
       const bucket = typeof patched.value === "string" ? undefined : readBucket(patched.value);
       if (bucket !== undefined) return ok({ bucket });
     }
-    return err(unavailable("Too many calls about one volume at once."));
+    return err(unavailable("Too many concurrent calls for the volume. Try again."));
   }
 
   async #list(owner: AccountId, prefix: string, softDeleted: boolean, options: CallOptions): Answer<VolumeBucket[]> {

@@ -6,10 +6,13 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import type { Answer, StorageApi } from "./storage-calls.ts";
 
-/** A bucket initially takes 1,000 writes a second: https://cloud.google.com/storage/docs/request-rate */
+/**
+ * Concurrent requests. A bucket initially accepts 1,000 writes a second:
+ * https://cloud.google.com/storage/docs/request-rate
+ */
 const AT_ONCE = 32;
 
-/** Runs `work` on all items. After the first error, starts no more, waits for running ones, and returns the error. */
+/** Runs `work` on all items. After the first error, starts no more, waits for those that run, and returns the error. */
 const inParallel = async <T>(
   all: readonly T[],
   work: (one: T) => Promise<Result<unknown, Unavailable>>,
@@ -31,10 +34,10 @@ const nameOf = (object: FileMetadata): string => object.name ?? "";
 const generationOf = (object: FileMetadata): string => String(object.generation);
 
 /**
- * Deletes every live object, each in the generation that was listed, so that a concurrent upload survives.
+ * Deletes every live object, each in the generation that was listed, so that a concurrent upload survives. Returns
+ * `stopped` if `mayContinue` returned false, `not_found` if the bucket does not exist.
  *
- * @param goOn called before deleting each page
- * @returns `stopped` if `goOn` returned false; `not_found` if the bucket does not exist
+ * @param mayContinue called before deleting each page
  */
 export const emptyBucket = async (
   api: StorageApi,
@@ -56,7 +59,7 @@ export const emptyBucket = async (
   }
 };
 
-/** The newest generation of each name, among objects deleted since then. */
+/** Returns the newest generation of each name, among the objects deleted since then. */
 const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadata[] => {
   const newest = new Map<string, FileMetadata>();
   for (const one of deleted) {
@@ -68,8 +71,7 @@ const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadat
 };
 
 /**
- * Restores every object deleted since then, unless a live object has its name. Objects that are already restored stay
- * unchanged.
+ * Restores every object deleted since then, unless a live object has its name. Restored objects stay unchanged.
  * https://cloud.google.com/storage/docs/json_api/v1/objects/restore
  */
 export const restoreObjects = async (

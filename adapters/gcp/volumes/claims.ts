@@ -1,8 +1,8 @@
 /**
- * Claims decide which bucket a volume's name refers to when calls race. A claim is an empty object per account and name,
- * created only if none exists (`ifGenerationMatch=0`). A call that finds a claim finishes what it names, so all racing
- * calls create or restore the same bucket. Live volumes are read from the buckets alone: losing a claim loses no data.
- * https://cloud.google.com/storage/docs/request-preconditions
+ * Claims decide which bucket a volume's name refers to when calls race. A claim is an empty object per account and
+ * name, created only if none exists (`ifGenerationMatch=0`). A call that finds a claim completes the claimed creation
+ * or restore, so all racing calls use the same bucket. Live volumes are read from the buckets alone: losing a claim
+ * loses no data. https://cloud.google.com/storage/docs/request-preconditions
  */
 import type { FileMetadata } from "@google-cloud/storage";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -17,7 +17,7 @@ import type { Answer, StorageApi } from "./storage-calls.ts";
 export interface Claim {
   readonly bucket: string;
   readonly purpose: "make" | "restore";
-  /** When the claim was made, by the storage's clock. */
+  /** Creation time, by the storage's clock. */
   readonly at: Instant;
   readonly generation: string;
 }
@@ -45,7 +45,7 @@ export class Claims {
     this.#makeBucket = makeBucket;
   }
 
-  /** Returns the claim on the name: the new one, or the existing one. */
+  /** Returns the claim on the name: a new one, or the existing one. */
   async take(
     owner: AccountId,
     name: VolumeName,
@@ -65,7 +65,7 @@ export class Claims {
       if (found.isErr()) return err(found.error);
       if (found.value !== undefined) return ok(found.value);
     }
-    return err(unavailable(`Too many calls about the volume '${name}' at once.`));
+    return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));
   }
 
   async read(owner: AccountId, name: VolumeName, options: CallOptions): Answer<Claim | undefined> {
@@ -73,7 +73,7 @@ export class Claims {
     return found.map((metadata) => (metadata === "not_found" ? undefined : readClaim(metadata)));
   }
 
-  /** Deletes this claim, but no later one. */
+  /** Deletes this claim, but not a later one. */
   async remove(owner: AccountId, name: VolumeName, { generation }: Claim, options: CallOptions): Answer<void> {
     const gone = await this.#api.deleteObject(this.#bucket, objectName(owner, name), generation, options);
     return gone.map(() => undefined);

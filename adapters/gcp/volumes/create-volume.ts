@@ -1,7 +1,6 @@
 /**
- * Creates a volume: takes a claim on its name, creates the claim's bucket, grants the account access, and makes the
- * bucket live in one conditional step. The call that wins this step has created the volume. The next call for the name
- * finishes an interrupted creation.
+ * Creates a volume: claims its name, creates the claim's bucket, and makes the bucket live in one conditional step. The
+ * call that wins this step has created the volume. The next call for the name completes an interrupted creation.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
@@ -19,12 +18,12 @@ import { awaitRestore, bringBack } from "./restore-volume.ts";
 import type { Answer } from "./storage-calls.ts";
 
 type Made = { readonly volume: StoredVolume; readonly created: boolean };
-/** `again`: the state changed meanwhile; the caller must start over. */
+/** `again`: the state has changed; the caller must start over. */
 type Attempt = Promise<Result<Made | "again", Conflict | Unavailable>>;
 
 const TRIES = 10;
 
-const beingDeleted = (name: VolumeName): Conflict => conflict(`'${name}' is being deleted; try again in a moment.`);
+const beingDeleted = (name: VolumeName): Conflict => conflict(`'${name}' is being deleted. Try again in a moment.`);
 
 /** Creates the claim's bucket if it does not exist. */
 const insert = async (
@@ -40,16 +39,16 @@ const insert = async (
   return made.value === "changed" || made.value === "invalid" ? err(forbidden()) : ok(undefined);
 };
 
-/** Deletes the bucket of a claim that no longer holds; no caller has seen the bucket. */
+/** Deletes the bucket of a claim that no longer holds; no client has seen the bucket. */
 const drop = async ({ api, buckets }: VolumeDeps, owner: AccountId, id: string, options: CallOptions): Attempt => {
-  // Read again: the policy change has changed the metageneration.
+  // Read again: the delete must name the current metageneration.
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value?.state !== "making") return ok("again");
   return (await api.deleteBucket(id, found.value.metageneration, options)).map(() => "again" as const);
 };
 
-/** The last step. The claim must still hold here, or another bucket may have taken the name. */
+/** The last step. The claim must still hold, or another bucket may have taken the name. */
 const enliven = async (
   deps: VolumeDeps,
   owner: AccountId,
@@ -91,7 +90,7 @@ const finish = async (
   const bucket = found.value;
   if (bucket === undefined || bucket.state === "deleting")
     return (await claims.remove(owner, name, claim, options)).map(() => "again" as const);
-  // Another call won.
+  // Another call has won.
   if (bucket.state !== "making") return ok("again");
   return enliven(deps, owner, bucket, claim, options);
 };
@@ -121,10 +120,13 @@ export const createVolume = async (
     if (made.isErr()) return err(made.error);
     if (made.value !== "again") return ok(made.value);
   }
-  return err(unavailable(`Too many calls about the volume '${name}' at once.`));
+  return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));
 };
 
-/** Deletes a bucket that never became a volume, unless a claim still names it: then the next call finishes it. */
+/**
+ * Deletes a bucket that never became a volume. Keeps it if a claim still names it: the next call completes the
+ * creation.
+ */
 export const dropAbandoned = async (
   { api, claims }: VolumeDeps,
   owner: AccountId,

@@ -1,4 +1,4 @@
-/** Finds the bucket to which a volume's name refers; reveals one whose hiding has timed out. */
+/** Finds the bucket that a volume's name refers to. Reveals a bucket that was hidden for too long. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -8,7 +8,7 @@ import type { VolumeDeps } from "./deps.ts";
 import type { Answer } from "./storage-calls.ts";
 
 /**
- * Reads the bucket again and reveals it if that is due. Undefined if the bucket is deleted.
+ * Reads the bucket again, and makes a hidden one live if that is due. Returns undefined if the bucket is deleted.
  *
  * @param isDue called only with a hidden bucket
  */
@@ -28,7 +28,7 @@ export const reveal = async (
   return shown.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** Returns the bucket; reveals it first if its hiding has timed out. */
+/** Returns the bucket. Reveals it first if it was hidden for too long. */
 export const upToDate = (
   deps: VolumeDeps,
   owner: AccountId,
@@ -39,10 +39,10 @@ export const upToDate = (
   return isForgotten(bucket) ? reveal(deps, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
 };
 
-/** Order of precedence for a name; `making` and `deleting` buckets do not hold it. */
+/** States that hold a name, by precedence. */
 const order: readonly VolumeBucket["state"][] = ["live", "hidden", "restoring"];
 
-/** Returns the bucket that holds the name: live, hidden, or being restored. Undefined if the name is free. */
+/** Returns the bucket that holds the name: live, hidden or being restored. Undefined if the name is free. */
 export const current = async (
   deps: VolumeDeps,
   owner: AccountId,

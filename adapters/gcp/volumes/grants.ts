@@ -1,6 +1,6 @@
 /**
- * Signed URLs (V4) to Cloud Storage itself. The credentials' own key signs them if there is one, otherwise IAM's
- * signBlob. For that, the service account needs `roles/iam.serviceAccountTokenCreator` on itself.
+ * Signed URLs (V4) of Cloud Storage. The credentials' own key signs them; without a key, IAM's signBlob does. The
+ * service account then needs `roles/iam.serviceAccountTokenCreator` on itself.
  * https://cloud.google.com/storage/docs/access-control/signed-urls
  */
 import type { GetSignedUrlConfig } from "@google-cloud/storage";
@@ -14,7 +14,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import type { StorageApi } from "./storage-calls.ts";
 
 /**
- * Maximum lifetime of a URL signed by IAM; with a service account's own key it is seven days:
+ * Maximum lifetime of a URL that IAM signs; with a service account's own key it is seven days:
  * https://cloud.google.com/storage/docs/access-control/signed-urls-v4-limits
  */
 const LONGEST_MS = 12 * 3_600_000;
@@ -27,13 +27,13 @@ const spanOf = (now: number, until: number): { accessibleAt: number; expires: nu
   return start === undefined || end === undefined || end <= now ? undefined : { accessibleAt: start, expires: end };
 };
 
-/** The content type of a download follows from its name, whatever type the upload had. */
+/** A download's content type follows from the object's name, whatever type the upload had. */
 const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
 
-/** The client keeps only the message of a signing error, without a code, and has already retried transient errors. */
+/** The client reports a signing error as a message without a code, after its own retries of transient errors. */
 const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
-  logger.error("A URL could not be signed: look at the credentials' right iam.serviceAccounts.signBlob", { error });
-  return unavailable("Google Cloud does not sign URLs for this platform now.", 30, error);
+  logger.error("signing a URL failed; check the permission iam.serviceAccounts.signBlob", { error });
+  return unavailable("Google Cloud cannot sign URLs at the moment.", 30, error);
 };
 
 export const signedGrant = async (

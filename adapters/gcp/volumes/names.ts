@@ -1,13 +1,13 @@
 /**
- * Bucket names. They are global, so each ends in a random part that no one can have taken before. They must not
- * contain Google's name: https://cloud.google.com/storage/docs/buckets#naming
+ * Bucket names. They are global, so each ends in random characters. They must not contain "google" or close
+ * misspellings: https://cloud.google.com/storage/docs/buckets#naming
  */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { shortAccountDigest } from "../../shared/accounts/account-digest.ts";
 
-/** With the longest volume name, the parts add up to 63 characters, the maximum length of a bucket name. */
+/** Length of the random suffix. With the longest volume name, a bucket name has 63 characters, the maximum. */
 const RANDOM = 8;
 
 /** `google`, and close spellings such as `g00gle`. */
@@ -19,7 +19,7 @@ const volumePart = (name: VolumeName): string =>
 /** Prefix of all volume buckets of the account. */
 export const accountPrefix = (owner: AccountId): string => `ps-${shortAccountDigest(owner)}-`;
 
-/** Prefix of the account's buckets for that volume name; other names' buckets may share it. */
+/** Prefix of the account's buckets for this volume name. Buckets of other names may share it. */
 export const volumePrefix = (owner: AccountId, name: VolumeName): string =>
   `${accountPrefix(owner)}${volumePart(name)}-`;
 
@@ -27,6 +27,6 @@ export const volumePrefix = (owner: AccountId, name: VolumeName): string =>
 export const bucketName = (owner: AccountId, name: VolumeName, random: string): string =>
   `${volumePrefix(owner, name)}${random.slice(0, RANDOM)}`;
 
-/** The bucket that records to which bucket each volume name refers (see `claims.ts`). */
+/** The bucket whose objects record which bucket each volume name refers to (`claims.ts`). */
 export const claimsBucket = (project: string): string =>
   `${project.replaceAll(/[^a-z0-9-]/g, "-").slice(0, 45)}-portside-volumes`;

@@ -10,10 +10,10 @@ import type { StorageApi } from "./storage-calls.ts";
 
 type Found<T> = Promise<Result<T, NotFound | Unavailable>>;
 
-/** https://cloud.google.com/storage/docs/json_api/v1/objects/list */
+/** Maximum page size: https://cloud.google.com/storage/docs/json_api/v1/objects/list */
 const PAGE_MAX = 1000;
 
-const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`The volume '${name}' does not exist.`);
 const noObject = ({ name }: StoredVolume, path: string): NotFound => notFound(`'${name}' has no object '${path}'.`);
 
 const entryOf = (path: ObjectPath, { size, updated }: FileMetadata): ObjectEntry => ({
@@ -23,8 +23,8 @@ const entryOf = (path: ObjectPath, { size, updated }: FileMetadata): ObjectEntry
 });
 
 /**
- * Lists a page in the storage's order, which is that of the names' UTF-8 bytes. Skips objects that no path can name, such
- * as the `a/` by which a mount keeps an empty folder.
+ * Lists a page in the storage's order: by the UTF-8 bytes of the names. Skips objects that no path can name, such as
+ * `a/`, with which a mount represents an empty folder.
  */
 export const listObjects = async (
   api: StorageApi,
@@ -34,7 +34,7 @@ export const listObjects = async (
 ): Found<ObjectListing> => {
   const objects: ObjectEntry[] = [];
   for (let pageToken: string | undefined; ; ) {
-    // One more than the limit shows whether there are more; `after` itself may come first.
+    // One more than the limit shows whether more exist; `after` itself may come first.
     const maxResults = Math.min(PAGE_MAX, limit - objects.length + (after === undefined ? 1 : 2));
     const fields = "items(name,size,updated),nextPageToken";
     const page = await api.objects(volume.id, { prefix, startOffset: after, pageToken, maxResults, fields }, options);

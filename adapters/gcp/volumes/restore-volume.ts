@@ -1,6 +1,6 @@
 /**
- * Restores a volume from the trash: claims the name, restores the empty bucket, then its objects, then makes it live. An
- * interrupted restore leaves the volume in the trash, and the next restore continues it.
+ * Restores a volume from the trash: claims the name, restores the empty bucket and then its objects, and makes the
+ * bucket live. An interrupted restore leaves the volume in the trash, and the next restore continues it.
  * https://cloud.google.com/storage/docs/use-soft-deleted-buckets
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -21,23 +21,23 @@ import type { VolumeDeps } from "./deps.ts";
 import { current } from "./find-bucket.ts";
 import type { Answer } from "./storage-calls.ts";
 
-const gone = (): NotFound => notFound("There is no such volume in the trash.");
+const gone = (): NotFound => notFound("The trash does not contain this volume.");
 
 const TRIES = 10;
 
-/** A claim older than this whose bucket is not live was left behind by a failed call. */
+/** Milliseconds after which a claim is stale if its bucket is still not live: its call has failed. */
 const CLAIM_MS = 120_000;
 
 export const inTrash = ({ state }: VolumeBucket): boolean => state === "deleting" || state === "restoring";
 
-/** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket is gone. */
+/** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket does not exist. */
 export const bringBack = async (
   { api, buckets }: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
 ): Answer<VolumeBucket | undefined> => {
-  // From here on, a call that is still emptying the bucket sees that it must stop.
+  // From here on, a call that is still emptying the bucket stops.
   const begun = await buckets.change(
     owner,
     id,
@@ -58,7 +58,7 @@ export const bringBack = async (
   return ended.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** Returns the bucket if it is in the trash; `isThere` until Cloud Storage has deleted it. */
+/** Returns the bucket if it is in the trash. `isThere` is false once Cloud Storage has deleted it. */
 const trashed = async (
   { buckets }: VolumeDeps,
   owner: AccountId,
@@ -76,7 +76,7 @@ const trashed = async (
   });
 };
 
-/** Claims the name for the bucket; `again` after removing a stale claim. */
+/** Claims the name for the bucket. Returns `again` after removing a stale claim. */
 const claimName = async (
   { buckets, claims }: VolumeDeps,
   owner: AccountId,
@@ -86,7 +86,8 @@ const claimName = async (
   const claim = await claims.take(owner, name, { bucket: id, purpose: "restore" }, options);
   if (claim.isErr()) return err(claim.error);
   if (claim.value.bucket === id) return ok("taken");
-  if (buckets.ageOf(claim.value.at) < CLAIM_MS) return err(conflict(`A volume '${name}' is being made now.`));
+  if (buckets.ageOf(claim.value.at) < CLAIM_MS)
+    return err(conflict(`A volume '${name}' is being created. Try again in a moment.`));
   return (await claims.remove(owner, name, claim.value, options)).map(() => "again" as const);
 };
 
@@ -103,7 +104,7 @@ const attempt = async (
   const present = await current(deps, owner, bucket.name, options);
   if (present.isErr()) return err(present.error);
   if (present.value !== undefined && present.value.id !== id)
-    return err(conflict(`You have a volume '${bucket.name}' now.`));
+    return err(conflict(`The account has another volume '${bucket.name}'. Delete it first.`));
   const claimed = await claimName(deps, owner, bucket, options);
   if (claimed.isErr()) return err(claimed.error);
   if (claimed.value === "again") return ok("again");
@@ -126,15 +127,12 @@ export const restoreVolume = async (
     if (restored.isErr()) return err(restored.error);
     if (restored.value !== "again") return ok(volumeOf(restored.value, owner));
   }
-  return err(unavailable("Too many calls about one volume at once."));
+  return err(unavailable("Too many concurrent calls for the volume. Try again."));
 };
 
 const LOOK_MS = 250;
 
-/**
- * Called by a volume creation that finds a restore of the same name: waits for the restore, or removes its claim if it
- * is stale.
- */
+/** For a creation that finds a restore of the same name: waits for the restore, or removes its claim if it is stale. */
 export const awaitRestore = async (
   { buckets, claims, clock }: VolumeDeps,
   owner: AccountId,

@@ -1,5 +1,5 @@
 /**
- * The Cloud Storage JSON API calls that volumes need. Each returns the states that it expects as values.
+ * The calls of Cloud Storage's JSON API that volumes need. Each returns the states that it expects as values.
  * https://cloud.google.com/storage/docs/json_api/v1
  */
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
@@ -40,8 +40,8 @@ export interface StorageApiDeps {
 }
 
 /**
- * A project may create and delete about one bucket every two seconds (https://cloud.google.com/storage/quotas), so such a
- * call may have to retry for a while.
+ * How long to retry a creation or deletion of a bucket: a project may create or delete about one every two seconds
+ * (https://cloud.google.com/storage/quotas).
  */
 const TURN_MS = 30_000;
 
@@ -49,7 +49,7 @@ const part = encodeURIComponent;
 const bucketUri = (bucket: string): string => `/b/${part(bucket)}`;
 const objectUri = (bucket: string, name: string): string => `/b/${part(bucket)}/o/${part(name)}`;
 
-/** Returns the expected states as values. Any other state is one that the call cannot have, and becomes an outage. */
+/** Returns the expected states as values. Any other state becomes an outage, because the call cannot have it. */
 const states =
   <S extends State>(...expected: readonly S[]) =>
   <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {
@@ -58,7 +58,7 @@ const states =
     const { code, error } = result.error;
     return expected.includes(code as S)
       ? ok(code as S)
-      : err(unavailable("Google Cloud gave an answer that was not expected.", 5, error));
+      : err(unavailable("Cloud Storage returned an unexpected response.", 5, error));
   };
 
 export class StorageApi {
@@ -72,7 +72,7 @@ export class StorageApi {
     return this.#deps.storage();
   }
 
-  /** Follows all pages; a page has up to 1,000 buckets. */
+  /** Fetches all pages; a page has up to 1,000 buckets. */
   async buckets(prefix: string, softDeleted: boolean, options: CallOptions): Answer<BucketMetadata[]> {
     const all: BucketMetadata[] = [];
     for (let pageToken: string | undefined; ; ) {
@@ -90,7 +90,7 @@ export class StorageApi {
     return states("not_found")(await this.#send({ what: "buckets.get", uri: bucketUri(id) }, options));
   }
 
-  /** `exists`: the name is taken, in any project. `changed`, `invalid`: an organisation policy forbids the bucket. */
+  /** `exists`: the name is taken, in any project. `changed` or `invalid`: an organization policy forbids the bucket. */
   async insertBucket(
     metadata: BucketMetadata,
     options: CallOptions,
@@ -142,7 +142,7 @@ export class StorageApi {
     return states("not_found")(await this.#send({ what: "objects.get", uri: objectUri(bucket, name) }, options));
   }
 
-  /** @param ifGenerationMatch if undefined, deletes any generation. A retry that finds no object counts as success. */
+  /** A retry that finds no object counts as success. @param ifGenerationMatch deletes any generation if undefined */
   async deleteObject(
     bucket: string,
     name: string,
@@ -172,7 +172,7 @@ export class StorageApi {
     return states("not_found", "changed")(await this.#send<FileMetadata>({ ...request, query }, options));
   }
 
-  /** Creates an empty object with this metadata if the name is free. `not_found`: the bucket does not exist. */
+  /** Creates an empty object with this metadata, if the name is free. `not_found`: the bucket does not exist. */
   async insertMark(
     bucket: string,
     name: string,

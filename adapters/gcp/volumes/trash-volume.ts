@@ -1,7 +1,7 @@
 /**
- * Moves a volume to the trash. Marking the hidden bucket puts it there, whatever happens next. Emptying and deleting the
- * bucket then makes its objects unreachable. Cloud Storage keeps both for a week
- * (https://cloud.google.com/storage/docs/soft-delete). The next listing of volumes finishes an interrupted discard.
+ * Moves a volume to the trash. Marking the hidden bucket puts it there, whatever happens next. Emptying and deleting
+ * the bucket then makes its objects unreachable. Cloud Storage retains both for seven days
+ * (https://cloud.google.com/storage/docs/soft-delete). The next listing of volumes completes an interrupted move.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -14,17 +14,17 @@ import { emptyBucket, restoreObjects } from "./bulk.ts";
 import type { VolumeDeps } from "./deps.ts";
 import type { Answer } from "./storage-calls.ts";
 
-/** Uploads may race with emptying, so a bucket is emptied up to this many times. */
+/** Limits how often a bucket is emptied: concurrent uploads may add objects. */
 const ROUNDS = 5;
 
-/** Frees the name, unless another bucket holds it already. */
+/** Frees the name, unless another bucket already holds it. */
 const unclaim = async ({ claims }: VolumeDeps, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
   const claim = await claims.read(owner, name, options);
   if (claim.isErr()) return err(claim.error);
   return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
 };
 
-/** What a concurrent call did to the bucket: it finished this discard, or restored the volume. */
+/** Returns what a concurrent call did to the bucket: it completed this move, or restored the volume. */
 const overtaken = async (
   { api, buckets }: VolumeDeps,
   owner: AccountId,
@@ -34,11 +34,11 @@ const overtaken = async (
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value === undefined) return ok("gone");
-  // Bring back what this call may have deleted after the restore listed the objects.
+  // Restore what this call deleted after the restore had listed the objects.
   return (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
 };
 
-/** Empties and deletes a bucket in the trash; `taken back` if a concurrent call restored it. */
+/** Empties and deletes a bucket in the trash. Returns `restored` if a concurrent call restored it. */
 export const finishTrash = async (
   deps: VolumeDeps,
   owner: AccountId,
@@ -49,7 +49,7 @@ export const finishTrash = async (
   const unclaimed = await unclaim(deps, owner, marked, options);
   if (unclaimed.isErr()) return err(unclaimed.error);
   let seen = marked;
-  /** True while the mark is in place. A deploy may change the bucket's policy meanwhile, which leaves the mark valid. */
+  /** True while the mark is in place. A deploy may change the bucket's policy meanwhile; the mark stays valid. */
   const isMarked = async (): Answer<boolean> =>
     (await buckets.get(owner, marked.id, options)).map((found) => {
       if (found?.state !== marked.state || found.call !== marked.call) return false;
@@ -68,7 +68,7 @@ export const finishTrash = async (
     if (may.isErr()) return err(may.error);
     if (!may.value) return overtaken(deps, owner, marked, options);
   }
-  return err(unavailable("A volume that is being deleted is changed all the time; try again."));
+  return err(unavailable("The volume keeps changing while it is being deleted. Try again."));
 };
 
 export const trashVolume = async (
@@ -77,13 +77,13 @@ export const trashVolume = async (
   deletedAt: Timestamp,
   options: CallOptions,
 ): Promise<Result<void, Conflict | Unavailable>> => {
-  const stays = conflict(`'${name}' is not being deleted any more.`);
+  const stays = conflict(`'${name}' is no longer being deleted.`);
   const marked = await deps.buckets.change(
     owner,
     id,
     (bucket) =>
       bucket?.state === "hidden"
-        ? // Objects deleted after the volume was hidden belong to the volume, and a restore brings them back.
+        ? // Objects deleted after the volume was hidden belong to it, and a restore brings them back.
           { to: "deleting", labels: trashLabels(bucket.updated, deletedAt) }
         : { stop: undefined },
     options,

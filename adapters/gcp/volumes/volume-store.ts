@@ -1,5 +1,6 @@
 /**
- * Cloud Storage as the VolumeStore: each volume has its own bucket, whose labels hold its owner and state (`bucket.ts`).
+ * `VolumeStore` on Cloud Storage: each volume has its own bucket, and the bucket's labels store owner and state
+ * (`bucket.ts`).
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -23,7 +24,9 @@ import { inTrash, restoreVolume } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
 import { finishTrash, trashVolume } from "./trash-volume.ts";
 
-/** Milliseconds after which a listing finishes an interrupted discard, or cleans up an interrupted creation. */
+/**
+ * Milliseconds after which a listing completes an interrupted move to the trash, or removes an interrupted creation.
+ */
 const CUT_MS = { deleting: 60_000, making: 600_000 };
 
 type Methods = Omit<VolumeStore, "uploadsInParts">;
@@ -40,18 +43,21 @@ export class GcpVolumes implements VolumeStore {
     this.#deps = deps;
   }
 
-  /** A message if deleted volumes would be gone too soon; undefined if not, or if the operator accepted that. */
+  /**
+   * Returns a message if deleted volumes are retained for too short a time; undefined if not, or if the operator
+   * accepts it.
+   */
   softDeleteProblem(options: CallOptions = {}): ResultAsync<string | undefined, Unavailable> {
     return softDeleteProblem(this.#deps.api, this.#deps.config, options);
   }
 
-  /** Ok if Cloud Storage responds to this platform; makes one read-only call. */
+  /** Ok if Cloud Storage responds; makes one read-only call. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#deps;
     return settled(api.bucket(claimsBucket(config.project), options)).map(() => undefined);
   }
 
-  /** Resolves when the background work has ended. */
+  /** Resolves when no background work is left. */
   async idle(): Promise<void> {
     await Promise.all(this.#finishing.values());
   }
@@ -98,7 +104,9 @@ export class GcpVolumes implements VolumeStore {
     return hidden.andThen((end) => {
       if ("bucket" in end) return ok(undefined);
       return err(
-        end.stop === "hidden" ? conflict(`'${name}' is being deleted.`) : notFound(`There is no volume '${name}'.`),
+        end.stop === "hidden"
+          ? conflict(`'${name}' is being deleted.`)
+          : notFound(`The volume '${name}' does not exist.`),
       );
     });
   }
@@ -107,7 +115,7 @@ export class GcpVolumes implements VolumeStore {
     const show = async (): Promise<Result<void, Unavailable>> => {
       const shown = await reveal(this.#deps, owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
-      // A discard failed midway: restore the volume, unless its name was taken meanwhile.
+      // A move to the trash failed midway: restore the volume, unless another one has taken its name.
       if (shown.value === undefined || !inTrash(shown.value)) return ok(undefined);
       const back = await restoreVolume(this.#deps, owner, id, options);
       return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
@@ -159,7 +167,7 @@ export class GcpVolumes implements VolumeStore {
     return settled(signedGrant(this.#deps.api, this.#deps, "read", volume, path, until));
   }
 
-  /** Finishes in the background what an interrupted call left behind. */
+  /** Completes in the background what an interrupted call left. */
   #finish(owner: AccountId, bucket: VolumeBucket): void {
     const { buckets, logger } = this.#deps;
     const { id, state, at } = bucket;
@@ -169,9 +177,10 @@ export class GcpVolumes implements VolumeStore {
       try {
         const act = state === "deleting" ? finishTrash : dropAbandoned;
         const end: Result<unknown, Unavailable> = await act(this.#deps, owner, bucket, {});
-        if (end.isErr()) logger.warn("what was cut about a volume is not cleared away yet", { volume: id });
+        if (end.isErr())
+          logger.warn("cleanup of an interrupted volume call failed; the next listing retries it", { volume: id });
       } catch (cause) {
-        logger.error("clearing away met a problem of the platform's own", { volume: id, cause });
+        logger.error("bug while cleaning up an interrupted volume call", { volume: id, cause });
       } finally {
         this.#finishing.delete(id);
       }

@@ -1,4 +1,4 @@
-/** Cloud Build as ImageBuilder; follows each build's log in the staging bucket. */
+/** `ImageBuilder` on Cloud Build. Follows each build's log in the staging bucket. */
 import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
 import { err, ok } from "../../../../core/result.ts";
 import { createRemoteBuilder, type RemoteBuilds } from "../../../shared/deploy/remote-builder.ts";
@@ -22,7 +22,7 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
   const remote: RemoteBuilds = {
     service: "Cloud Build",
     buildpacks: "Google's",
-    // Refuse default identities: their rights are not meant for builds.
+    // Reject default identities: they have more rights than builds need.
     problem: identityProblem(config.buildIdentity),
     image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
     knows: ({ owner, source }, signal) => builds.knows(owner, source.digest, signal),

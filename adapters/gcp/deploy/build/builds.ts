@@ -1,4 +1,4 @@
-/** The Cloud Build and Artifact Registry calls that builds need. cloudbuild.proto; artifactregistry/v1/tag.proto. */
+/** The Cloud Build and Artifact Registry calls of builds. cloudbuild.proto; artifactregistry/v1/tag.proto. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
@@ -11,7 +11,7 @@ import { tagNameOf } from "./names.ts";
 import type { Build } from "./render.ts";
 
 const PATIENCE_MS = 60_000;
-/** An abort has five seconds in total. */
+/** An abort may take five seconds in total. */
 const CANCEL_PATIENCE_MS = 1500;
 const PAUSE_MS = 1000;
 const TRIES = 20;
@@ -19,17 +19,19 @@ const REFUSED = [grpcCodes.PERMISSION_DENIED, grpcCodes.UNAUTHENTICATED];
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
-export interface Builds {
-  /** Returns whether the source's image exists already. */
+  /** Returns whether the source's image already exists. */
   knows(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
-  /** Starts a build and returns its id. Finds a build whose response was lost by its mark, and does not start another. */
+  knows(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
+  /**
+   * Starts a build and returns its id. If a response was lost, finds its build by the mark instead of starting another.
+   */
   start(build: Build, mark: string, signal: AbortSignal): Called<string>;
   get(id: string, signal: AbortSignal): Called<Build>;
-  /** Cancels a build quickly, even if only its mark is known. */
+  /** Cancels a build within seconds, even if only its mark is known. */
   cancel(build: { readonly id?: string; readonly mark: string }): Called<void>;
 }
 
-/** Nothing was started, and a retry cannot succeed. */
+/** True if no build was started and a retry cannot succeed. */
 const isFinal = (error: CallState | Unavailable): boolean =>
   isCallState(error) || REFUSED.some((code) => code === codeOf(error.cause));
 
@@ -38,7 +40,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
   const parent = `projects/${projectId}/locations/${region}`;
   const nameOf = (id: string) => ({ name: `${parent}/builds/${id}`, projectId, id });
 
-  const create = (build: Build, signal: AbortSignal) =>
+  // Never retried: each call starts a build.
     // Never retried: Cloud Build starts one build per call.
     call({ what: "cloudbuild.builds.create", timeoutMs: 0, signal }, async () => {
       const client = await clients("builds");
@@ -86,7 +88,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
         if (begun.isErr() || begun.value.id !== undefined) return begun.map(({ id }) => id as string);
         const { failed } = begun.value;
         if (tries === TRIES || signal.aborted)
-          return err(failed ?? unavailable("Google Cloud does not say which build it has begun.", 60));
+          return err(failed ?? unavailable("Cloud Build did not return the build's id.", 60));
         await clock.sleep(PAUSE_MS * Math.min(tries, 5), signal);
       }
     },

@@ -1,25 +1,25 @@
-/** Why a build failed, from the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
+/** Determines why a build failed, from the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { nothingDetected } from "../../../shared/deploy/buildpacks.ts";
 import type { Build } from "./render.ts";
 
 const failureTypes: Readonly<Record<string, DeployFailure>> = {
-  PUSH_FAILED: { reason: "provider_unavailable", message: "The image could not be stored; deploy again." },
-  PUSH_IMAGE_NOT_FOUND: { reason: "build_failed", message: "The build made no image." },
-  PUSH_NOT_AUTHORIZED: { reason: "permission", message: "The platform's builds may not store images." },
-  LOGGING_FAILURE: { reason: "provider_unavailable", message: "Cloud Build could not keep its log; deploy again." },
+  PUSH_FAILED: { reason: "provider_unavailable", message: "Cloud Build could not push the image. Deploy again." },
+  PUSH_IMAGE_NOT_FOUND: { reason: "build_failed", message: "The build created no image." },
+  PUSH_NOT_AUTHORIZED: { reason: "permission", message: "The platform's builds have no permission to push images." },
+  LOGGING_FAILURE: { reason: "provider_unavailable", message: "Cloud Build could not write its log. Deploy again." },
   FETCH_SOURCE_FAILED: {
     reason: "provider_unavailable",
-    message: "Cloud Build could not read the source; deploy again.",
+    message: "Cloud Build could not read the source. Deploy again.",
   },
 };
 
-const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
+const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
 const statuses: Readonly<Record<string, DeployFailure>> = {
-  INTERNAL_ERROR: { reason: "provider_unavailable", message: "Cloud Build failed; deploy again." },
-  TIMEOUT: { reason: "build_timeout", message: "The build took longer than it may." },
-  EXPIRED: { reason: "build_timeout", message: "The build waited for a place for longer than it may." },
+  INTERNAL_ERROR: { reason: "provider_unavailable", message: "Cloud Build failed. Deploy again." },
+  TIMEOUT: { reason: "build_timeout", message: "The build exceeded its time limit." },
+  EXPIRED: { reason: "build_timeout", message: "The build exceeded its time limit in Cloud Build's queue." },
   CANCELLED: INTERRUPTED,
 };
 
@@ -27,7 +27,7 @@ const stepFailed = ({ steps }: Build, tail: readonly string[]): DeployFailure =>
   const undetected = nothingDetected(tail);
   if (undetected !== undefined) return undetected;
   const exitCode = steps?.find(({ status }) => status === "FAILURE")?.exitCode ?? undefined;
-  const message = exitCode ? `The build ended with exit code ${exitCode}.` : "A command of the build failed.";
+  const message = exitCode ? `A build command failed with exit code ${exitCode}.` : "A build command failed.";
   return { reason: "build_failed", message, logTail: tail, ...(exitCode ? { exitCode } : {}) };
 };
 

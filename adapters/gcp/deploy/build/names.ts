@@ -1,15 +1,15 @@
-/** Names of a source, its image and its log; all derive from the account and the source's digest. Pure. */
+/** Names of a source, its image and its log. All derive from the account and the source's digest. Pure. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { GcpConfig } from "../../config.ts";
 
-/** Increment when the same source would be built differently. */
+/** Increment this when the same source would build differently. */
 const BUILDER_VERSION = "2";
 
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
 
-/** `sha256:HEX` as part of a name. */
+/** The hexadecimal part of `sha256:HEX`. */
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
 
 const packageOf = (owner: AccountId): string => `account-${accountDigest(owner)}`;
@@ -19,7 +19,9 @@ const tagOf = (digest: string): string =>
     .update(`${BUILDER_VERSION}\0${hexOf(digest)}`)
     .digest("hex");
 
-/** https://docs.cloud.google.com/artifact-registry/docs/docker/names; colons of a domain-scoped project become slashes. */
+/**
+ * Colons of a domain-scoped project become slashes: https://docs.cloud.google.com/artifact-registry/docs/docker/names
+ */
 export const imageOf = (config: Named, owner: AccountId, digest: string): string =>
   `${config.region}-docker.pkg.dev/${config.project.replaceAll(":", "/")}/${config.repository}/${packageOf(owner)}:${tagOf(digest)}`;
 

@@ -1,6 +1,6 @@
 /**
- * Renders a source as Cloud Build's request: with Docker if it has a Dockerfile, else with Google's buildpacks. Pure.
- * google/devtools/cloudbuild/v1/cloudbuild.proto; https://docs.cloud.google.com/docs/buildpacks/build-application
+ * Renders a source as a Cloud Build request: with Docker if it has a Dockerfile, otherwise with Google's buildpacks.
+ * Pure. google/devtools/cloudbuild/v1/cloudbuild.proto; https://docs.cloud.google.com/docs/buildpacks/build-application
  */
 import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -15,16 +15,19 @@ type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;
 export type Build = Parameters<CloudBuild["Build"]["create"]>[0] & object;
 type BuildStep = NonNullable<Build["steps"]>[number];
 
-/** A build may take at most 30 minutes; this also ends builds that are no longer watched. */
+/** Time limit of a build. Cloud Build enforces it, so it also ends builds that no process watches. */
 const BUILD_SECONDS = 30 * 60;
 
-/** Cloud Build replaces `$NAME` in arguments by its own variables: build/docs/build-config-file-schema#substitutions. */
+/**
+ * Cloud Build substitutes `$NAME` in arguments, so `$` must be doubled:
+ * https://docs.cloud.google.com/build/docs/build-config-file-schema#substitutions
+ */
 const variablesOf = (environment: Readonly<Record<string, string>>): string[] =>
   Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value.replaceAll("$", "$$$$")}`]);
 
 /**
- * No step uses the network `cloudbuild`, which gives access to the build identity's credentials: a build runs the
- * source's own, untrusted code.
+ * No step uses the network `cloudbuild`, which exposes the build identity's credentials: a build runs the source's
+ * untrusted code. https://docs.cloud.google.com/build/docs/build-config-file-schema#network
  */
 const stepOf = (image: string, by: RemoteBuild["by"]): BuildStep =>
   by.kind === "dockerfile"
@@ -41,7 +44,7 @@ export interface BuildSource {
   readonly by: RemoteBuild["by"];
 }
 
-/** @param mark identifies this attempt among all builds, so that it is found again if its response is lost */
+/** @param mark identifies this attempt among all builds, to find it again if its response is lost */
 export const renderBuild = (
   config: Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket" | "buildIdentity">,
   { owner, digest, by }: BuildSource,
@@ -55,8 +58,8 @@ export const renderBuild = (
     timeout: { seconds: BUILD_SECONDS },
     queueTtl: { seconds: BUILD_SECONDS },
     serviceAccount: `projects/${config.project}/serviceAccounts/${config.buildIdentity}`,
-    // With a custom identity, logs go to a custom bucket or to Cloud Logging. The latter "will not allow logs streaming"
-    // (LoggingMode), and the whole project shares its 60 reads a minute.
+    // With a custom identity, logs go to a custom bucket or to Cloud Logging. Cloud Logging "will not allow logs
+    // streaming" (LoggingMode), and the whole project shares its 60 reads a minute.
     logsBucket: logsBucketOf(config),
     options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
     tags: ["portside", mark, `${OWNER_LABEL}-${accountDigest(owner)}`],

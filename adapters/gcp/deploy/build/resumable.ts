@@ -1,6 +1,6 @@
 /**
- * Uploads an object in pieces: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads. The session's URL
- * is itself a credential ("acts as an authentication token"), so requests to it need no client.
+ * Uploads an object in pieces: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads. The session's
+ * URL "acts as an authentication token", so requests to it need no client.
  */
 import type { Storage } from "@google-cloud/storage";
 import type { Called, PieceUpload } from "../../../shared/archives/bucket-spool.ts";
@@ -8,21 +8,21 @@ import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
 import { withTimeout } from "../../call-policy.ts";
 
 const PATIENCE_MS = 60_000;
-/** Timeout for the transfer of a piece. */
+/** Timeout for the transfer of a piece, in milliseconds. */
 const PIECE_MS = 120_000;
-/** Limits an abort. An upload that it leaves behind is not an object, and expires after a week. */
+/** Timeout of an abort, in milliseconds. An unfinished upload is not an object, and expires after a week. */
 const ABORT_MS = 5000;
 
 const INCOMPLETE = 308;
-/** The status of a cancelled session. */
+/** Status of a cancelled session. */
 const CANCELLED = 499;
 const TRY_AGAIN = 408;
 
 const described = { metadata: { contentType: "application/gzip" } } as const;
 
-/** An error in the form that `googleFault` reads. */
+/** An error in the form that `googleFault` classifies. */
 const failureOf = (status: number, headers: Headers): Error =>
-  Object.assign(new Error(`Cloud Storage answered ${status} to a part of an upload.`), {
+  Object.assign(new Error(`Cloud Storage responded with ${status} to a piece of an upload.`), {
     code: status,
     response: { headers },
   });
@@ -38,10 +38,10 @@ const send = async (url: string, init: RequestInit, millis: number, signal?: Abo
     await response.arrayBuffer();
     return response;
   } catch (cause) {
-    // fetch throws only errors of the connection or of the signal.
+    // fetch rejects only for errors of the connection or of the signal.
     const isEnded = signal?.aborted === true || limit.aborted;
     const code = isEnded ? "AbortError" : "ECONNRESET";
-    throw Object.assign(new Error("A part of an upload did not come through.", { cause }), { code });
+    throw Object.assign(new Error("The upload of a piece failed.", { cause }), { code });
   }
 };
 
@@ -61,7 +61,7 @@ export const resumableUpload = (
       return uri;
     });
 
-  /** Returns how many bytes the session has; undefined if it has all and the object exists. */
+  /** Returns how many bytes the session has; undefined if it has all of them and the object exists. */
   const held = async (uri: string, total: string): Promise<number | undefined> => {
     const headers = { "content-range": `bytes */${total}` };
     const response = await send(uri, { method: "PUT", headers }, PIECE_MS, signal);
@@ -86,7 +86,7 @@ export const resumableUpload = (
         const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
         const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
         if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
-        // The session may have taken part of the piece; the next attempt sends the rest.
+        // The session may have stored part of the piece; the next attempt sends the rest.
         throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
       },
     );

@@ -1,4 +1,4 @@
-/** The staging bucket as a source spool: https://cloud.google.com/storage/docs/json_api/v1/objects */
+/** The staging bucket as the storage of a source spool: https://cloud.google.com/storage/docs/json_api/v1/objects */
 import { ok } from "../../../../core/result.ts";
 import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
 import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";

@@ -1,4 +1,4 @@
-/** The bucket for builds' sources and logs: https://cloud.google.com/storage/docs/json_api/v1/objects */
+/** The bucket for sources and logs of builds: https://cloud.google.com/storage/docs/json_api/v1/objects */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Unavailable } from "../../../../core/errors.ts";
@@ -12,15 +12,15 @@ import type { ClientSource } from "../../clients.ts";
 const PATIENCE_MS = 60_000;
 
 export interface Staging {
-  /** Uploads a source unless the object exists. */
+  /** Uploads a source, unless the object exists. */
   put(name: string, source: Source, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>>;
-  /** Returns an object's bytes from an offset on; empty if there are no more, or the object does not exist yet. */
+  /** Returns an object's bytes from an offset on; empty if it has no more, or does not exist yet. */
   read(name: string, from: number, signal: AbortSignal): Promise<Result<Buffer, CallState | Unavailable>>;
 }
 
 const RANGE_NOT_SATISFIABLE = 416;
 
-/** The storage client's calls take no signal, so this rejects when the signal aborts, without waiting for the call. */
+/** Rejects when the signal aborts, without waiting for the call: calls of the storage client accept no signal. */
 const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -32,7 +32,7 @@ const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
 export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall): Staging => {
   const fileOf = async (name: string) => (await clients("storage")).bucket(bucket).file(name);
 
-  // Only if the object does not exist: a concurrent upload of the same source has the same bytes.
+  // Creates the object only if it does not exist. A concurrent upload of the same source has the same bytes.
   const onlyNew = { preconditionOpts: { ifGenerationMatch: 0 } } as const;
 
   const send = (name: string, source: Source, signal: AbortSignal) =>
@@ -41,7 +41,9 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
       await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
     });
 
-  /** Copies within Cloud Storage, without a download: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite */
+  /**
+   * Copies within Cloud Storage, without a download: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite
+   */
   const copy = (from: string, name: string, signal: AbortSignal) =>
     call<void>({ what: "storage.objects.rewrite", timeoutMs: PATIENCE_MS, signal }, async () => {
       await abortable((await fileOf(from)).copy(await fileOf(name), onlyNew), signal);
