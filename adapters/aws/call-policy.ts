@@ -1,4 +1,4 @@
-/** The retry policy for every AWS call that the adapter makes. The SDK clients' own retries are off. */
+/** The retry policy of every AWS call. The SDK clients' own retries are off. */
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
 import { awsFault } from "./errors.ts";
@@ -7,13 +7,13 @@ export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Jitter for the retry backoff; tests pass their own. */
+  /** Jitter of the retry backoff; tests pass their own. */
   readonly random?: () => number;
-  /** Defaults to the environment of the process; tests pass their own. */
+  /** Defaults to the process's environment; tests pass their own. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** @param faultOf overrides `awsFault` for services that give an error code another meaning */
+/** @param faultOf overrides `awsFault` for services that use an error code with another meaning */
 export const awsCalls = (ambient: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...ambient, faultOf, cloud: "Amazon Web Services" });
 

@@ -1,4 +1,4 @@
-/** The capabilities of this provider: Fargate's sizes and limits, and those of the other AWS services. */
+/** Capabilities of this provider, with reasons: the sizes and limits of Fargate and of the other AWS services. */
 
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
@@ -13,31 +13,29 @@ import { awsVolumes } from "./volumes/capabilities.ts";
 export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",
   region: config.region,
-  runs: offered("a service answers HTTP at '/' with anything but an error of its own (5xx): the load balancer asks"),
+  runs: offered("a service must respond at '/' with a status below 500: the load balancer checks its health there"),
   isolation: "full",
   runner: "ECS on Fargate",
   resources: [...fargateSizes],
   instances: { ...instanceLimits },
-  scale_to_zero: missing("Fargate keeps one instance of every service running, and it is paid for"),
+  scale_to_zero: missing("Fargate keeps one instance of each service running, which costs money"),
   concurrency_cap: missing(
-    "the load balancer gives an instance any number of requests at once; instances are added where each gets more than concurrency requests a second",
+    "the load balancer does not limit the concurrent requests of an instance; autoscaling adds instances above concurrency requests per second and instance",
   ),
   request_timeout: missing(
-    "the load balancer ends no request for its length; it closes connections that are silent for its idle time, the same for all services",
+    "the load balancer does not limit a request's duration; it closes idle connections after a timeout that all services share",
   ),
-  session_affinity: offered(
-    "by cookie for a day, best effort; an instance that is full or gone is replaced by another",
-  ),
+  session_affinity: offered("by cookie for a day, best effort; another instance replaces one that is full or stopped"),
   http2:
     config.shared.scheme === "https"
       ? offered()
-      : missing("the load balancer speaks HTTP/2 to services only where its listener is https"),
+      : missing("the load balancer uses HTTP/2 to services only with an https listener"),
   memory_limit: offered(),
   cpu_limit: offered(),
   builders: {
     node: offered("Google's buildpacks"),
     python: offered("Google's buildpacks"),
-    procfile: offered("Google's buildpacks; for the languages that they know"),
+    procfile: offered("Google's buildpacks, for the languages that they support"),
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },

@@ -1,4 +1,7 @@
-/** Checks with one cheap call each that the shared resources exist, and says how to fix it if one does not. */
+/**
+ * Checks with one cheap call each that the shared resources exist. Each finding names the command that creates a
+ * missing one.
+ */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { nameOf } from "./call-policy.ts";
 import type { ClientSource } from "./clients.ts";
@@ -17,9 +20,9 @@ type PartName = keyof SharedResources | "athenaWorkgroup";
 interface Look {
   readonly part: PartName;
   readonly value: string;
-  /** The command that creates it. */
+  /** The command that creates the resource. */
   readonly make: string;
-  /** Returns false if the resource is missing or unusable. Throws the SDK's errors. */
+  /** Returns false if the resource does not exist or is unusable. Throws the SDK's errors. */
   readonly ask: (clients: ClientSource) => Promise<boolean>;
 }
 
@@ -38,7 +41,7 @@ const cluster = ({ region, parts: { cluster: value } }: CheckResourcesOptions): 
 const listener = ({ parts: { listenerArn: value } }: CheckResourcesOptions): Look => ({
   part: "listenerArn",
   value,
-  make: "aws elbv2 create-listener, as `Listener` of docs/providers/aws-template.yaml is made",
+  make: "aws elbv2 create-listener, configured like `Listener` in docs/providers/aws-template.yaml",
   ask: async (clients) => {
     const { DescribeListenersCommand } = await import("@aws-sdk/client-elastic-load-balancing-v2");
     const asked = new DescribeListenersCommand({ ListenerArns: [value] });
@@ -49,7 +52,7 @@ const listener = ({ parts: { listenerArn: value } }: CheckResourcesOptions): Loo
 const buildProject = ({ parts: { buildProject: value } }: CheckResourcesOptions): Look => ({
   part: "buildProject",
   value,
-  make: "aws codebuild create-project, as `BuildProject` of docs/providers/aws-template.yaml is made",
+  make: "aws codebuild create-project, configured like `BuildProject` in docs/providers/aws-template.yaml",
   ask: async (clients) => {
     const { BatchGetProjectsCommand } = await import("@aws-sdk/client-codebuild");
     const { projects = [] } = await (await clients("builds")).send(new BatchGetProjectsCommand({ names: [value] }));
@@ -71,7 +74,7 @@ const repository = ({ region, parts: { repository: value } }: CheckResourcesOpti
 const stateBucket = ({ region, parts: { stateBucket: value } }: CheckResourcesOptions): Look => ({
   part: "stateBucket",
   value,
-  make: `aws s3 mb s3://${value} --region ${region}; what the platform knew of deployments and volumes went with it`,
+  make: `aws s3 mb s3://${value} --region ${region}; the records of deployments and volumes in the former bucket are lost`,
   ask: async (clients) => {
     const { HeadBucketCommand } = await import("@aws-sdk/client-s3");
     await (await clients("s3")).send(new HeadBucketCommand({ Bucket: value }));
@@ -97,7 +100,7 @@ const roles = ["executionRoleArn", "filesRoleArn", "schedulerRoleArn"] as const;
 const role = (part: (typeof roles)[number], { parts }: CheckResourcesOptions): Look => ({
   part,
   value: parts[part],
-  make: "aws iam create-role, as docs/providers/aws-template.yaml makes it",
+  make: "aws iam create-role, configured like in docs/providers/aws-template.yaml",
   ask: async (clients) => {
     const { GetRoleCommand } = await import("@aws-sdk/client-iam");
     // A path may precede the role's name.
@@ -124,17 +127,17 @@ const findingOf = async ({ part, value, make, ask }: Look, clients: ClientSource
     part === "athenaWorkgroup"
       ? "with --aws-athena-workgroup"
       : `as '${part}' in the section 'aws' of portside.config.json`;
-  const fix = `${make}; or name another one ${elsewhere}`;
+  const fix = `${make}; or set another one ${elsewhere}`;
   try {
-    return (await ask(clients)) ? pass(what, "it is there") : fail(what, "there is none", fix);
+    return (await ask(clients)) ? pass(what, "exists") : fail(what, "does not exist", fix);
   } catch (error) {
     const fault = awsFault(error);
-    if (fault?.kind === "state") return fail(what, `there is none (${nameOf(error)})`, fix);
-    return warn(what, `it cannot be looked at: ${(error as Error).message} (${nameOf(error)})`);
+    if (fault?.kind === "state") return fail(what, `does not exist (${nameOf(error)})`, fix);
+    return warn(what, `the check failed: ${(error as Error).message} (${nameOf(error)})`);
   }
 };
 
-/** One finding per resource, in a fixed order; the checks run concurrently. */
+/** Returns one finding per resource, in a fixed order. The checks run concurrently. */
 export const checkResources = (looked: CheckResourcesOptions, clients: ClientSource): Promise<Finding[]> => {
   const { athenaWorkgroup } = looked;
   const looks = [

@@ -1,6 +1,6 @@
 /**
- * AWS SDK clients. Each package is loaded on first use, so importing this adapter costs nothing. An embedder may pass its
- * own clients.
+ * AWS SDK clients. Each package loads at first use, so importing this adapter loads none of them. Embedders may pass
+ * their own clients.
  */
 import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import type { AthenaClient } from "@aws-sdk/client-athena";
@@ -34,12 +34,12 @@ export interface AwsClients {
   readonly stacks: CloudFormationClient;
 }
 
-/** Returns a client, created on first use. Throws if its package is not installed. */
+/** Returns a client, created at first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
 
 const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider aws", [name], load);
 
-/** The SDK packages that the adapter needs: one for each client, and the presigner. */
+/** The SDK packages that the adapter needs: one per client, and the presigner. */
 export const packages = [
   "@aws-sdk/client-ecs",
   "@aws-sdk/client-elastic-load-balancing-v2",
@@ -56,14 +56,14 @@ export const packages = [
   "@aws-sdk/s3-request-presigner",
 ] as const;
 
-/** Without these, most SDK clients wait without limit for a connection or a response. */
+/** Most SDK clients wait without limit for a connection or a response by default. */
 const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
 
 interface Options {
   readonly region: string;
   /** Only `providerCall` retries. */
   readonly maxAttempts: 1;
-  /** Milliseconds until a call without a connection, or without any response data, fails. */
+  /** Milliseconds until a call without a connection, or without response data, fails. */
   readonly requestHandler: typeof TIMEOUTS;
 }
 
@@ -134,7 +134,7 @@ const makers: Makers = {
   },
 };
 
-/** @param given clients to use instead of creating them */
+/** @param given clients to use instead of new ones */
 export const clientSource = (region: string, given: Partial<AwsClients> = {}): ClientSource => {
   const made = new Map<keyof AwsClients, Promise<unknown>>();
   return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {

@@ -1,4 +1,4 @@
-/** Checks everything that the platform needs in its AWS account. Each problem comes with the command that fixes it. */
+/** Checks the setup of the AWS account. Each finding names what is missing and the command that fixes it. */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
@@ -20,7 +20,7 @@ const problemOf = (error: unknown): string => {
 };
 
 interface Caller {
-  /** The ARN that policies and the simulation use: of the role, not of one session. */
+  /** The ARN that policies and the simulation use: that of the role, not of a session. */
   readonly arn: string;
   readonly attach: (policy: string) => string;
 }
@@ -38,18 +38,18 @@ const callerOf = (arn: string): Caller => {
   };
 };
 
-/** AWS packages are optional and loaded on first use. Without this check, a deploy would fail halfway. */
+/** AWS packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
 const packagesFinding = (find: FindPackage | undefined): Finding | undefined => {
   const problem = packagesProblem(packages, find);
-  return problem === undefined ? undefined : fail("Amazon's packages", problem.words, problem.fix);
+  return problem === undefined ? undefined : fail("AWS packages", problem.words, problem.fix);
 };
 
-/** https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html: it needs no permission. */
+/** Needs no permission: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
 async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Caller | undefined> {
   try {
     const { GetCallerIdentityCommand } = await import("@aws-sdk/client-sts");
     const { Arn = "" } = await (await clients("sts")).send(new GetCallerIdentityCommand({}));
-    yield pass("credentials", `they are those of ${Arn}`);
+    yield pass("credentials", `of ${Arn}`);
     return callerOf(Arn);
   } catch (error) {
     yield fail("credentials", problemOf(error), "aws configure sso");
@@ -57,7 +57,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   }
 }
 
-/** Parameters that are not passed keep their values; a new stack has none to keep. */
+/** Omitted parameters keep their values, so a new stack needs all of them. */
 const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
   [
     `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
@@ -66,15 +66,15 @@ const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[])
   ].join(" ");
 
 /**
- * The stack's outputs. Skipped if the configuration names every shared resource. If the stack is missing, the checks of its
- * resources say so.
+ * Returns the stack's outputs; skipped if the configuration names every shared resource. If the stack does not exist,
+ * the checks of its resources also fail.
  */
 async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
-  const what = `stack ${asked.stack}, which names the shared parts`;
+  const what = `stack ${asked.stack}, with the shared resources`;
   if (unnamedResources(asked).length === 0) return {};
   try {
     const outputs = await outputsOf(asked.stack, clients);
-    yield pass(what, `it has ${Object.keys(outputs).length} outputs`);
+    yield pass(what, `has ${Object.keys(outputs).length} outputs`);
     return outputs;
   } catch (error) {
     yield fail(what, problemOf(error), deployStack(asked, "Domain=YOUR.DOMAIN"));
@@ -103,8 +103,8 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
 };
 
 /**
- * Only a warning: the simulation runs against any resource (`*`), so a policy limited to certain resources fails it and may
- * still be correct.
+ * Failures are warnings: the simulation runs against any resource (`*`), so a policy that is limited to certain
+ * resources fails it and may still suffice.
  */
 async function* permissions(
   wanted: Readonly<Record<string, Need>>,
@@ -117,40 +117,44 @@ async function* permissions(
       const denied = await deniedOf(actionsOf(need), caller, clients);
       const policy = outputs[need.policy];
       yield denied.length === 0
-        ? pass(service, "its actions are allowed")
+        ? pass(service, "all actions allowed")
         : warn(
             service,
-            `${need.why}; on any resource, ${denied.join(", ")} is not allowed`,
+            `${need.why}; not allowed on all resources: ${denied.join(", ")}`,
             policy === undefined ? undefined : caller.attach(policy),
           );
     }
   } catch (error) {
-    yield warn("permissions", `they cannot be looked up: ${problemOf(error)}`);
+    yield warn("permissions", `the check failed: ${problemOf(error)}`);
   }
 }
 
-/** Warn if fewer are left. */
+/** Warns if fewer roles than this are left. */
 const FEW_LEFT = 10;
 
-/** Every account of the platform uses one role. https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html */
+/**
+ * Each account of the platform uses one role.
+ * https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html
+ */
 async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
-  const what = "quota of IAM roles";
+  const what = "IAM role quota";
   try {
     const { GetAccountSummaryCommand } = await import("@aws-sdk/client-iam");
     const { SummaryMap = {} } = await (await clients("iam")).send(new GetAccountSummaryCommand({}));
     const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
-    if (used === undefined || limit === undefined) return yield warn(what, "IAM does not tell it");
-    const words = `${limit - used} of ${limit} are left; every account takes one`;
+    if (used === undefined || limit === undefined) return yield warn(what, "IAM does not report it");
+    const words = `${limit - used} of ${limit} left; each account uses one`;
     yield limit - used < FEW_LEFT
       ? warn(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
       : pass(what, words);
   } catch (error) {
-    yield warn(what, `it cannot be looked up: ${problemOf(error)}`);
+    yield warn(what, `the check failed: ${problemOf(error)}`);
   }
 }
 
 /**
- * Yields findings as the checks finish. Stops early if packages or credentials are missing.
+ * Yields each finding as soon as it is known. Stops early if packages or credentials are missing.
+ *
  * @param find finds an installed package; tests pass their own
  */
 export async function* diagnoseAws(
@@ -168,7 +172,7 @@ export async function* diagnoseAws(
   const { athenaWorkgroup } = sqlResources(asked, outputs);
   if ("lacking" in joined)
     for (const name of joined.lacking)
-      yield fail(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
+      yield fail(`shared resource ${name}`, "not named by the stack or the configuration", deployStack(asked));
   else yield* await checkResources({ region: asked.region, parts: joined.parts, athenaWorkgroup }, clients);
   const wanted = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(wanted, caller, outputs, clients);

@@ -1,6 +1,6 @@
 /**
- * Classifies the errors of the AWS SDK by exception name, then by HTTP status. The list of throttling codes is the SDK's
- * own (@smithy/service-error-classification).
+ * Classifies the AWS SDK's errors by exception name, then by HTTP status. The throttling codes are those of the SDK
+ * (@smithy/service-error-classification).
  */
 import type { CallFault } from "../shared/calls/provider-call.ts";
 
@@ -17,7 +17,7 @@ const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault =
 
 const of = (fault: CallFault, ...names: readonly string[]): [string, CallFault][] => names.map((name) => [name, fault]);
 
-/** Throttling codes; they differ by service. */
+/** Throttling codes. They differ by service. */
 const throttles: readonly string[] = [
   "ThrottlingException",
   "Throttling",
@@ -42,9 +42,10 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
-  // "If a conflicting operation occurs during the upload": the winner is not known yet (PutObjectRequest, IfNoneMatch).
+  // "If a conflicting operation occurs during the upload": S3 has not decided which write wins (PutObjectRequest,
+  // IfNoneMatch).
   ...of(busy, "RequestTimeoutException", "ConditionalRequestConflict"),
-  // The caller aborted: the call is not retried and fails as unavailable.
+  // The caller aborted: no retry, and the call fails as unavailable.
   ...of(busy, "AbortError"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
   ...of(refused, "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "InvalidAccessKeyId"),
@@ -94,7 +95,7 @@ const byStatus = (status: number): CallFault | undefined => {
   return status >= 400 ? state("invalid") : undefined;
 };
 
-/** Undefined: not an AWS error, so a bug. */
+/** Undefined if the error is not AWS's and therefore a bug. */
 export const awsFault = (error: unknown): CallFault | undefined => {
   if (!(error instanceof Error)) return undefined;
   const { name, code, $metadata, $response } = error as AwsFailure;

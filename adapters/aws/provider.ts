@@ -1,4 +1,4 @@
-/** Assembles every port for one AWS account and region. */
+/** The complete provider: every port, for one AWS account and one region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../shared/archives/bucket-spool.ts";
@@ -26,7 +26,10 @@ export interface AwsProvider {
   close(): Promise<void>;
 }
 
-/** Throws `StartRefused`, whose message has the commands that fix it, if the account lacks something essential. */
+/**
+ * Throws `StartRefused` if the account lacks something that the platform requires. Its message contains the commands
+ * that fix it.
+ */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeDeps): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);
   const { environment = process.env } = deps;
@@ -34,8 +37,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   const findings = await Array.fromAsync(diagnoseAws(settings, clients, environment));
   checkStart(findings);
   for (const { what, words, verdict } of findings)
-    if (verdict === "warning")
-      deps.logger.warn("the account lacks something, or could not be looked at", { what, words });
+    if (verdict === "warning") deps.logger.warn("a check of the account returned a warning", { what, words });
   const outputs = unnamedResources(settings).length === 0 ? {} : await outputsOf(settings.stack, clients);
   const config = configWith(settings, outputs);
 
@@ -50,7 +52,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   // May take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
     () => undefined,
-    (error) => deps.logger.warn("the trash of volumes waits for the next start", { error }),
+    (error) => deps.logger.warn("the purge of trashed volumes failed; the next start retries it", { error }),
   );
   const spoolFolder = join(config.dataDir, "spool");
   const { stateBucket } = config.shared;

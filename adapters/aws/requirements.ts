@@ -4,24 +4,27 @@
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 
-/** The stack outputs that name the policies. One policy cannot hold all actions. */
+/** The stack outputs with the policies' ARNs. The actions exceed one policy's size limit. */
 export const policyOutputs = ["platformPolicyArn", "platformStoragePolicyArn", "platformSqlPolicyArn"] as const;
 
 export interface Need {
   readonly why: string;
-  /** The output that names the policy which grants it. */
+  /** The stack output with the ARN of the policy that grants the actions. */
   readonly policy: (typeof policyOutputs)[number];
   /** Every command that the adapter sends, with the actions that it needs. */
   readonly calls: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The actions of a service's commands, without duplicates. */
+/** The distinct actions of a service's commands. */
 export const actionsOf = ({ calls }: Need): readonly string[] => [...new Set(Object.values(calls).flat())];
 
-/** Scaling policies manage alarms: .../autoscaling/application/userguide/security_iam_permission_validation.html */
+/**
+ * Scaling policies manage alarms:
+ * https://docs.aws.amazon.com/autoscaling/application/userguide/security_iam_permission_validation.html
+ */
 const alarms = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
 
-/** For S3 Files; copied from its managed policy AmazonS3FilesFullAccess. */
+/** For S3 Files; from its managed policy AmazonS3FilesFullAccess. */
 const networkInterfaces = [
   "ec2:DescribeSubnets",
   "ec2:DescribeVpcs",
@@ -32,7 +35,8 @@ const networkInterfaces = [
 ];
 
 export const needs: Readonly<Record<string, Need>> = {
-  // Tagging on creation needs its own actions: .../AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
+  // Tagging on creation needs its own actions:
+  // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
   ecs: {
     why: "services run there",
     policy: "platformPolicyArn",
@@ -64,9 +68,11 @@ export const needs: Readonly<Record<string, Need>> = {
       DescribeRulesCommand: ["elasticloadbalancing:DescribeRules"],
     },
   },
-  // It checks its caller's permissions on ECS and CloudWatch, and creates its service-linked role if it is missing.
+  // Application Auto Scaling checks its caller's permissions on ECS and CloudWatch, and creates a missing
+  // service-linked role:
+  // https://docs.aws.amazon.com/autoscaling/application/userguide/security_iam_permission_validation.html
   "application-autoscaling": {
-    why: "instances are added and taken away",
+    why: "services scale there",
     policy: "platformPolicyArn",
     calls: {
       RegisterScalableTargetCommand: [
@@ -90,7 +96,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   ecr: {
-    why: "images are kept there",
+    why: "images are stored there",
     policy: "platformPolicyArn",
     calls: {
       DescribeImagesCommand: ["ecr:DescribeImages"],
@@ -99,7 +105,7 @@ export const needs: Readonly<Record<string, Need>> = {
   },
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
   s3: {
-    why: "volumes, sources, and what is known of deployments are kept there",
+    why: "volumes, sources and records of deployments are stored there",
     policy: "platformStoragePolicyArn",
     calls: {
       CreateBucketCommand: ["s3:CreateBucket", "s3:PutBucketOwnershipControls", "s3:TagResource"],
@@ -125,14 +131,15 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   s3files: {
-    why: "volumes are mounted through it",
+    why: "services mount volumes through it",
     policy: "platformStoragePolicyArn",
     calls: {
       CreateFileSystemCommand: [
         "s3files:CreateFileSystem",
         "s3files:TagResource",
         "iam:PassRole",
-        // S3 Files watches the bucket for changes.
+        // S3 Files watches the bucket for changes:
+        // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html
         "s3:GetBucketNotification",
         "s3:PutBucketNotification",
       ],
@@ -158,7 +165,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   logs: {
-    why: "logs are kept there",
+    why: "logs are stored there",
     policy: "platformPolicyArn",
     calls: {
       FilterLogEventsCommand: ["logs:FilterLogEvents"],
@@ -167,7 +174,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   iam: {
-    why: "every account has a role of its own, which its services run as",
+    why: "each account has its own role, which its services assume",
     policy: "platformPolicyArn",
     calls: {
       CreateRoleCommand: ["iam:CreateRole", "iam:TagRole"],
@@ -176,7 +183,7 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   doctor: {
-    why: "what is set up is looked at before it is used",
+    why: "the platform checks its setup at start",
     policy: "platformPolicyArn",
     calls: {
       // "No permissions are required to perform this operation" (API_GetCallerIdentity).
@@ -192,14 +199,15 @@ export const needs: Readonly<Record<string, Need>> = {
   },
 };
 
-/** Needed only if SQL is configured. */
+/** Required only with SQL. */
 export const sqlNeeds: Readonly<Record<string, Need>> = {
   athena: {
-    why: "SQL is answered there",
+    why: "SQL queries run there",
     policy: "platformSqlPolicyArn",
     calls: {
-      // It reads tables and objects with the caller's permissions: .../athena/latest/ug/s3-permissions.html,
-      // .../ug/fine-grained-access-to-glue-resources.html
+      // Athena reads tables and objects with the caller's permissions:
+      // https://docs.aws.amazon.com/athena/latest/ug/s3-permissions.html,
+      // https://docs.aws.amazon.com/athena/latest/ug/fine-grained-access-to-glue-resources.html
       StartQueryExecutionCommand: [
         "athena:StartQueryExecution",
         "glue:GetDatabase",

@@ -1,11 +1,11 @@
 /**
- * Resolves the shared resources: configured names first, then the outputs of the stack that created them.
+ * Resolves the shared resources: first the configured names, then the outputs of the stack that created them.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
 import type { ClientSource } from "./clients.ts";
 import { type AwsConfig, type AwsSettings, type SharedResources, sharedResourcesSchema } from "./config.ts";
 
-/** A stack's outputs by key. Lists are comma-separated text. */
+/** Returns a stack's outputs by key. Lists are comma-separated text. */
 export const outputsOf = async (stack: string, clients: ClientSource): Promise<Record<string, string>> => {
   const { DescribeStacksCommand } = await import("@aws-sdk/client-cloudformation");
   const { Stacks = [] } = await (await clients("stacks")).send(new DescribeStacksCommand({ StackName: stack }));
@@ -19,11 +19,11 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
 
 const partNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
-/** The shared resources that the configuration does not name. */
+/** Returns the shared resources that the configuration does not name. */
 export const unnamedResources = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedResources)[] =>
   partNames.filter((name) => shared[name] === undefined);
 
-/** Merges the configured names with the stack's outputs. Returns the names of the missing ones if there are any. */
+/** Merges the configured names with the stack's outputs. Returns the missing names instead if any are missing. */
 export const joinResources = (
   { shared }: Pick<AwsSettings, "shared">,
   outputs: Readonly<Record<string, string>>,
@@ -40,7 +40,7 @@ export const joinResources = (
   return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
 };
 
-/** SQL settings: configured values first, then the stack's outputs. */
+/** Returns the SQL settings: configured values first, then the stack's outputs. */
 export const sqlResources = (
   { athenaWorkgroup, logTable }: Pick<AwsSettings, "athenaWorkgroup" | "logTable">,
   outputs: Readonly<Record<string, string>>,
@@ -49,9 +49,12 @@ export const sqlResources = (
   logTable: logTable ?? outputs["logTable"],
 });
 
-/** The complete configuration. Throws if neither source names a shared resource. */
+/** Returns the complete configuration. Throws if a shared resource is named by neither source. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
   const joined = joinResources(settings, outputs);
-  if ("lacking" in joined) throw new Error(`Nobody names the shared parts ${joined.lacking.join(", ")}.`);
+  if ("lacking" in joined)
+    throw new Error(
+      `Missing shared resources: ${joined.lacking.join(", ")}. Deploy the stack or name them in the configuration.`,
+    );
   return { ...settings, ...sqlResources(settings, outputs), shared: joined.parts };
 };

@@ -1,5 +1,5 @@
 /**
- * The bucket for the platform's own state. S3 reads and lists are strongly consistent, and S3 supports conditional writes:
+ * The bucket for the platform's own state. S3 is strongly consistent and supports conditional writes:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
  */
 import type { Unavailable } from "../../core/errors.ts";
@@ -11,7 +11,7 @@ const load = () => import("@aws-sdk/client-s3");
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Retry timeout in milliseconds; defaults to the timeout for reads. */
+  /** Retry timeout in milliseconds; defaults to that of reads. */
   readonly timeoutMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface Listed {
   readonly etag: string;
 }
 
-/** Precondition of a write: no object exists, it has this ETag, or no precondition. */
+/** Precondition of a write: the object does not exist, has this ETag, or none. */
 export type PutCondition = "absent" | "any" | { readonly etag: string };
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
@@ -33,13 +33,16 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 export interface StateBucket {
   /** Null if the object does not exist. */
   get(key: string, retry?: RetryOptions): Promise<Result<StateObject | null, Unavailable>>;
-  /** Returns the new ETag. If the condition fails: `changed`, or `not_found` if the object of the ETag is gone. */
+  /**
+   * Returns the new ETag. Fails with `changed` if the condition does not hold, with `not_found` if the ETag's object
+   * does not exist.
+   */
   put(key: string, text: string, condition: PutCondition, tags: string, retry?: RetryOptions): Called<string>;
-  /** All objects with the key prefix, sorted by key. One call per thousand objects. */
+  /** Returns all objects with the key prefix, sorted by key. Makes one call per thousand objects. */
   list(prefix: string, retry?: RetryOptions): Promise<Result<readonly Listed[], Unavailable>>;
 }
 
-/** The page size limit of ListObjectsV2. */
+/** Maximum page size of ListObjectsV2. */
 export const PAGE = 1000;
 
 const sending = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });

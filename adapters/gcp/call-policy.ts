@@ -20,8 +20,8 @@ export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-export const googleCalls = (ambient: GoogleRuntimeDeps, faultOf: FaultOf = googleFault): ProviderCall =>
-  providerCall({ ...ambient, faultOf, cloud: "Google Cloud" });
+export const googleCalls = (runtime: GoogleRuntimeDeps, faultOf: FaultOf = googleFault): ProviderCall =>
+  providerCall({ ...runtime, faultOf, cloud: "Google Cloud" });
 
 /**
  * Options for a call of a generated client. Its own retries are off (`retry` in google-gax's CallOptions): they would
@@ -44,15 +44,15 @@ export const grpcCodes = {
 } as const;
 
 /** Timeout of one response, in milliseconds. */
-const ANSWER_MS = 60_000;
+const RESPONSE_TIMEOUT_MS = 60_000;
 
 /**
  * Rejects with ETIMEDOUT if `work` takes longer than RESPONSE_TIMEOUT_MS. The REST clients' packages wait without limit
  * on a silent connection, whatever `timeout` they receive.
  */
 export const withTimeout = <T>(work: Promise<T>): Promise<T> => {
-  const { promise: silence, reject } = Promise.withResolvers<never>();
-  const silent = Object.assign(new Error("Google Cloud did not respond in time."), { code: "ETIMEDOUT" });
-  const overdue = setTimeout(reject, ANSWER_MS, silent);
-  return Promise.race([work, silence]).finally(() => clearTimeout(overdue));
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timedOut = Object.assign(new Error("Google Cloud did not respond in time."), { code: "ETIMEDOUT" });
+  const timer = setTimeout(reject, RESPONSE_TIMEOUT_MS, timedOut);
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 };

@@ -28,59 +28,66 @@ export interface GcpClients {
 /** Returns a client, created at first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof GcpClients>(name: K) => Promise<GcpClients[K]>;
 
-const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider gcp", [name], load);
+const loadPackage = <T>(name: string, load: () => Promise<T>): Promise<T> =>
+  needPackages("The provider gcp", [name], load);
 
-type Makers = { readonly [K in keyof GcpClients]: (projectId: string) => Promise<GcpClients[K]> };
+type ClientFactories = { readonly [K in keyof GcpClients]: (projectId: string) => Promise<GcpClients[K]> };
 
-const makers: Makers = {
+const factories: ClientFactories = {
   services: async (projectId) => {
-    const { v2 } = await needs("@google-cloud/run", () => import("@google-cloud/run"));
+    const { v2 } = await loadPackage("@google-cloud/run", () => import("@google-cloud/run"));
     return new v2.ServicesClient({ projectId });
   },
   revisions: async (projectId) => {
-    const { v2 } = await needs("@google-cloud/run", () => import("@google-cloud/run"));
+    const { v2 } = await loadPackage("@google-cloud/run", () => import("@google-cloud/run"));
     return new v2.RevisionsClient({ projectId });
   },
   builds: async (projectId) => {
-    const { CloudBuildClient } = await needs("@google-cloud/cloudbuild", () => import("@google-cloud/cloudbuild"));
+    const { CloudBuildClient } = await loadPackage(
+      "@google-cloud/cloudbuild",
+      () => import("@google-cloud/cloudbuild"),
+    );
     return new CloudBuildClient({ projectId });
   },
   registry: async (projectId) => {
     const name = "@google-cloud/artifact-registry";
-    const { ArtifactRegistryClient } = await needs(name, () => import("@google-cloud/artifact-registry"));
+    const { ArtifactRegistryClient } = await loadPackage(name, () => import("@google-cloud/artifact-registry"));
     return new ArtifactRegistryClient({ projectId });
   },
   storage: async (projectId) => {
-    const { Storage } = await needs("@google-cloud/storage", () => import("@google-cloud/storage"));
+    const { Storage } = await loadPackage("@google-cloud/storage", () => import("@google-cloud/storage"));
     // Only `providerCall` retries.
     return new Storage({ projectId, retryOptions: { autoRetry: false } });
   },
   logging: async (projectId) => {
-    const { v2 } = await needs("@google-cloud/logging", () => import("@google-cloud/logging"));
+    const { v2 } = await loadPackage("@google-cloud/logging", () => import("@google-cloud/logging"));
     return new v2.LoggingServiceV2Client({ projectId });
   },
   scheduler: async (projectId) => {
-    const { CloudSchedulerClient } = await needs("@google-cloud/scheduler", () => import("@google-cloud/scheduler"));
+    const { CloudSchedulerClient } = await loadPackage(
+      "@google-cloud/scheduler",
+      () => import("@google-cloud/scheduler"),
+    );
     return new CloudSchedulerClient({ projectId });
   },
   bigquery: async (projectId) => {
-    const { BigQuery } = await needs("@google-cloud/bigquery", () => import("@google-cloud/bigquery"));
+    const { BigQuery } = await loadPackage("@google-cloud/bigquery", () => import("@google-cloud/bigquery"));
     return new BigQuery({ projectId, autoRetry: false });
   },
   auth: async (projectId) => {
-    const { GoogleAuth } = await needs("google-auth-library", () => import("google-auth-library"));
+    const { GoogleAuth } = await loadPackage("google-auth-library", () => import("google-auth-library"));
     return new GoogleAuth({ projectId, scopes: "https://www.googleapis.com/auth/cloud-platform" });
   },
 };
 
 /** @param given clients to use, unchanged, instead of new ones */
 export const clientSource = (project: string, given: Partial<GcpClients> = {}): ClientSource => {
-  const made = new Map<keyof GcpClients, Promise<unknown>>();
+  const created = new Map<keyof GcpClients, Promise<unknown>>();
   return <K extends keyof GcpClients>(name: K): Promise<GcpClients[K]> => {
-    const known = given[name] ?? made.get(name);
+    const known = given[name] ?? created.get(name);
     if (known !== undefined) return Promise.resolve(known as GcpClients[K] | Promise<GcpClients[K]>);
-    const making = makers[name](project);
-    made.set(name, making);
-    return making;
+    const client = factories[name](project);
+    created.set(name, client);
+    return client;
   };
 };

@@ -3,13 +3,13 @@ import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts"
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";
+import { checkOwnService } from "./check-own-service.ts";
 import type { ClientSource, GcpClients } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
-import { ownService } from "./own-service.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
 
-type Requested = Pick<
+type DoctorConfig = Pick<
   GcpConfig,
   "project" | "region" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
 >;
@@ -17,14 +17,14 @@ type Requested = Pick<
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
 
 /** Timeout of one call in milliseconds. gaxios has none by default, and the platform starts only after these checks. */
-const CALL_MS = 20_000;
+const CALL_TIMEOUT_MS = 20_000;
 
 const requester =
   (clients: ClientSource): Get =>
   async <T>(url: string, body?: unknown): Promise<T> => {
     const auth = await clients("auth");
     const data = body === undefined ? {} : { method: "POST" as const, data: body };
-    return (await auth.request<T>({ url, timeout: CALL_MS, ...data })).data;
+    return (await auth.request<T>({ url, timeout: CALL_TIMEOUT_MS, ...data })).data;
   };
 
 const problemOf = (error: unknown): string => {
@@ -32,12 +32,12 @@ const problemOf = (error: unknown): string => {
   return `${message ?? String(error)}${code === undefined ? "" : ` (${String(code)})`}`;
 };
 
-const used = ["services", "builds", "registry", "storage", "logging", "scheduler"] as const;
+const clientNames = ["services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
 /** Google's packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
-async function* packages({ logDataset }: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+async function* packages({ logDataset }: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   const wanted: readonly (keyof GcpClients)[] =
-    logDataset === undefined ? ["auth", ...used] : ["auth", ...used, "bigquery"];
+    logDataset === undefined ? ["auth", ...clientNames] : ["auth", ...clientNames, "bigquery"];
   for (const name of wanted)
     try {
       await clients(name);
@@ -52,7 +52,7 @@ const logIn = (project: string): string =>
   `gcloud auth application-default login --impersonate-service-account ${serviceAccountOf(project, "portside")}`;
 
 /** https://docs.cloud.google.com/docs/authentication/application-default-credentials */
-async function* credentials({ project }: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+async function* credentials({ project }: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   try {
     const auth = await clients("auth");
     await auth.getAccessToken();
@@ -66,7 +66,7 @@ const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
 
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
-async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding> {
+async function* enabledApis(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   const { project } = config;
   const wanted = { ...apis, ...(config.logDataset === undefined ? {} : { [sqlApi]: "SQL queries run there" }) };
   const query = Object.keys(wanted)
@@ -96,7 +96,7 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
 }
 
 /** https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions */
-async function* permissions(config: Requested, get: Get, member: string): AsyncGenerator<Finding> {
+async function* permissions(config: DoctorConfig, get: Get, member: string): AsyncGenerator<Finding> {
   const { project } = config;
   const wanted = config.logDataset === undefined ? roles : { ...roles, ...sqlRoles };
   const url = `${RESOURCE_MANAGER}/projects/${project}:testIamPermissions`;
@@ -135,13 +135,19 @@ const exists = async (get: Get, url: string): Promise<boolean | string> => {
   }
 };
 
-interface Thing {
+interface Resource {
   readonly what: string;
   readonly url: string;
   readonly fix: string;
 }
 
-const thingsOf = ({ project, region, buildIdentity, repository, stagingBucket }: Requested): readonly Thing[] => [
+const resourcesOf = ({
+  project,
+  region,
+  buildIdentity,
+  repository,
+  stagingBucket,
+}: DoctorConfig): readonly Resource[] => [
   {
     what: `service account ${buildIdentity}, for builds`,
     url: `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts/${buildIdentity}`,
@@ -159,8 +165,8 @@ const thingsOf = ({ project, region, buildIdentity, repository, stagingBucket }:
   },
 ];
 
-async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
-  for (const { what, url, fix } of thingsOf(config)) {
+async function* resources(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
+  for (const { what, url, fix } of resourcesOf(config)) {
     const found = await exists(get, url);
     if (found === true) yield pass(what, "exists");
     else if (found === false) yield fail(what, "does not exist", fix);
@@ -184,7 +190,7 @@ interface Grant {
  * Rights that the build identity needs on the resource itself. The resource's policy does not list roles of the
  * project.
  */
-const buildGrants = ({ project, region, repository, stagingBucket }: Requested): readonly Grant[] => [
+const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfig): readonly Grant[] => [
   {
     what: `builds may read sources and write logs in bucket ${stagingBucket}`,
     url: `https://storage.googleapis.com/storage/v1/b/${stagingBucket}/iam`,
@@ -200,20 +206,20 @@ const buildGrants = ({ project, region, repository, stagingBucket }: Requested):
 ];
 
 /** Skips a policy that this identity cannot read: the required roles do not include reading the repository's policy. */
-async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding> {
+async function* buildPermissions(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   const member = `serviceAccount:${config.buildIdentity}`;
-  for (const { what, url, roles: enough, command } of buildGrants(config)) {
+  for (const { what, url, roles: sufficient, command } of buildGrants(config)) {
     const policy = await get<Policy>(url).catch(() => undefined);
     if (policy === undefined) continue;
     const given = (policy.bindings ?? []).some(
-      ({ role, members }) => enough.includes(role) && members?.includes(member),
+      ({ role, members }) => sufficient.includes(role) && members?.includes(member),
     );
     yield given
       ? pass(what, "granted")
       : warn(
           what,
           `${config.buildIdentity} has no such role on it; builds fail unless the project grants one`,
-          `${command} --member ${member} --role ${enough[0]}`,
+          `${command} --member ${member} --role ${sufficient[0]}`,
         );
   }
 }
@@ -235,7 +241,7 @@ const memberOf = async (clients: ClientSource): Promise<string> => {
  * Signing a URL needs a key or IAM's signBlob:
  * https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct
  */
-async function* signing({ project }: Requested, clients: ClientSource, member: string): AsyncGenerator<Finding> {
+async function* signing({ project }: DoctorConfig, clients: ClientSource, member: string): AsyncGenerator<Finding> {
   const what = "signed URLs";
   try {
     await (await clients("auth")).sign("portside doctor");
@@ -285,20 +291,20 @@ const countServiceAccounts = async (project: string, get: Get): Promise<number> 
 };
 
 /** Warns if fewer service accounts than this are left. */
-const FEW_LEFT = 10;
+const MIN_LEFT = 10;
 
 /**
  * Each Portside account uses one service account. A project's initial quota is 100:
  * https://docs.cloud.google.com/iam/quotas
  */
-async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding> {
+async function* quotas({ project }: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   const what = "service account quota";
   try {
     const limit = await serviceAccountLimit(project, get);
     if (limit === undefined) return yield warn(what, "Service Usage does not report it");
     const left = limit - (await countServiceAccounts(project, get));
     const words = `${left} of ${limit} left; each account uses one`;
-    yield left < FEW_LEFT
+    yield left < MIN_LEFT
       ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
       : pass(what, words);
   } catch (error) {
@@ -310,7 +316,7 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
  * Yields each finding as soon as it is known. Stops early without credentials, or without the package that loads them.
  */
 export async function* diagnoseGcp(
-  config: Requested,
+  config: DoctorConfig,
   clients: ClientSource,
   environment: NodeJS.ProcessEnv = process.env,
 ): AsyncGenerator<Finding> {
@@ -326,9 +332,9 @@ export async function* diagnoseGcp(
   const member = await memberOf(clients);
   yield* permissions(config, get, member);
   yield* signing(config, clients, member);
-  yield* things(config, get);
-  yield* buildRights(config, get);
+  yield* resources(config, get);
+  yield* buildPermissions(config, get);
   yield* quotas(config, get);
   yield spoolPlace(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
-  yield* ownService(config, clients, environment);
+  yield* checkOwnService(config, clients, environment);
 }

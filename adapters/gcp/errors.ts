@@ -27,7 +27,7 @@ const busy: CallFault = { kind: "busy" };
 const refused: CallFault = { kind: "refused" };
 
 /** gRPC codes are below 17, HTTP statuses above 100. */
-const meanings: ReadonlyMap<number, CallFault> = new Map([
+const faults: ReadonlyMap<number, CallFault> = new Map([
   [1, busy], // CANCELLED, by the server
   [2, busy], // UNKNOWN: includes grpc-js's failure to fetch a token
   [3, state("invalid")], // INVALID_ARGUMENT
@@ -52,7 +52,7 @@ const meanings: ReadonlyMap<number, CallFault> = new Map([
 ]);
 
 /** A failed, cut or timed-out connection: https://nodejs.org/api/errors.html#common-system-errors, and gaxios' codes. */
-const ofConnections: ReadonlySet<string> = new Set([
+const connectionErrors: ReadonlySet<string> = new Set([
   "AbortError",
   "TimeoutError",
   "ECONNABORTED",
@@ -68,22 +68,22 @@ const ofConnections: ReadonlySet<string> = new Set([
 ]);
 
 /** True if the client got no token: OAuth reports an error as a string, not an object (RFC 6749, section 5.2). */
-const isOfCredentials = ({ response }: GoogleFailure): boolean =>
+const isCredentialError = ({ response }: GoogleFailure): boolean =>
   typeof (response?.data as { error?: unknown } | null | undefined)?.error === "string";
 
 const retryAfterOf = ({ response }: GoogleFailure): number => {
   const headers = response?.headers;
-  const wish = headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
-  return Number(wish ?? Number.NaN);
+  const value = headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
+  return Number(value ?? Number.NaN);
 };
 
 /** Undefined if the error is not Google's and therefore a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);
-  if (Number.isNaN(code)) return ofConnections.has(String(error.code)) ? busy : undefined;
-  if (code >= 400 && code < 500 && isOfCredentials(error)) return refused;
-  const fault = meanings.get(code) ?? (code >= 500 ? busy : undefined);
+  if (Number.isNaN(code)) return connectionErrors.has(String(error.code)) ? busy : undefined;
+  if (code >= 400 && code < 500 && isCredentialError(error)) return refused;
+  const fault = faults.get(code) ?? (code >= 500 ? busy : undefined);
   const seconds = retryAfterOf(error);
   return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
 };

@@ -1,6 +1,7 @@
 /**
- * One IAM role per Portside account; the account's services run as it. Its policy grants only the account's own buckets,
- * and the stack's permissions boundary limits it. https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+ * One IAM role per Portside account; the account's services run with it. Its policy grants only the account's own
+ * buckets, and the stack's permissions boundary limits it.
+ * https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { IAMClient } from "@aws-sdk/client-iam";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -20,18 +21,21 @@ const load = () => import("@aws-sdk/client-iam");
 type Sdk = Awaited<ReturnType<typeof load>>;
 
 export interface Identities {
-  /** Creates the account's role and its policy if they are missing. Returns the role's ARN. */
+  /** Returns the role's ARN. Creates the role and its policy if they do not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Returns whether the role may use the bucket: always for buckets of the same account, never for others. */
+  /** Returns whether the role has access to the bucket: true only for buckets of the same account. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
 const POLICY = "own-volumes";
-/** "Changes that I make are not always immediately visible": .../IAM/latest/UserGuide/troubleshoot.html */
+/**
+ * How long to wait for a new role. "Changes that I make are not always immediately visible":
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
+ */
 const NEW_MS = 60_000;
 const LOOK_MS = 2000;
 
-/** Compares policies regardless of the encoding and white space of IAM's answer. */
+/** Compares policies regardless of the encoding and white space of IAM's response. */
 const isSame = (encoded: string | undefined, wanted: object): boolean => {
   try {
     return JSON.stringify(JSON.parse(decodeURIComponent(encoded ?? ""))) === JSON.stringify(wanted);
@@ -43,8 +47,8 @@ const isSame = (encoded: string | undefined, wanted: object): boolean => {
 const refusal = ({ error }: CallState): Unavailable =>
   unavailable(
     nameOf(error) === "LimitExceededException"
-      ? "Amazon Web Services makes no more roles for this platform: look at IAM's quotas."
-      : "IAM refuses the role of this account's services.",
+      ? "The AWS account has reached its IAM role quota. Raise the quota or delete roles."
+      : "IAM rejected the role of this account's services.",
     60,
     error,
   );
@@ -60,7 +64,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
 
   type Outcome<T> = Promise<Result<T, CallState | Unavailable>>;
 
-  /** Undefined: IAM does not return it (yet). */
+  /** Converts `not_found` to undefined: IAM does not return a new role immediately. */
   const unlessMissing = async <T>(found: Outcome<T>): Promise<Result<T | undefined, Unavailable>> => {
     const end = await found;
     if (end.isOk()) return ok(end.value);
@@ -91,12 +95,12 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
     );
     if (made.isOk()) return ok(undefined);
     if (!isCallState(made.error)) return err(made.error);
-    // Another replica may be creating the role now; `permitted` waits until it is visible.
+    // Another replica may be creating the role; `permitted` waits until it is visible.
     const isMade = made.error.code === "exists" || nameOf(made.error.error) === "ConcurrentModificationException";
     return isMade ? ok(undefined) : err(refusal(made.error));
   };
 
-  /** `late`: the new role is not visible yet. */
+  /** Returns `late` while the new role is not visible. */
   const permit = async (
     role: string,
     policy: object,
@@ -112,14 +116,14 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
     return put.error.code === "not_found" || put.error.code === "changed" ? ok("late") : err(refusal(put.error));
   };
 
-  /** Retries until the role, which may be new, has its policy. */
+  /** Retries until the role has its policy; a new role may not be visible yet. */
   const permitted = async (role: string, policy: object, signal?: AbortSignal): Promise<Result<void, Unavailable>> => {
     for (let waited = 0; ; waited += LOOK_MS) {
       const done = await permit(role, policy, signal);
       if (done.isErr()) return err(done.error);
       if (done.value === "done") return ok(undefined);
       if (waited >= NEW_MS || signal?.aborted === true)
-        return err(unavailable("Amazon Web Services is slow to show a new role.", 60));
+        return err(unavailable("The new IAM role is not available yet. Try again.", 60));
       await clock.sleep(LOOK_MS, signal);
     }
   };
@@ -131,7 +135,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
       const present = await policyOf(role, signal);
       if (present.isErr()) return err(present.error);
       if (isSame(present.value, wanted)) return ok(roleArn(arn, role));
-      // The role may exist with another policy or none, if the call that created it was cut off.
+      // The role may exist without this policy if the call that created it was interrupted.
       const made = present.value === undefined ? await make(owner, role, signal) : ok(undefined);
       if (made.isErr()) return err(made.error);
       return (await permitted(role, wanted, signal)).map(() => roleArn(arn, role));

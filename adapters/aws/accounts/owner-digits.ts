@@ -3,9 +3,9 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 
 /**
- * Twenty hex digits, 80 bits. IAM grants go by the prefix of a bucket's name, so two accounts with the same digits could
- * read each other's volumes. Among a million accounts, a collision has a probability of one in three with ten digits (40
- * bits), and of one in a million million with twenty.
+ * Twenty hexadecimal digits, 80 bits. IAM grants match a prefix of bucket names, so two accounts with the same digits
+ * could read each other's volumes. With a million accounts, the probability of a collision is one in three with ten
+ * digits (40 bits), and one in 10^12 with twenty.
  */
 export const OWNER_DIGITS = 20;
 

@@ -1,4 +1,4 @@
-/** IAM roles of services: one per Portside account. Pure. */
+/** IAM roles of services, one per Portside account. Pure. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type ArnParts, bucketArn, roleArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
@@ -13,7 +13,7 @@ export const runtimeRoleOf = (owner: AccountId): string => runtimeRole(ownerDigi
 export const runtimeRoleArn = (arn: ArnParts, digits: string): string => roleArn(arn, runtimeRole(digits));
 
 /**
- * Lets only ECS tasks of this AWS account assume the role.
+ * Allows only ECS tasks of this AWS account to assume the role.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html
  */
 export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<AwsConfig, "region">): object => ({
@@ -32,10 +32,10 @@ export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<A
 });
 
 /**
- * Lets S3 Files read objects directly from S3, which is faster
+ * Allows S3 Files to read objects directly from S3, which is faster
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html#s3-files-prereq-iam-compute-role).
- * The policy matches the prefix of the account's bucket names, so it does not change when volumes do. Each file system's
- * own policy decides who may mount and write.
+ * The policy matches the prefix of the account's bucket names, so it stays the same when volumes change. Each file
+ * system's own policy decides who may mount and write.
  */
 export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
   const buckets = bucketArn(arn, `${bucketPrefix(ownerDigits(owner))}*`);

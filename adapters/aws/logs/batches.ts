@@ -1,4 +1,7 @@
-/** Splits events into batches that PutLogEvents accepts: .../AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
+/**
+ * Splits events into batches that PutLogEvents accepts:
+ * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+ */
 
 export interface InputEvent {
   /** Milliseconds since 1970. */
@@ -15,7 +18,7 @@ const MOST_BYTES = BATCH_BYTES - EVENT_BYTES;
 
 export interface Batches {
   readonly batches: readonly (readonly InputEvent[])[];
-  /** Events that exceed the limit for one event. */
+  /** Events that exceed the size limit of one event. */
   readonly tooLarge: readonly InputEvent[];
 }
 

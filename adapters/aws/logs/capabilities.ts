@@ -1,18 +1,20 @@
-/** The capabilities and limits of CloudWatch Logs. */
+/** Capabilities and limits of CloudWatch Logs, with reasons. */
 import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "../config.ts";
 
-/** The retention of the log group in `docs/providers/aws-template.yaml`. Searches go back no further. */
+/** Retention of the log group in `docs/providers/aws-template.yaml`. Searches do not go back further. */
 export const RETENTION_DAYS = 30;
 
-const quota = "by CloudWatch Logs, whose FilterLogEvents all deployments of the account and region share";
+const quota = "by CloudWatch Logs; all deployments of the account and region share the quota of FilterLogEvents";
 
 export const awsLogCapabilities = ({ settleSeconds }: Pick<AwsConfig, "settleSeconds">): Capabilities["logs"] => ({
-  newest: offered(`${quota}; what a service writes to its two streams arrives as one, as stdout`),
-  since: offered(`${quota}; lines have the millisecond, and those of one the order of their ids`),
+  newest: offered(`${quota}; stdout and stderr of a service are merged as stdout`),
+  since: offered(
+    `${quota}; service lines have millisecond timestamps, and lines of the same millisecond are ordered by id`,
+  ),
   query: offered(
-    `${quota}; it looks for times and for the platform's own entries, and the platform for the rest: ` +
-      "a search among many lines takes many reads of 1 MB, and ends with what it has found",
+    `${quota}; CloudWatch Logs evaluates times and selects the platform's entries, the platform evaluates the rest: ` +
+      "a search over many lines takes many reads of 1 MB, and returns what it has found when its time is up",
   ),
   settle_seconds: settleSeconds,
   retention_days: RETENTION_DAYS,

@@ -1,6 +1,6 @@
 /**
- * Converts log entries between CloudWatch Logs and the core. The platform writes whole entries as JSON to its own stream.
- * Services write plain lines to the streams of their tasks:
+ * Converts log entries between CloudWatch Logs and the core. The platform writes whole entries as JSON to its own
+ * stream. Services write plain lines to the streams of their tasks.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilteredLogEvent.html
  */
 
@@ -28,18 +28,18 @@ export interface LogEvent {
 
 const NANOS_PER_MILLI = 1_000_000n;
 
-/** The platform's stream, after the deployment's prefix. No task's stream has this name. */
+/** Name of the platform's stream, after the deployment's prefix. No task's stream has this name. */
 export const PLATFORM_STREAM = "platform";
 
 /** The log driver merges a task's stdout and stderr: https://docs.docker.com/engine/logging/drivers/awslogs/ */
 const SERVICE_LOG: LogName = "stdout";
 
-/** An entry of the platform. Keys are short because AWS charges per byte. */
+/** An entry that the platform writes. Keys are short because AWS charges per byte. */
 interface Written {
   readonly portside: 1;
   /** Nanoseconds since 1970, as text: JSON numbers would lose precision. */
   readonly at: string;
-  /** Distinguishes entries of the same nanosecond; stays the same when a write is retried. */
+  /** Distinguishes entries of the same nanosecond. A retry of a write reuses it. */
   readonly id: string;
   readonly severity: Severity;
   readonly log: LogName;
@@ -88,7 +88,10 @@ const ofPlatform = (scope: LogScope, { at, id, severity, log, ...written }: Writ
   code: nameCode(id),
 });
 
-/** A task's stream is `PREFIX/CONTAINER/TASK`: .../AmazonECS/latest/developerguide/specify-log-config.html */
+/**
+ * A task's stream is `PREFIX/CONTAINER/TASK`:
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specify-log-config.html
+ */
 const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => {
   const [revision = "", ...rest] = path.split("/");
   const instance = rest.at(-1);
@@ -104,7 +107,7 @@ const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => 
   };
 };
 
-/** Converts an event to the core's form. Undefined if it does not belong to the deployment. */
+/** Converts an event to the core's format. Undefined if it does not belong to the deployment. */
 export const logEntryOf = (scope: LogScope, event: LogEvent): LogEntry | undefined => {
   const prefix = streamPrefixOf(scope.owner, scope.service);
   const name = event.logStreamName ?? "";
@@ -115,7 +118,7 @@ export const logEntryOf = (scope: LogScope, event: LogEvent): LogEntry | undefin
   return written === undefined ? undefined : ofPlatform(scope, written);
 };
 
-/** The fields that every line of a service shares, whatever its content. */
+/** The fields that every line of a service has, whatever its text. */
 export const serviceLine = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: SERVICE_LOG, instant: 0n as Instant, code: "" },
 });

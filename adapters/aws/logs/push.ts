@@ -1,9 +1,9 @@
 /**
- * The part of a filter that CloudWatch Logs can apply without losing a match: the time range and the streams.
+ * The part of a filter that CloudWatch Logs evaluates without losing a match: the time range and the streams.
  *
- * Its filter patterns do not fit. Their terms are case-sensitive; the core's are not. Their JSON selectors match only
- * scalars and do not search lists; the core's do. They do not compare numbers as text; the core does. And the platform's
- * entries nest their fields one level deeper than a service's lines.
+ * Its filter patterns are unsuitable. Their terms are case-sensitive; the core's are not. Their JSON selectors match
+ * only scalars and do not search lists; the core's do. They do not compare numbers as text; the core does. The
+ * platform's entries nest their fields one level deeper than a service's lines.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
  */
 
@@ -16,22 +16,22 @@ import type { LogScope } from "../../../core/ports/log-store.ts";
 import { serviceLine } from "./entry.ts";
 
 export interface Pushed {
-  /** Bounds that include every match; absent if unbounded. */
+  /** Bounds that include every match; undefined if unbounded. */
   readonly from?: Instant;
   readonly to?: Instant;
-  /** No service line can match, so reading the platform's stream is enough. */
+  /** True if no service line can match, so that the platform's stream suffices. */
   readonly platformOnly: boolean;
 }
 
 type Leaf = Exclude<LogFilter, { kind: "and" | "or" | "not" }>;
 
-/** Fields with the same value in all service lines: the log's name, and no request. */
+/** True for fields with the same value in all service lines: the log's name, and the absent request. */
 const isAlike = (leaf: Leaf): boolean => {
   if (leaf.kind === "log_id") return true;
   return leaf.kind !== "search" && (leaf.path[0] === "logName" || leaf.path[0] === "httpRequest");
 };
 
-/** Whether any service line may match, and whether all of them do. */
+/** Whether any service line may match, and whether all must. */
 const ofServices = (
   filter: LogFilter,
   passes: (leaf: Leaf) => boolean,
@@ -115,9 +115,9 @@ export const pushedOf = (filter: LogFilter, scope: LogScope, compile: CompilePat
   return { ...spanOf(filter), platformOnly: !ofServices(filter, passes).some };
 };
 
-/** The filter excludes nothing. */
+/** True if the filter excludes no entry. */
 export const isEverything = ({ from, to, platformOnly }: Pushed): boolean =>
   from === undefined && to === undefined && !platformOnly;
 
-/** Nothing can match. */
+/** True if no entry can match. */
 export const isNothing = ({ from, to }: Pushed): boolean => from !== undefined && to !== undefined && from > to;

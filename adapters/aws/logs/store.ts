@@ -2,8 +2,8 @@
  * `LogStore` on CloudWatch Logs: one log group, and a stream prefix per deployment.
  *
  * A search reads pages of FilterLogEvents from the oldest or the newest end. Events have millisecond timestamps; the
- * platform's entries also contain their nanosecond. AWS orders events within a millisecond by the put request, which no
- * response shows. So the store reads each millisecond completely and sorts it here.
+ * platform's entries also contain the nanosecond. AWS orders the events of a millisecond by their put request, which no
+ * response shows. So the store reads each millisecond completely and sorts it.
  */
 
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -32,7 +32,7 @@ import { streamPrefixOf } from "./streams.ts";
 const LISTED = 10_000;
 const GRAIN = { asc: 1_000_000n, desc: 1_000_000n } as const;
 const DAY_MS = 86_400_000;
-/** The earliest start of a search from the newest end (FilterLogEventsRequest, `startFromHead`). */
+/** Earliest start of a search from the newest end (FilterLogEventsRequest, `startFromHead`). */
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 const RANDOM_DIGITS = 7;
 
@@ -72,12 +72,12 @@ class AwsLogs implements LogStore {
     );
   }
 
-  /** Drops and logs entries that CloudWatch Logs rejects (over 1 MB); the others are written. */
+  /** Drops entries that CloudWatch Logs rejects (over 1 MB) and logs the loss. Writes the others. */
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
       for (const [prefix, some] of byScope(entries.filter(isWritable))) {
         const { batches, tooLarge } = batchesOf(some.map((entry) => this.#placed(entry)));
-        if (tooLarge.length > 0) this.#lost({ cause: "an event may have 1 MB", count: tooLarge.length });
+        if (tooLarge.length > 0) this.#lost({ cause: "larger than 1 MB", count: tooLarge.length });
         for (const batch of batches) {
           const put = await this.#put(prefix + PLATFORM_STREAM, batch, signal);
           if (put.isErr()) return err(put.error);
@@ -102,7 +102,7 @@ class AwsLogs implements LogStore {
     return this.#searches.search(scope, query, place, options);
   }
 
-  /** Retries of the call reuse the same time and id. */
+  /** Sets time and id once, so that a retry does not duplicate the entry. */
   #placed(entry: NewLogEntry): InputEvent {
     const { ids } = this.#ambient;
     const at = this.#rising.next();
@@ -110,10 +110,10 @@ class AwsLogs implements LogStore {
   }
 
   #lost(fields: Readonly<Record<string, unknown>>): void {
-    this.#ambient.logger.error("log entries were lost: CloudWatch Logs does not take them", fields);
+    this.#ambient.logger.error("CloudWatch Logs rejected log entries; they are lost", fields);
   }
 
-  /** The first write creates a deployment's stream. */
+  /** Creates the deployment's stream at its first write. */
   async #put(
     stream: string,
     batch: readonly InputEvent[],
@@ -141,7 +141,7 @@ class AwsLogs implements LogStore {
       client.send(new PutLogEventsCommand(input)),
     );
     const rejected = sent.isOk() ? sent.value.rejectedLogEventsInfo : undefined;
-    if (rejected !== undefined) this.#lost({ cause: "this machine's clock is hours off", ...rejected });
+    if (rejected !== undefined) this.#lost({ cause: "this server's clock is off by hours", ...rejected });
     return sent;
   }
 
@@ -158,8 +158,8 @@ class AwsLogs implements LogStore {
   }
 
   #noGroup(error: unknown): Unavailable {
-    this.#ambient.logger.error("CloudWatch Logs does not find the log group: look at logGroup", { error });
-    return unavailable("Amazon Web Services does not find this platform's logs.", 60, error);
+    this.#ambient.logger.error("CloudWatch Logs does not find the log group; check logGroup", { error });
+    return unavailable("CloudWatch Logs does not find the platform's logs.", 60, error);
   }
 
   async #read(
@@ -174,7 +174,7 @@ class AwsLogs implements LogStore {
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
       if (error.reason !== "invalid") return err(error.reason);
-      return err(unavailable("Amazon Web Services does not take this platform's searches.", 60));
+      return err(unavailable("CloudWatch Logs rejected the search.", 60));
     }
   }
 
@@ -212,7 +212,10 @@ class AwsLogs implements LogStore {
     };
   }
 
-  /** "Set startTime explicitly to reduce the chances of empty pages": no entry is older than the retention. */
+  /**
+   * "Set startTime explicitly to reduce the chances of empty pages": no entry is older than the retention
+   * (FilterLogEventsRequest, `startTime`).
+   */
   #startOf(froms: readonly Instant[], order: "asc" | "desc"): number {
     const kept = millisOf(this.#ambient.clock.now()) - RETENTION_DAYS * DAY_MS;
     return Math.max(kept, order === "desc" ? FIRST_BACKWARDS : 0, ...froms.map(millisOf));
@@ -231,7 +234,7 @@ class AwsLogs implements LogStore {
     );
     if (listed.isErr()) {
       if (!isCallState(listed.error)) throw new Stopped(listed.error);
-      // The platform's stream is missing until its first write.
+      // The platform's stream does not exist before its first write.
       if (listed.error.code === "not_found" && "logStreamNames" in input) return { entries: [] };
       throw new Stopped(listed.error.code === "invalid" ? "invalid" : this.#noGroup(listed.error.error));
     }

@@ -1,16 +1,16 @@
 /**
- * Converts a five-field cron expression to EventBridge Scheduler's six fields: minutes, hours, day of month, month, day of
- * week (1 to 7, Sunday first) and year. One of the two day fields must be `?`.
+ * Converts a five-field cron expression to EventBridge Scheduler's six fields: minutes, hours, day of month, month, day
+ * of week (1 to 7, Sunday first) and year. One of the two day fields must be `?`.
  * https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based
  *
- * An expression that sets both day fields becomes two schedules if either day may match, or one with a condition if both
- * must.
+ * An expression that sets both day fields becomes two schedules if either day may match, or one with a condition if
+ * both must match.
  */
 import { type CronFields, dateEverComes, parseCron } from "../../../core/domain/schedules/schedule.ts";
 
 /**
- * Limits the fires of a weekday schedule by day of the month: `only` these days, or `not` these, which the other schedule
- * covers.
+ * Restricts the fires of a weekday schedule by day of the month: `only` these days, or `not` these, because the other
+ * schedule covers them.
  */
 export type DayRule = { readonly only: readonly number[] } | { readonly not: readonly number[] };
 
@@ -43,7 +43,7 @@ const textOf = (fields: CronFields, day: string, weekday: string): string => {
 const byDay = (fields: CronFields): string => textOf(fields, listOf(fields.days, counts.days), "?");
 const byWeekday = (fields: CronFields): string => textOf(fields, "?", listOf(fields.weekdays, counts.weekdays, 1));
 
-/** Returns one expression, or two that never fire at the same moment. Expects validated text; else throws a `RangeError`. */
+/** Returns one expression, or two that never fire at the same time. Throws a `RangeError` if `cron` is not valid. */
 export const expressionsOf = (cron: string): readonly [Expression, Expression?] => {
   const fields = parseCron(cron);
   if (typeof fields === "string") throw new RangeError(`'${cron}' is not a cron expression: ${fields}`);

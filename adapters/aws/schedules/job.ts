@@ -1,6 +1,6 @@
 /**
- * Converts a cron job to EventBridge Scheduler schedules and back. `parse(render(job))` returns the job: the schedules are
- * its only record. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+ * Converts a cron job to EventBridge Scheduler schedules and back. `parse(render(job))` equals the job, and no other
+ * record of it exists. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
  */
 import { createHash } from "node:crypto";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
@@ -14,16 +14,19 @@ import { PLATFORM_STREAM } from "../logs/entry.ts";
 import { streamPrefixOf } from "../logs/streams.ts";
 import { type DayRule, expressionsOf } from "./expression.ts";
 
-/** Lambda's timeout limit in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+/** Lambda's maximum timeout in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const functionSeconds = 900;
 
-/** The longest run of a fire in seconds. The rest of the function's time covers its own startup and shutdown. */
+/** Maximum duration of a fire in seconds. The rest of the function's time is for its own startup and shutdown. */
 export const maxFireSeconds = 840;
 
-/** The schedule group of the platform; the template creates it. */
+/** The platform's schedule group; the template creates it. */
 export const SCHEDULE_GROUP = "portside";
 
-/** Scheduler replaces it on each fire: .../scheduler/latest/UserGuide/managing-schedule-context-attributes.html */
+/**
+ * Scheduler replaces this with the scheduled time:
+ * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+ */
 export const SCHEDULED_TIME = "<aws.scheduler.scheduled-time>";
 
 /** The input of the function (`cron-function.cjs`). */
@@ -31,16 +34,16 @@ export interface Fire {
   readonly portside: 1;
   readonly url: string;
   readonly token: string;
-  /** RFC 3339; the scheduled time. */
+  /** The scheduled time, RFC 3339. */
   readonly time: string;
-  /** The expression as the client wrote it. */
+  /** The client's expression. */
   readonly cron: string;
   readonly zone: string;
-  /** The longest run, in seconds. */
+  /** Maximum duration of a run, in seconds. */
   readonly seconds: number;
   /** Milliseconds before each retry. */
   readonly delays: readonly number[];
-  /** The shortest interval between fires, in seconds. The function skips a retry that would begin after it. */
+  /** The shortest interval between fires, in seconds. The function skips a retry that would start later than that. */
   readonly gap: number;
   readonly log: { readonly group: string; readonly stream: string };
   readonly days?: DayRule;
@@ -63,8 +66,8 @@ export interface RenderedSchedule {
 }
 
 /**
- * Scheduler limits names to 64 characters, and a deployment's name has up to 49. So the name is a digest, which includes
- * the account's full digest. The second name is for expressions that set both day fields.
+ * Scheduler limits names to 64 characters, and a deployment's name has up to 49. So the name is a digest of the
+ * account's digest and the deployment's name. The second name is for expressions that set both day fields.
  */
 export const scheduleNames = ({ owner, name }: ScheduledService): readonly [string, string] => {
   const digest = createHash("sha256")
@@ -74,7 +77,7 @@ export const scheduleNames = ({ owner, name }: ScheduledService): readonly [stri
   return [`portside-${digest}`, `portside-${digest}-weekday`];
 };
 
-/** How many fires to examine for the shortest interval. */
+/** Number of fires to compare for the shortest interval. */
 const LOOKED_AT = 500;
 const DAY_SECONDS = 86_400;
 
@@ -84,7 +87,10 @@ const gapOf = ({ schedule }: CronJob, now: Instant): number => {
   return Math.min(DAY_SECONDS, ...gaps);
 };
 
-/** The core's fire policy. Both fields are set, because Scheduler retries 185 times within a day by default (API_RetryPolicy). */
+/**
+ * The core's fire policy. Sets both fields, because Scheduler retries 185 times within a day by default
+ * (API_RetryPolicy).
+ */
 const retryPolicy = {
   MaximumRetryAttempts: fireLimits.retryDelays.length,
   MaximumEventAgeInSeconds: fireLimits.lateness / 1000,
@@ -92,7 +98,7 @@ const retryPolicy = {
 
 type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
 
-/** Returns one schedule or two. @param now start of the examined intervals */
+/** Returns one schedule or two. @param now start of the compared fires */
 export const renderSchedules = (
   resources: ScheduleResources,
   job: CronJob,

@@ -1,4 +1,4 @@
-/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, or two if its expression sets both day fields. */
+/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, two if its expression sets both day fields. */
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
@@ -12,7 +12,7 @@ import { parseSchedule, type RenderedSchedule, renderSchedules, SCHEDULE_GROUP, 
 
 const load = () => import("@aws-sdk/client-scheduler");
 
-/** How often to alternate between update and create when concurrent writers interfere. */
+/** Limits the retries: with concurrent writes, an update may find no schedule, and a create may find one. */
 const TURNS = 3;
 
 type Called<T> = Result<T, CallState | Unavailable>;
@@ -21,7 +21,7 @@ const isState = (called: Called<unknown>, ...codes: readonly CallState["code"][]
   called.isErr() && isCallState(called.error) && codes.includes(called.error.code);
 
 const refused = (error: CallState | Unavailable): Unavailable =>
-  isCallState(error) ? unavailable("Amazon Web Services does not take this schedule.", 60, error.error) : error;
+  isCallState(error) ? unavailable("EventBridge Scheduler rejected the schedule.", 60, error.error) : error;
 
 class AwsScheduler implements Scheduler {
   readonly #config: AwsConfig;
@@ -44,7 +44,7 @@ class AwsScheduler implements Scheduler {
         const done = await this.#put(schedule, options);
         if (done.isErr()) return done;
       }
-      // An earlier expression may have needed a second schedule, which must stop firing.
+      // An earlier expression may have had a second schedule, which must stop firing.
       return schedules.length === 2 ? ok(undefined) : this.#remove(second, options);
     };
     return new ResultAsync(put());
@@ -74,19 +74,22 @@ class AwsScheduler implements Scheduler {
     return new ResultAsync(found());
   }
 
-  /** Schedules have no ETag and need none: a deploy holds its name while it writes the schedule. */
+  /** Schedules have no ETag. They need none, because a deploy holds the name while it writes the schedule. */
   async #put(schedule: RenderedSchedule, options: CallOptions): Promise<Result<void, Unavailable>> {
     let last = await this.#update(schedule, options);
     for (let turn = 1; turn < TURNS && last.isErr(); turn++) {
       if (isState(last, "not_found")) last = await this.#create(schedule, options);
-      // ConflictException: the schedule already exists, or another writer is changing it now.
+      // ConflictException: the schedule already exists, or another writer is changing it.
       else if (isState(last, "exists", "changed")) last = await this.#update(schedule, options);
       else break;
     }
     return last.isOk() ? ok(undefined) : err(refused(last.error));
   }
 
-  /** "Uses all values, including empty values": omitted fields get their defaults, so a paused schedule is enabled again. */
+  /**
+   * "Uses all values, including empty values" (API_UpdateSchedule): omitted fields get their defaults, so this enables
+   * a paused schedule.
+   */
   async #update(schedule: RenderedSchedule, { signal }: CallOptions): Promise<Called<unknown>> {
     const client = await this.#clients("scheduler");
     const { UpdateScheduleCommand } = await load();

@@ -26,26 +26,26 @@ export interface Identities {
  * How long to wait for a new service account: "You might need to wait for 60 seconds or more",
  * https://cloud.google.com/iam/docs/service-accounts-create
  */
-const NEW_MS = 90_000;
-const LOOK_MS = 2000;
-const WRITES = 8;
+const PROPAGATION_MS = 90_000;
+const POLL_MS = 2000;
+const MAX_WRITES = 8;
 /** Timeout of one response in milliseconds: gaxios has none by default. */
-const CALL_MS = 20_000;
+const CALL_TIMEOUT_MS = 20_000;
 
-const once = { retry: false, timeout: CALL_MS } as const;
+const requestOptions = { retry: false, timeout: CALL_TIMEOUT_MS } as const;
 
-export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleRuntimeDeps): Identities => {
-  const call = googleCalls(ambient);
-  const { clock } = ambient;
+export const createIdentities = (project: string, clients: ClientSource, runtime: GoogleRuntimeDeps): Identities => {
+  const call = googleCalls(runtime);
+  const { clock } = runtime;
   const accounts = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`;
 
-  const look = (email: string, signal?: AbortSignal) =>
+  const get = (email: string, signal?: AbortSignal) =>
     call({ what: "iam.serviceAccounts.get", signal }, async () => {
       const auth = await clients("auth");
-      return auth.request({ url: `${accounts}/${email}`, method: "GET", ...once, ...(signal && { signal }) });
+      return auth.request({ url: `${accounts}/${email}`, method: "GET", ...requestOptions, ...(signal && { signal }) });
     });
 
-  const make = (owner: AccountId, email: string, signal?: AbortSignal) =>
+  const create = (owner: AccountId, email: string, signal?: AbortSignal) =>
     call({ what: "iam.serviceAccounts.create", signal }, async () => {
       const auth = await clients("auth");
       const data = {
@@ -55,21 +55,26 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
           description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
         },
       };
-      return auth.request({ url: accounts, method: "POST", data, ...once, ...(signal && { signal }) });
+      return auth.request({ url: accounts, method: "POST", data, ...requestOptions, ...(signal && { signal }) });
     });
 
   /** Returns true once IAM shows the service account, false after `millis`: IAM shows a new one with a delay. */
-  const appear = async (email: string, millis: number, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
-    for (let waited = 0; ; waited += LOOK_MS) {
-      const seen = await look(email, signal);
+  const waitUntilVisible = async (
+    email: string,
+    millis: number,
+    signal?: AbortSignal,
+  ): Promise<Result<boolean, Unavailable>> => {
+    for (let waited = 0; ; waited += POLL_MS) {
+      const seen = await get(email, signal);
       if (seen.isOk()) return ok(true);
       if (!isCallState(seen.error)) return err(seen.error);
       if (waited >= millis || signal?.aborted === true) return ok(false);
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(POLL_MS, signal);
     }
   };
 
-  const late = (error?: unknown) => unavailable("The new service account is not available yet. Try again.", 60, error);
+  const notVisible = (error?: unknown) =>
+    unavailable("The new service account is not available yet. Try again.", 60, error);
 
   const grant = async (bucket: string, email: string, signal?: AbortSignal) => {
     const client = (await clients("storage")).bucket(bucket);
@@ -95,17 +100,19 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
   return {
     ensure: async (owner, { signal } = {}) => {
       const email = runtimeIdentityOf(project, owner);
-      const there = await appear(email, 0, signal);
-      if (there.isErr()) return err(there.error);
-      if (there.value) return ok(email);
-      const made = await make(owner, email, signal);
-      if (made.isErr() && !(isCallState(made.error) && made.error.code === "exists"))
+      const existing = await waitUntilVisible(email, 0, signal);
+      if (existing.isErr()) return err(existing.error);
+      if (existing.value) return ok(email);
+      const created = await create(owner, email, signal);
+      if (created.isErr() && !(isCallState(created.error) && created.error.code === "exists"))
         return err(
-          isCallState(made.error) ? unavailable("IAM rejected the service account.", 60, made.error.error) : made.error,
+          isCallState(created.error)
+            ? unavailable("IAM rejected the service account.", 60, created.error.error)
+            : created.error,
         );
-      const shows = await appear(email, NEW_MS, signal);
-      if (shows.isErr()) return err(shows.error);
-      return shows.value ? ok(email) : err(late());
+      const visible = await waitUntilVisible(email, PROPAGATION_MS, signal);
+      if (visible.isErr()) return err(visible.error);
+      return visible.value ? ok(email) : err(notVisible());
     },
 
     allow: async (bucket, email, { signal } = {}) => {
@@ -115,9 +122,9 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
         if (!isCallState(granted.error)) return err(granted.error);
         const { code, error } = granted.error;
         if (code === "not_found") return ok(false);
-        if (writes === WRITES || signal?.aborted === true) return err(late(error));
+        if (writes === MAX_WRITES || signal?.aborted === true) return err(notVisible(error));
         // Another call changed the policy, or the identity is too new for it.
-        await clock.sleep(code === "invalid" ? NEW_MS / WRITES : 0, signal);
+        await clock.sleep(code === "invalid" ? PROPAGATION_MS / MAX_WRITES : 0, signal);
       }
     },
   };

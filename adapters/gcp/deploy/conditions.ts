@@ -65,14 +65,14 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
   if (own.some((text) => OUT_OF_MEMORY.test(text)))
     return {
       reason: "out_of_memory",
-      message: "The service was ended for using more memory than declared; declare more.",
+      message: "The service exceeded its declared memory and was killed. Declare more memory.",
       logTail,
     };
   const code = Number(own.map((text) => EXITED.exec(text)?.[1]).findLast(Boolean) ?? Number.NaN);
   if (!Number.isNaN(code))
     return {
       reason: code === 0 ? "exited" : "crashed",
-      message: `The service ended with exit code ${code} instead of listening on PORT.`,
+      message: `The service exited with code ${code} before it listened on PORT.`,
       exitCode: code,
       logTail,
     };
@@ -81,7 +81,7 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
     return { reason: "crashed", message: `The service was killed by signal ${signal}.`, logTail };
   return {
     reason: "did_not_listen",
-    message: `Nothing listened on port ${port} of all addresses (0.0.0.0) in time; listen on PORT.`,
+    message: `The service did not listen on port ${port} in time. Listen on 0.0.0.0 and the port in PORT.`,
     logTail,
   };
 };
@@ -90,5 +90,5 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
 export const isHealthCheck = ({ reason }: DeployFailure): boolean => reason === "did_not_listen";
 
 /** True if the log already shows how the container ended. */
-export const saysTheEnd = (lines: readonly RevisionLine[]): boolean =>
+export const showsContainerEnd = (lines: readonly RevisionLine[]): boolean =>
   lines.some(({ system, text }) => system && [EXITED, KILLED, OUT_OF_MEMORY].some((one) => one.test(text)));

@@ -10,56 +10,56 @@ import { createIdentities, type Identities } from "../accounts/identities.ts";
 import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import { noteDeploy } from "./note.ts";
+import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
 import { allowPublicAccess } from "./public-access.ts";
-import { removeService } from "./remove.ts";
+import { removeService } from "./remove-service.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
-import { type Standing, standing } from "./writes.ts";
+import { type CurrentState, readState } from "./writes.ts";
 
-export interface RunNeeds {
+export interface RunPlatformDeps {
   readonly lastLines: LastLines;
   /** Defaults to IAM through the same clients. */
   readonly identities?: Identities;
 }
 
-const stateOf = ({ run, own }: Standing): NameState => {
+const stateOf = ({ run, own }: CurrentState): NameState => {
   if (run === null) return { kind: "free" };
   // Portside does not own the service: the name is taken, without a service to return.
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, service: own.service };
 };
 
-const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+const resultAsync = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
 
 export const createRunPlatform = (
   config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
   clients: ClientSource,
-  ambient: GcpRuntimeDeps,
-  needs: RunNeeds,
+  runtime: GcpRuntimeDeps,
+  platformDeps: RunPlatformDeps,
 ): ServicePlatform => {
-  const { clock, ids, logger } = ambient;
+  const { clock, ids, logger } = runtime;
   const { project, region } = config;
-  const services = runServices({ project, region }, clients, ambient);
+  const services = runServices({ project, region }, clients, runtime);
   const deps: RolloutDeps = {
     services,
     region,
     clock,
     ids,
     logger,
-    identities: needs.identities ?? createIdentities(project, clients, ambient),
-    lastLines: needs.lastLines,
+    identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
+    lastLines: platformDeps.lastLines,
     settleMillis: config.settleSeconds * 1000,
-    open: allowPublicAccess({ project, region }, clients, ambient),
+    open: allowPublicAccess({ project, region }, clients, runtime),
     reaches,
   };
 
   return {
-    find: (name, { signal } = {}) => promised(standing(deps, name, { signal })).map(stateOf),
+    find: (name, { signal } = {}) => resultAsync(readState(deps, name, { signal })).map(stateOf),
 
     list: (owner, { signal } = {}) =>
-      promised(services.list({ signal })).map((all) => {
+      resultAsync(services.list({ signal })).map((all) => {
         // Run cannot filter its list (ListServicesRequest). Comparing the label first avoids parsing most records.
         const digest = accountDigest(owner);
         const own = all
@@ -68,11 +68,11 @@ export const createRunPlatform = (
         return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
       }),
 
-    rollout: toldRollout(logger, (request, signal, say) => new Rollout(deps, request, signal).run(say)),
+    rollout: toldRollout(logger, (request, signal, report) => new Rollout(deps, request, signal).run(report)),
 
-    remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
+    remove: (name, expected, options) => resultAsync(removeService(deps, name, expected, options)),
 
     noteDeploy: ({ name, owner }, outcome, options = {}) =>
-      promised(noteDeploy(deps, { name, owner }, outcome, options)),
+      resultAsync(noteDeploy(deps, { name, owner }, outcome, options)),
   };
 };

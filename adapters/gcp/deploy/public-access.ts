@@ -12,7 +12,7 @@ import { type CloudRunLocation, serviceNameOf } from "./resource-names.ts";
 import type { RetryOptions } from "./services.ts";
 
 const ROLE = "roles/run.invoker";
-const EVERYBODY = "allUsers";
+const ALL_USERS = "allUsers";
 const TRIES = 8;
 
 /**
@@ -29,15 +29,18 @@ export type AllowPublicAccess = (name: DeploymentName, retry: RetryOptions) => P
 
 /** Returns a function that makes a service public. That function returns the failure, or undefined on success. */
 export const allowPublicAccess = (
-  place: CloudRunLocation,
+  location: CloudRunLocation,
   clients: ClientSource,
-  ambient: GoogleRuntimeDeps,
+  runtime: GoogleRuntimeDeps,
 ): AllowPublicAccess => {
-  const call = googleCalls(ambient);
+  const call = googleCalls(runtime);
 
   /** Returns a failure, true if the service is public, or false if the policy has changed concurrently. */
-  const once: (...args: Parameters<AllowPublicAccess>) => Promise<DeployFailure | boolean> = async (name, retry) => {
-    const resource = serviceNameOf(place, name);
+  const openOnce: (...args: Parameters<AllowPublicAccess>) => Promise<DeployFailure | boolean> = async (
+    name,
+    retry,
+  ) => {
+    const resource = serviceNameOf(location, name);
     const read = await call({ what: "run.services.getIamPolicy", ...retry }, async () => {
       const client = await clients("services");
       return (await client.getIamPolicy({ resource }, callOptions(retry.signal)))[0];
@@ -47,9 +50,9 @@ export const allowPublicAccess = (
         ? { reason: "deleted", message: "The deployment was deleted during the deploy." }
         : failureOfUnavailable(read.error);
     const { bindings, ...policy } = read.value;
-    if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(EVERYBODY))) return true;
+    if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(ALL_USERS))) return true;
     // The policy carries its etag, so this write cannot undo a concurrent change.
-    const next = { ...policy, bindings: [...(bindings ?? []), { role: ROLE, members: [EVERYBODY] }] };
+    const next = { ...policy, bindings: [...(bindings ?? []), { role: ROLE, members: [ALL_USERS] }] };
     const written = await call({ what: "run.services.setIamPolicy", ...retry }, async () => {
       const client = await clients("services");
       await client.setIamPolicy({ resource, policy: next }, callOptions(retry.signal));
@@ -61,8 +64,8 @@ export const allowPublicAccess = (
 
   return async (name, retry) => {
     for (let tries = 0; tries < TRIES; tries++) {
-      const opened = await once(name, retry);
-      if (opened !== false) return opened === true ? undefined : opened;
+      const result = await openOnce(name, retry);
+      if (result !== false) return result === true ? undefined : result;
     }
     return { reason: "provider_unavailable", message: "The service's IAM policy keeps changing. Deploy again." };
   };

@@ -48,18 +48,18 @@ export interface ServiceRecord {
   readonly lastDeploy: DeployNote | null;
 }
 
-type Words = Readonly<Record<string, string>>;
+type TextMap = Readonly<Record<string, string>>;
 
 /** Labels that identify the service, and the logs and costs of its revisions. */
-export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name">): Words => ({
+export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name">): TextMap => ({
   [OWNER_LABEL]: accountDigest(owner),
   [SERVICE_LABEL]: name,
 });
 
-export const renderNote = (note: DeployNote): Words => ({ [annotations.lastDeploy]: JSON.stringify(note) });
+export const renderNote = (note: DeployNote): TextMap => ({ [annotations.lastDeploy]: JSON.stringify(note) });
 
 /** Renders a record's annotations, except the last deploy's note, which has its own write. */
-export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): Words => ({
+export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): TextMap => ({
   [annotations.state]: JSON.stringify(state),
   [annotations.attempted]: JSON.stringify(renderService(attempted)),
   [annotations.former]: JSON.stringify(former.map(({ id, template }) => ({ id, document: renderService(template) }))),
@@ -76,7 +76,7 @@ const jsonOf = (text: string | undefined): unknown => {
 /**
  * Parses a service's record. Undefined if Portside does not own the service, or a manual edit has broken the record.
  */
-export const parseRecord = (name: string, labels: Words, noted: Words): ServiceRecord | undefined => {
+export const parseRecord = (name: string, labels: TextMap, noted: TextMap): ServiceRecord | undefined => {
   const state = stateSchema.safeParse(jsonOf(noted[annotations.state]));
   const attempted = parseService(jsonOf(noted[annotations.attempted]));
   const former = formerSchema.safeParse(jsonOf(noted[annotations.former]));

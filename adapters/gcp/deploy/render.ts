@@ -31,7 +31,7 @@ export const GEN2_MEMORY = 512 * MiB;
  */
 const PROBE = { period: 240, total: 600 };
 
-export interface RevisionNeeds {
+export interface RevisionSettings {
   /** E-mail of the account's runtime identity. */
   readonly identity: string;
   readonly revision: string;
@@ -105,7 +105,7 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
  */
 export const renderTemplate = (
   template: ServiceTemplate,
-  { identity, revision, listenDeadline }: RevisionNeeds,
+  { identity, revision, listenDeadline }: RevisionSettings,
   present: RunTemplate = {},
   former?: ServiceTemplate,
 ): RunTemplate => {

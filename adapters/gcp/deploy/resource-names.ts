@@ -9,11 +9,11 @@ export interface CloudRunLocation {
 export const parentOf = ({ project, region }: CloudRunLocation): string => `projects/${project}/locations/${region}`;
 
 /** A deployment's name is its service id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
-export const serviceNameOf = (place: CloudRunLocation, name: DeploymentName): string =>
-  `${parentOf(place)}/services/${name}`;
+export const serviceNameOf = (location: CloudRunLocation, name: DeploymentName): string =>
+  `${parentOf(location)}/services/${name}`;
 
-export const revisionNameOf = (place: CloudRunLocation, name: DeploymentName, revision: string): string =>
-  `${serviceNameOf(place, name)}/revisions/${revision}`;
+export const revisionNameOf = (location: CloudRunLocation, name: DeploymentName, revision: string): string =>
+  `${serviceNameOf(location, name)}/revisions/${revision}`;
 
 /** The last part of a resource's full name. */
 export const idOf = (resource: string | null | undefined): string => (resource ?? "").split("/").at(-1) ?? "";

@@ -22,10 +22,10 @@ import type { AllowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
 import { type RunService, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
-import { allTraffic, heldTraffic } from "./traffic.ts";
+import { allTraffic, unchangedTraffic } from "./traffic.ts";
 import { type VerdictDeps, verdictOn } from "./verdict.ts";
 import { warningsOf } from "./warnings.ts";
-import { type Change, presentOf, type Standing, standing, type WriteDeps, writeConditionally } from "./writes.ts";
+import { type Change, type CurrentState, presentOf, readState, type WriteDeps, writeConditionally } from "./writes.ts";
 
 export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly ids: Ids;
@@ -43,12 +43,12 @@ const TOO_SLOW: DeployFailure = {
 
 /** Added to the time to listen, for pulling the image, finding an instance and moving traffic. */
 const SLACK_MS = 3 * 60_000;
-const FIRST_LOOK_MS = 300;
-const LONGEST_LOOK_MS = 2000;
+const FIRST_POLL_MS = 300;
+const MAX_POLL_MS = 2000;
 /** How long to retry a call, in milliseconds. After an abort, the rollout must end within 10 s. */
-const PATIENCE_MS = 60_000;
-const LAST_PATIENCE_MS = 8000;
-const REACH_MS = 30_000;
+const RETRY_MS = 60_000;
+const FINAL_RETRY_MS = 8000;
+const REACH_TIMEOUT_MS = 30_000;
 
 type Step<T> = Promise<Result<T, DeployFailure>>;
 
@@ -73,33 +73,33 @@ export class Rollout {
     this.#revision = revisionIdOf(request.template.name, this.#write);
   }
 
-  async run(say: (message: string) => void): Promise<RolloutEvent> {
+  async run(report: (message: string) => void): Promise<RolloutEvent> {
     const { template, mayServe } = this.#request;
     const identity = await this.#identity();
     if (this.#signal.aborted) return failed(INTERRUPTED);
     if (identity.isErr()) return failed(identity.error);
     const begun = await this.#begin(identity.value);
-    if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : this.#afterDoubt(begun.error);
+    if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : this.#resolveUnknownWrite(begun.error);
     const etag = begun.value;
-    say(`Starting revision ${this.#revision}`);
-    for (const warning of warningsOf(template)) say(warning);
-    const ready = await this.#ready(etag);
-    if (ready.isErr()) return this.#giveUp(etag, ready.error);
-    say("The revision is ready");
-    const refused = await mayServe?.();
-    if (refused !== undefined) return this.#giveUp(etag, refused);
+    report(`Starting revision ${this.#revision}`);
+    for (const warning of warningsOf(template)) report(warning);
+    const ready = await this.#awaitReady(etag);
+    if (ready.isErr()) return this.#abandon(etag, ready.error);
+    report("The revision is ready");
+    const rejection = await mayServe?.();
+    if (rejection !== undefined) return this.#abandon(etag, rejection);
     const serves = ready.value.service.serving.length > 0;
     // A service that serves must be public. Ensure that before the second write, which cannot be undone.
-    const closed = serves ? await this.#open() : undefined;
-    if (closed !== undefined || this.#signal.aborted) return this.#giveUp(etag, closed ?? INTERRUPTED);
-    const moved = await this.#goOn(etag, "moved", this.#left());
-    if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#afterDoubt(moved.error);
-    return this.#served(moved.value, serves);
+    const notPublic = serves ? await this.#open() : undefined;
+    if (notPublic !== undefined || this.#signal.aborted) return this.#abandon(etag, notPublic ?? INTERRUPTED);
+    const moved = await this.#writeStep(etag, "moved", this.#retryOptions());
+    if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#resolveUnknownWrite(moved.error);
+    return this.#awaitTraffic(moved.value, serves);
   }
 
-  #left(): RetryOptions {
+  #retryOptions(): RetryOptions {
     const { clock } = this.#deps;
-    const timeoutMs = Math.min(PATIENCE_MS, Math.max(0, millisOf(this.#end) - millisOf(clock.now())));
+    const timeoutMs = Math.min(RETRY_MS, Math.max(0, millisOf(this.#end) - millisOf(clock.now())));
     return { signal: this.#signal, timeoutMs };
   }
 
@@ -112,43 +112,43 @@ export class Rollout {
   async #identity(): Step<string> {
     const { identities } = this.#deps;
     const { owner, mounts } = this.#request.template;
-    const made = await identities.ensure(owner, { signal: this.#signal });
-    if (made.isErr()) return err(failureOfUnavailable(made.error));
+    const ensured = await identities.ensure(owner, { signal: this.#signal });
+    if (ensured.isErr()) return err(failureOfUnavailable(ensured.error));
     const volumes = new Map(mounts.map(({ bucket, volume }) => [bucket, volume]));
     for (const [bucket, volume] of volumes) {
-      const allowed = await identities.allow(bucket, made.value, { signal: this.#signal });
+      const allowed = await identities.allow(bucket, ensured.value, { signal: this.#signal });
       if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
       if (!allowed.value)
         return err({ reason: "volume_unavailable", message: `The volume '${volume}' does not exist.` });
     }
-    return ok(made.value);
+    return ok(ensured.value);
   }
 
   /** Creates the revision without moving traffic. */
   #begin(identity: string): Step<string> {
     const { template, expected, listenDeadline } = this.#request;
     const { name, owner } = template;
-    const change = (seen: Standing): Change => {
+    const change = (seen: CurrentState): Change => {
       const { run, own } = seen;
       const record = { state: this.#state(this.#write, "rolling"), attempted: template, former: formerOf(own) };
-      const needs = { identity, revision: this.#revision, listenDeadline };
+      const settings = { identity, revision: this.#revision, listenDeadline };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },
         annotations: { ...run?.annotations, ...renderRecord(record) },
-        template: renderTemplate(template, needs, run?.template ?? {}, own?.record.attempted),
-        traffic: heldTraffic(seen),
+        template: renderTemplate(template, settings, run?.template ?? {}, own?.record.attempted),
+        traffic: unchangedTraffic(seen),
         ...(run === null ? { ingress: "INGRESS_TRAFFIC_ALL" } : {}),
       };
       return { service, mask: ["labels", "annotations", "template", "traffic"] };
     };
-    return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#left());
+    return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#retryOptions());
   }
 
   /** A later write of this rollout. Fails if another rollout has written since. */
-  #goOn(etag: string, step: "moved" | "ended", retry: RetryOptions): Step<string> {
+  #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions): Step<string> {
     const { name, owner } = this.#request.template;
     const write = this.#deps.ids.id();
-    const change = ({ run, own }: Standing): Change => {
+    const change = ({ run, own }: CurrentState): Change => {
       const { attempted, former } = (own as OwnService).record;
       const record = { state: this.#state(write, step), attempted, former };
       const noted = { annotations: { ...run?.annotations, ...renderRecord(record) } };
@@ -159,32 +159,34 @@ export class Rollout {
   }
 
   /** Ends the rollout without moving traffic. If this write fails too, the rollout expires at its deadline. */
-  async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
+  async #abandon(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
-    const ended = await this.#goOn(etag, "ended", { timeoutMs: LAST_PATIENCE_MS });
+    const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS });
     if (ended.isErr() && !isLost(ended.error))
-      this.#deps.logger.warn("a failed rollout shows until its time is over", { name: this.#request.template.name });
+      this.#deps.logger.warn("a failed rollout stays visible until its deadline", {
+        name: this.#request.template.name,
+      });
     return failed(this.#signal.aborted ? INTERRUPTED : failure);
   }
 
   /** A failed write may have been applied. The service's current state decides. */
-  async #afterDoubt(failure: DeployFailure): Promise<RolloutEvent> {
-    const seen = await standing(this.#deps, this.#request.template.name, { timeoutMs: LAST_PATIENCE_MS });
+  async #resolveUnknownWrite(failure: DeployFailure): Promise<RolloutEvent> {
+    const seen = await readState(this.#deps, this.#request.template.name, { timeoutMs: FINAL_RETRY_MS });
     const own = seen.isOk() ? seen.value.own : undefined;
     if (own === undefined || own.record.state.revision !== this.#revision)
       return failed(this.#signal.aborted ? INTERRUPTED : failure);
     const { etag, serving } = own.service;
-    if (own.record.state.step !== "moved") return this.#giveUp(etag, failure);
-    return this.#served(
+    if (own.record.state.step !== "moved") return this.#abandon(etag, failure);
+    return this.#awaitTraffic(
       etag,
       serving.some(({ id }) => id !== this.#revision),
     );
   }
 
   /** Reads the service. Fails if another rollout has written since. */
-  async #look(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
+  async #readOwn(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
     const { name, owner } = this.#request.template;
-    const seen = await standing(this.#deps, name, retry);
+    const seen = await readState(this.#deps, name, retry);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
     const lost = writeConflict(owner, { etag, owner }, presentOf(seen.value));
     if (lost !== undefined) return err(lost);
@@ -193,14 +195,14 @@ export class Rollout {
   }
 
   /** Returns the service once the revision is ready. */
-  async #ready(etag: string): Step<OwnService> {
+  async #awaitReady(etag: string): Step<OwnService> {
     const { clock } = this.#deps;
-    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
-      const seen = await this.#look(etag, this.#left());
+    for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+      const seen = await this.#readOwn(etag, this.#retryOptions());
       if (this.#signal.aborted) return err(INTERRUPTED);
       if (seen.isErr()) return err(seen.error);
       const { run, own } = seen.value;
-      const verdict = await verdictOn(this.#deps, this.#request.template, this.#revision, run, this.#left());
+      const verdict = await verdictOn(this.#deps, this.#request.template, this.#revision, run, this.#retryOptions());
       if (verdict === "ready") return ok(own);
       if (verdict !== undefined) return err(verdict);
       if (clock.now() >= this.#end) break;
@@ -210,7 +212,7 @@ export class Rollout {
   }
 
   #open(): Promise<DeployFailure | undefined> {
-    return this.#deps.open(this.#request.template.name, this.#left());
+    return this.#deps.open(this.#request.template.name, this.#retryOptions());
   }
 
   /**
@@ -218,20 +220,20 @@ export class Rollout {
    *
    * @param serves whether the service is already public
    */
-  async #served(etag: string, serves: boolean): Promise<RolloutEvent> {
+  async #awaitTraffic(etag: string, serves: boolean): Promise<RolloutEvent> {
     const { clock, reaches } = this.#deps;
     const { name } = this.#request.template;
-    const closed = serves ? undefined : await this.#deps.open(name, { timeoutMs: PATIENCE_MS });
-    if (closed !== undefined) return this.#giveUp(etag, closed);
+    const notPublic = serves ? undefined : await this.#deps.open(name, { timeoutMs: RETRY_MS });
+    if (notPublic !== undefined) return this.#abandon(etag, notPublic);
     let last: DeployFailure = TOO_SLOW;
-    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
-      const seen = await this.#look(etag, { timeoutMs: PATIENCE_MS });
+    for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+      const seen = await this.#readOwn(etag, { timeoutMs: RETRY_MS });
       if (seen.isErr() && isLost(seen.error)) return failed(seen.error);
       if (seen.isErr()) last = seen.error;
       else {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
-          if (await reaches(service.url, REACH_MS, clock))
+          if (await reaches(service.url, REACH_TIMEOUT_MS, clock))
             return { kind: "ready", revision: this.#revision, url: service.url };
           return failed({
             ...TOO_SLOW,

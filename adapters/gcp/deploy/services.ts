@@ -9,7 +9,7 @@ import type { RunService } from "./render.ts";
 import { type CloudRunLocation, parentOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
 /** Page size of a list (ListServicesRequest). */
-export const PAGE = 100;
+export const PAGE_SIZE = 100;
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
@@ -41,17 +41,17 @@ const absentAs = <T>(result: Result<T, CallState | Unavailable>, absent: T): Res
 };
 
 export const runServices = (
-  place: CloudRunLocation,
+  location: CloudRunLocation,
   clients: ClientSource,
-  ambient: GoogleRuntimeDeps,
+  runtime: GoogleRuntimeDeps,
 ): RunServices => {
-  const call = googleCalls(ambient);
+  const call = googleCalls(runtime);
 
   return {
     get: async (name, retry = {}) => {
       const found = await call<RunService | null>({ what: "run.services.get", ...retry }, async () => {
         const client = await clients("services");
-        return (await client.getService({ name: serviceNameOf(place, name) }, callOptions(retry.signal)))[0];
+        return (await client.getService({ name: serviceNameOf(location, name) }, callOptions(retry.signal)))[0];
       });
       return absentAs(found, null);
     },
@@ -62,10 +62,10 @@ export const runServices = (
       do {
         const page = await call({ what: "run.services.list", ...retry }, async () => {
           const client = await clients("services");
-          const request = { parent: parentOf(place), pageSize: PAGE, pageToken };
+          const request = { parent: parentOf(location), pageSize: PAGE_SIZE, pageToken };
           const options = { ...callOptions(retry.signal), autoPaginate: false };
-          const [found, , answer] = await client.listServices(request, options);
-          return { found, next: answer?.nextPageToken ?? "" };
+          const [found, , response] = await client.listServices(request, options);
+          return { found, next: response?.nextPageToken ?? "" };
         });
         const read = absentAs(page, { found: [], next: "" });
         if (read.isErr()) return err(read.error);
@@ -78,14 +78,14 @@ export const runServices = (
     create: (name, service, retry = {}) =>
       call({ what: "run.services.create", ...retry }, async () => {
         const client = await clients("services");
-        const request = { parent: parentOf(place), serviceId: name, service };
+        const request = { parent: parentOf(location), serviceId: name, service };
         await client.createService(request, callOptions(retry.signal));
       }),
 
     update: (name, service, mask, retry = {}) =>
       call({ what: "run.services.update", ...retry }, async () => {
         const client = await clients("services");
-        const named = { ...service, name: serviceNameOf(place, name) };
+        const named = { ...service, name: serviceNameOf(location, name) };
         const request = { service: named, updateMask: { paths: [...mask] } };
         await client.updateService(request, callOptions(retry.signal));
       }),
@@ -93,13 +93,13 @@ export const runServices = (
     remove: (name, etag, retry = {}) =>
       call({ what: "run.services.delete", ...retry }, async () => {
         const client = await clients("services");
-        await client.deleteService({ name: serviceNameOf(place, name), etag }, callOptions(retry.signal));
+        await client.deleteService({ name: serviceNameOf(location, name), etag }, callOptions(retry.signal));
       }),
 
     conditions: async (name, revision, retry = {}) => {
       const found = await call<Conditions>({ what: "run.revisions.get", ...retry }, async () => {
         const client = await clients("revisions");
-        const request = { name: revisionNameOf(place, name, revision) };
+        const request = { name: revisionNameOf(location, name, revision) };
         return (await client.getRevision(request, callOptions(retry.signal)))[0].conditions ?? [];
       });
       return absentAs(found, []);

@@ -1,6 +1,6 @@
 /** Run's traffic targets: everything to one revision, or unchanged. run/v2/traffic_target.proto. Pure. */
 import type { RunService } from "./render.ts";
-import type { Standing } from "./writes.ts";
+import type { CurrentState } from "./writes.ts";
 
 export type Traffic = NonNullable<RunService["traffic"]>;
 
@@ -16,7 +16,7 @@ const tagged = (run: RunService | null): Traffic =>
   (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
 
 /** Leaves traffic unchanged. Without any, Run's default applies: the newest ready revision gets all of it. */
-export const heldTraffic = ({ run, own }: Standing): Traffic =>
+export const unchangedTraffic = ({ run, own }: CurrentState): Traffic =>
   own === undefined || own.traffic.length === 0
     ? []
     : [...own.traffic.map(({ id, percent }) => toRevision(id, percent)), ...tagged(run)];

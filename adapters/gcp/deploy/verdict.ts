@@ -4,7 +4,7 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { Clock } from "../../../core/ports/system.ts";
 import type { LastLines, RevisionScope } from "../../shared/deploy/last-lines.ts";
 import { failureOfUnavailable } from "../failures.ts";
-import { failureOfConditions, failureOfHealthCheck, isHealthCheck, saysTheEnd } from "./conditions.ts";
+import { failureOfConditions, failureOfHealthCheck, isHealthCheck, showsContainerEnd } from "./conditions.ts";
 import type { RunService } from "./render.ts";
 import type { RetryOptions, RunServices } from "./services.ts";
 
@@ -28,7 +28,7 @@ const lastLinesMessage = async (
   signal: AbortSignal | undefined,
 ): Promise<DeployFailure> => {
   const lines = await lastLines(scope, signal);
-  if (saysTheEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, port);
+  if (showsContainerEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, port);
   // The last lines may not be visible yet.
   await clock.sleep(settleMillis, signal);
   return failureOfHealthCheck(await lastLines(scope, signal), port);

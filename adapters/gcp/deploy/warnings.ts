@@ -8,13 +8,16 @@ import { memoryOf } from "./render.ts";
  * "Each file you open for streaming writes consumes about 64 MiB":
  * https://docs.cloud.google.com/run/docs/configuring/services/cloud-storage-volume-mounts
  */
-const LITTLE_MEMORY = GiB;
+const WRITE_BUFFER_MEMORY = GiB;
 
 export const warningsOf = (template: ServiceTemplate): string[] => {
   const memory = memoryOf(template);
   const size = formatMemory(memory);
   const isWritten = template.mounts.some(({ readOnly }) => !readOnly);
   const raised = `Memory raised to ${size}, the minimum for a service with volumes on Cloud Run`;
-  const little = `${size} of memory may be too little: each file open for writing on a volume uses about 64Mi`;
-  return [...(memory === template.memory ? [] : [raised]), ...(isWritten && memory < LITTLE_MEMORY ? [little] : [])];
+  const lowMemory = `${size} of memory may be too little: each file open for writing on a volume uses about 64Mi`;
+  return [
+    ...(memory === template.memory ? [] : [raised]),
+    ...(isWritten && memory < WRITE_BUFFER_MEMORY ? [lowMemory] : []),
+  ];
 };

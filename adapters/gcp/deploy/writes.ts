@@ -22,7 +22,7 @@ import { etagOf, type OwnService, parseOwn } from "./parse.ts";
 import type { RunService } from "./render.ts";
 import type { RetryOptions, RunServices } from "./services.ts";
 
-export interface Standing {
+export interface CurrentState {
   /** Null if the name is free. */
   readonly run: RunService | null;
   /** Undefined if the name is free, or Portside does not own the service. */
@@ -41,16 +41,16 @@ export interface WriteDeps {
   readonly logger: Logger;
 }
 
-export const standing = async (
+export const readState = async (
   { services, region, clock }: WriteDeps,
   name: DeploymentName,
   retry: RetryOptions = {},
-): Promise<Result<Standing, Unavailable>> => {
+): Promise<Result<CurrentState, Unavailable>> => {
   const read = await services.get(name, retry);
   return read.map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, now: clock.now() }) }));
 };
 
-export const presentOf = ({ run, own }: Standing): Present => {
+export const presentOf = ({ run, own }: CurrentState): Present => {
   if (run === null) return { kind: "free" };
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, etag: own.service.etag };
@@ -72,10 +72,10 @@ const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFa
 export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
+  readonly expected: Expected;
   /** The id that the record has in `state.write`. */
-  /** The id that the record carries in `state.write`. */
   readonly write: string;
-  readonly change: (seen: Standing) => Change;
+  readonly change: (seen: CurrentState) => Change;
 }
 
 /** Returns the new etag once the write is applied. */
@@ -87,7 +87,7 @@ export const writeConditionally = async (
   for (let tries = 0; tries < TRIES; tries++) {
     // The second attempt follows immediately; later ones back off.
     if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, retry.signal);
-    const seen = await standing(deps, name, retry);
+    const seen = await readState(deps, name, retry);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
     const { run, own } = seen.value;
     if (run !== null && own?.record.state.write === write) return ok(etagOf(run.uid ?? "", own.record));

@@ -46,7 +46,7 @@ export interface WritePosition {
   readonly insertId: string;
 }
 
-const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
+const labelOf = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
   value === undefined ? {} : { [label]: value };
 
 export interface LogLocation {
@@ -64,7 +64,7 @@ const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload"
 export const protoEntryOf = (
   { project, region }: LogLocation,
   entry: NewLogEntry,
-  place: WritePosition,
+  position: WritePosition,
 ): ProtoEntry => ({
   logName: writtenLogName(project, entry.logName),
   resource: {
@@ -74,17 +74,17 @@ export const protoEntryOf = (
       location: region,
       service_name: entry.service,
       configuration_name: entry.service,
-      ...labelled("revision_name", entry.revision),
+      ...labelOf("revision_name", entry.revision),
     },
   },
   labels: {
     [OWNER_LABEL]: accountDigest(entry.owner),
     [SERVICE_LABEL]: entry.service,
     [WRITTEN_LABEL]: "true",
-    ...labelled(INSTANCE_LABEL, entry.instance),
+    ...labelOf(INSTANCE_LABEL, entry.instance),
   },
-  timestamp: { seconds: String(place.instant / NANOS), nanos: Number(place.instant % NANOS) },
-  insertId: place.insertId,
+  timestamp: { seconds: String(position.instant / NANOS), nanos: Number(position.instant % NANOS) },
+  insertId: position.insertId,
   severity: entry.severity,
   ...payloadFor(entry),
   ...(entry.http === undefined ? {} : { httpRequest: protoHttpOf(entry.http) }),
@@ -100,8 +100,8 @@ const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string,
   if (isSeverity(severity) && severity !== "DEFAULT") return severity;
   const isService = (logName === "stdout" || logName === "stderr") && labels?.[WRITTEN_LABEL] === undefined;
   if (!isService) return "DEFAULT";
-  const said = json === undefined ? undefined : severityOf(json);
-  return said ?? (logName === "stderr" && payload !== undefined ? "ERROR" : "DEFAULT");
+  const logged = json === undefined ? undefined : severityOf(json);
+  return logged ?? (logName === "stderr" && payload !== undefined ? "ERROR" : "DEFAULT");
 };
 
 /** Converts an entry of this scope to the core's format; undefined if it does not belong to a deployment's log. */

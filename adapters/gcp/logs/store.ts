@@ -24,20 +24,20 @@ import type { GcpConfig } from "../config.ts";
 import { all, any, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
-import { pushedOf } from "./push.ts";
+import { pushdownOf } from "./pushdown.ts";
 
 /** Maximum page size of the listing (logging.proto, `page_size`). */
-const LISTED = 1000;
+const PAGE_SIZE = 1000;
 /** Maximum filter length in characters (logging.proto, `filter`). */
 const FILTER_CHARS = 20_000;
 /**
  * Maximum characters per request. A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry
  * is its payload.
  */
-const WRITE_LETTERS = 2 * 1024 * 1024;
+const WRITE_CHARS = 2 * 1024 * 1024;
 const WRITE_ENTRIES = 1000;
 /** Timeout of one call, in milliseconds. */
-const CALL_MS = 20_000;
+const CALL_TIMEOUT_MS = 20_000;
 /**
  * BigQuery truncates timestamps to microseconds. The id starts with the remaining nanoseconds, so that ids sort in time
  * order.
@@ -54,7 +54,7 @@ interface LoggingCalls {
   writeLogEntries(request: object, options: object): Promise<unknown>;
 }
 
-const call = { retry: null, timeout: CALL_MS } as const;
+const call = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 
 const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
 
@@ -75,41 +75,41 @@ const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[]
   any(Object.keys(logIds).map((id) => equals(["logName"], fullLogName(project, id)))),
 ];
 
-const lettersOf = ({ text, json, http }: NewLogEntry): number =>
+const charsOf = ({ text, json, http }: NewLogEntry): number =>
   (text?.length ?? 0) + JSON.stringify([json, http]).length;
 
 /** Splits entries into batches that fit one request. */
 const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntry[])[] => {
-  const made: NewLogEntry[][] = [];
-  let letters = Number.POSITIVE_INFINITY;
+  const result: NewLogEntry[][] = [];
+  let chars = Number.POSITIVE_INFINITY;
   for (const entry of entries) {
-    letters += lettersOf(entry);
-    const last = made.at(-1);
-    if (last !== undefined && letters <= WRITE_LETTERS && last.length < WRITE_ENTRIES) last.push(entry);
+    chars += charsOf(entry);
+    const last = result.at(-1);
+    if (last !== undefined && chars <= WRITE_CHARS && last.length < WRITE_ENTRIES) last.push(entry);
     else {
-      made.push([entry]);
-      letters = lettersOf(entry);
+      result.push([entry]);
+      chars = charsOf(entry);
     }
   }
-  return made;
+  return result;
 };
 
 class GcpLogs implements LogStore {
-  readonly #place: { readonly project: string; readonly region: string };
+  readonly #location: { readonly project: string; readonly region: string };
   readonly #clients: ClientSource;
-  readonly #ambient: GcpRuntimeDeps;
+  readonly #runtime: GcpRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #searches: LogSearches;
   readonly #rising: RisingClock;
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps) {
-    this.#place = config;
+  constructor(config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps) {
+    this.#location = config;
     this.#clients = clients;
-    this.#ambient = ambient;
-    this.#call = googleCalls(ambient);
-    this.#rising = new RisingClock(ambient.clock);
-    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute, (scope, query, place, signal) =>
-      this.#read(scope, query, place, signal),
+    this.#runtime = runtime;
+    this.#call = googleCalls(runtime);
+    this.#rising = new RisingClock(runtime.clock);
+    this.#searches = new LogSearches(runtime.clock, config.logReadsPerMinute, (scope, query, position, signal) =>
+      this.#read(scope, query, position, signal),
     );
   }
 
@@ -120,13 +120,13 @@ class GcpLogs implements LogStore {
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
       for (const batch of batches(entries.filter(isWritable))) {
-        const request = { entries: batch.map((entry) => this.#placed(entry)), partialSuccess: true };
+        const request = { entries: batch.map((entry) => this.#positioned(entry)), partialSuccess: true };
         const client = await this.#client();
         const needs = { what: "logging.entries.write", signal };
         const wrote = await this.#call(needs, () => client.writeLogEntries(request, call));
         if (wrote.isOk()) continue;
         if (!isCallState(wrote.error)) return err(wrote.error);
-        this.#ambient.logger.error("Cloud Logging rejected log entries; they are lost", {
+        this.#runtime.logger.error("Cloud Logging rejected log entries; they are lost", {
           cause: wrote.error.error,
         });
       }
@@ -142,19 +142,19 @@ class GcpLogs implements LogStore {
 
   after(
     scope: LogScope,
-    place: LogPosition,
+    position: LogPosition,
     query: LogQuery,
     options?: CallOptions,
   ): ResultAsync<LogFindings, Unavailable> {
-    return this.#searches.search(scope, query, place, options);
+    return this.#searches.search(scope, query, position, options);
   }
 
   /** Sets time and id once, so that a retry does not duplicate the entry. */
-  #placed(entry: NewLogEntry): ProtoEntry {
-    const { ids } = this.#ambient;
+  #positioned(entry: NewLogEntry): ProtoEntry {
+    const { ids } = this.#runtime;
     const instant = this.#rising.next();
     const insertId = String(instant % 1000n).padStart(NANO_DIGITS, "0") + ids.id().slice(0, RANDOM_DIGITS);
-    return protoEntryOf(this.#place, entry, { instant, insertId });
+    return protoEntryOf(this.#location, entry, { instant, insertId });
   }
 
   async #client(): Promise<LoggingCalls> {
@@ -164,19 +164,19 @@ class GcpLogs implements LogStore {
   async #read(
     scope: LogScope,
     query: LogQuery,
-    place: LogPosition | undefined,
+    position: LogPosition | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Result<LogFindings, Unavailable>> {
-    const { project } = this.#place;
-    const pushed = pushedOf(query.filter, { project, scope, compile: compileRe2 });
+    const { project } = this.#location;
+    const pushed = pushdownOf(query.filter, { project, scope, compile: compileRe2 });
     for (const bound of pushed === true ? [true] : [pushed, true])
       try {
         const scan = this.#scanOf(scope, query, bound, signal);
-        return ok(await (place === undefined ? scanNewest(scan) : scanAfter(scan, place)));
+        return ok(await (position === undefined ? scanNewest(scan) : scanAfter(scan, position)));
       } catch (error) {
         if (!(error instanceof Stopped)) throw error;
         if (error.reason !== "invalid") return err(error.reason);
-        this.#ambient.logger.warn("Cloud Logging rejected a filter; the platform evaluates all of it", {
+        this.#runtime.logger.warn("Cloud Logging rejected a filter; the platform evaluates all of it", {
           filter: printLogFilter(query.filter),
         });
       }
@@ -185,7 +185,7 @@ class GcpLogs implements LogStore {
 
   #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
     const turns = this.#searches.turns(query, signal);
-    const base = baseOf(this.#place.project, scope);
+    const base = baseOf(this.#location.project, scope);
     const list: List = async ({ from, to, narrowed }, order, size, token) => {
       const timeoutMs = await turns.take();
       const filter = printLogFilter(
@@ -202,7 +202,7 @@ class GcpLogs implements LogStore {
       until: query.until,
       isOver: turns.isOver,
       grain: GRAIN,
-      mostEntries: LISTED,
+      mostEntries: PAGE_SIZE,
     };
   }
 
@@ -217,7 +217,7 @@ class GcpLogs implements LogStore {
   ): Promise<Listing> {
     const client = await this.#client();
     const request = {
-      resourceNames: [`projects/${this.#place.project}`],
+      resourceNames: [`projects/${this.#location.project}`],
       filter,
       orderBy: `timestamp ${order}`,
       pageSize,
@@ -231,8 +231,8 @@ class GcpLogs implements LogStore {
       if (listed.error.code === "invalid") throw new Stopped("invalid");
       throw new Stopped(unavailable("Cloud Logging does not find the project's logs.", 60, listed.error.error));
     }
-    const [entries, , answer] = listed.value;
-    const next = answer?.nextPageToken ?? "";
+    const [entries, , response] = listed.value;
+    const next = response?.nextPageToken ?? "";
     return {
       entries: entries.flatMap((entry) => logEntryOf(scope, entry) ?? []),
       ...(next === "" ? {} : { next }),
@@ -240,5 +240,5 @@ class GcpLogs implements LogStore {
   }
 }
 
-export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps): LogStore =>
-  new GcpLogs(config, clients, ambient);
+export const createGcpLogs = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): LogStore =>
+  new GcpLogs(config, clients, runtime);

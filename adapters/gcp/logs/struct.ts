@@ -20,9 +20,9 @@ export interface ProtoStruct {
  * Maximum JSON levels of a structure. Each level takes up to three nested messages, and protobuf parsers stop at 100:
  * https://protobuf.dev/programming-guides/proto-limits/
  */
-const MOST_LEVELS = 30;
+const MAX_LEVELS = 30;
 
-export const isTooDeep = (value: unknown, levels = MOST_LEVELS): boolean =>
+export const isTooDeep = (value: unknown, levels = MAX_LEVELS): boolean =>
   typeof value === "object" &&
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1)));

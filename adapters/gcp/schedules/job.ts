@@ -28,8 +28,8 @@ const PATH = "/cron";
 export const parentOf = ({ project, region }: SchedulerLocation): string => `projects/${project}/locations/${region}`;
 
 /** Contains the full digest, so that another account's job cannot have the same name. */
-export const jobName = (place: SchedulerLocation, { owner, name }: ScheduledService): string =>
-  `${parentOf(place)}/jobs/portside-${accountDigest(owner)}-${name}`;
+export const jobName = (location: SchedulerLocation, { owner, name }: ScheduledService): string =>
+  `${parentOf(location)}/jobs/portside-${accountDigest(owner)}-${name}`;
 
 /**
  * Data that a Cloud Scheduler job has no field for. The description stores it and is limited to 500 characters
@@ -75,8 +75,8 @@ const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
   };
 };
 
-export const renderJob = (place: SchedulerLocation, job: CronJob): ProtoJob => ({
-  name: jobName(place, job),
+export const renderJob = (location: SchedulerLocation, job: CronJob): ProtoJob => ({
+  name: jobName(location, job),
   description: notesOf(job),
   schedule: cloudCron(job.schedule.cron),
   timeZone: job.schedule.timezone,

@@ -19,11 +19,11 @@ import {
 } from "./job.ts";
 
 /** Timeout of one call, in milliseconds. */
-const CALL_MS = 20_000;
-const call = { retry: null, timeout: CALL_MS } as const;
+const CALL_TIMEOUT_MS = 20_000;
+const call = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 
 /** Limits the retries: with concurrent writes, an update may find no job, and a create may find one. */
-const TURNS = 3;
+const MAX_TURNS = 3;
 
 type Called<T> = Result<T, CallState | Unavailable>;
 
@@ -34,24 +34,24 @@ const refused = (error: CallState | Unavailable): Unavailable =>
   isCallState(error) ? unavailable("Cloud Scheduler rejected the schedule.", 60, error.error) : error;
 
 class GcpScheduler implements Scheduler {
-  readonly #place: SchedulerLocation;
+  readonly #location: SchedulerLocation;
   readonly #clients: ClientSource;
   readonly #call: ProviderCall;
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: GoogleRuntimeDeps) {
-    this.#place = config;
+  constructor(config: GcpConfig, clients: ClientSource, runtime: GoogleRuntimeDeps) {
+    this.#location = config;
     this.#clients = clients;
-    this.#call = googleCalls(ambient);
+    this.#call = googleCalls(runtime);
   }
 
   put(job: CronJob, options: CallOptions = {}): ResultAsync<void, Unavailable> {
-    return new ResultAsync(this.#put(renderJob(this.#place, job), options));
+    return new ResultAsync(this.#put(renderJob(this.#location, job), options));
   }
 
   remove(service: ScheduledService, { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const removed = async (): Promise<Result<void, Unavailable>> => {
       const client = await this.#clients("scheduler");
-      const name = jobName(this.#place, service);
+      const name = jobName(this.#location, service);
       const done = await this.#call({ what: "scheduler.jobs.delete", signal }, () => client.deleteJob({ name }, call));
       if (done.isOk() || isState(done, "not_found")) return ok(undefined);
       return err(refused(done.error));
@@ -62,7 +62,7 @@ class GcpScheduler implements Scheduler {
   find(service: ScheduledService, { signal }: CallOptions = {}): ResultAsync<CronJob | null, Unavailable> {
     const found = async (): Promise<Result<CronJob | null, Unavailable>> => {
       const client = await this.#clients("scheduler");
-      const name = jobName(this.#place, service);
+      const name = jobName(this.#location, service);
       const got = await this.#call({ what: "scheduler.jobs.get", signal }, () => client.getJob({ name }, call));
       if (got.isOk()) return ok(parseJob(service, got.value[0]));
       return isState(got, "not_found") ? ok(null) : err(refused(got.error));
@@ -73,7 +73,7 @@ class GcpScheduler implements Scheduler {
   /** Jobs have no etag. They need none, because a deploy holds the name while it sets the schedule. */
   async #put(job: ProtoJob, options: CallOptions): Promise<Result<void, Unavailable>> {
     let last: Called<ProtoJob> = await this.#update(job, options);
-    for (let turn = 1; turn < TURNS && last.isErr(); turn++) {
+    for (let turn = 1; turn < MAX_TURNS && last.isErr(); turn++) {
       if (isState(last, "not_found")) last = await this.#create(job, options);
       else if (isState(last, "exists")) last = await this.#update(job, options);
       else break;
@@ -91,7 +91,7 @@ class GcpScheduler implements Scheduler {
 
   async #create(job: ProtoJob, { signal }: CallOptions): Promise<Called<ProtoJob>> {
     const client = await this.#clients("scheduler");
-    const request = { parent: parentOf(this.#place), job };
+    const request = { parent: parentOf(this.#location), job };
     const done = await this.#call({ what: "scheduler.jobs.create", signal }, () => client.createJob(request, call));
     return done.map(([created]) => created);
   }
@@ -105,5 +105,5 @@ class GcpScheduler implements Scheduler {
   }
 }
 
-export const createGcpScheduler = (config: GcpConfig, clients: ClientSource, ambient: GoogleRuntimeDeps): Scheduler =>
-  new GcpScheduler(config, clients, ambient);
+export const createGcpScheduler = (config: GcpConfig, clients: ClientSource, runtime: GoogleRuntimeDeps): Scheduler =>
+  new GcpScheduler(config, clients, runtime);

@@ -9,7 +9,7 @@ export interface JobReference {
 }
 
 /** https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query#response-body */
-export interface QueryAnswer {
+export interface QueryResponse {
   readonly jobComplete?: boolean;
   readonly jobReference?: JobReference;
   readonly schema?: { readonly fields?: readonly Field[] };
@@ -74,7 +74,7 @@ export interface QueryLimits {
   /** Milliseconds after which BigQuery cancels the job. */
   readonly jobTimeout: number;
   /** Milliseconds after which BigQuery responds without rows while the job continues. */
-  readonly answerWithin: number;
+  readonly responseTimeout: number;
   readonly rowsPerPage: number;
 }
 
@@ -84,7 +84,7 @@ export const startQuery = (
   { query, location }: Query,
   limits: QueryLimits,
   requestId: string,
-): Promise<QueryAnswer> =>
+): Promise<QueryResponse> =>
   send(client, {
     method: "POST",
     uri: "/queries",
@@ -96,7 +96,7 @@ export const startQuery = (
       ...(location === undefined ? {} : { location }),
       maximumBytesBilled: String(limits.maximumBytesBilled),
       jobTimeoutMs: String(limits.jobTimeout),
-      timeoutMs: limits.answerWithin,
+      timeoutMs: limits.responseTimeout,
       maxResults: limits.rowsPerPage,
       labels: { "portside-part": "sql" },
     },
@@ -105,14 +105,14 @@ export const startQuery = (
 export const fetchNextPage = (
   client: BigQuery,
   { jobId, location }: JobReference,
-  limits: Pick<QueryLimits, "answerWithin" | "rowsPerPage">,
+  limits: Pick<QueryLimits, "responseTimeout" | "rowsPerPage">,
   pageToken: string | undefined,
-): Promise<QueryAnswer> =>
+): Promise<QueryResponse> =>
   send(client, {
     method: "GET",
     uri: `/queries/${jobId}`,
     qs: {
-      timeoutMs: limits.answerWithin,
+      timeoutMs: limits.responseTimeout,
       maxResults: limits.rowsPerPage,
       "formatOptions.useInt64Timestamp": true,
       ...(location === undefined ? {} : { location }),

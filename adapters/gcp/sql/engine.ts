@@ -22,8 +22,8 @@ import {
   fetchNextPage,
   type JobReference,
   type Query,
-  type QueryAnswer,
   type QueryLimits,
+  type QueryResponse,
   startQuery,
   type TableReference,
 } from "./calls.ts";
@@ -32,7 +32,7 @@ import { columnsOf, valuesOf } from "./values.ts";
 import { billingView, LOG_VIEW, logsView } from "./views.ts";
 
 /** Milliseconds until BigQuery responds, even without rows. Short, because the response names the job to cancel. */
-const ANSWER_MS = 2000;
+const RESPONSE_TIMEOUT_MS = 2000;
 const PAGE_ROWS = 5000;
 
 /** A backquoted name with an escape: the two parsers may read it differently. */
@@ -50,16 +50,16 @@ export class GcpSql implements SqlEngine {
   readonly #config: GcpConfig;
   readonly #sources: Sources;
   readonly #clients: ClientSource;
-  readonly #ambient: GcpRuntimeDeps;
+  readonly #runtime: GcpRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #describer = new Describer();
 
-  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, ambient: GcpRuntimeDeps) {
+  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, runtime: GcpRuntimeDeps) {
     this.#config = config;
     this.#sources = sources;
     this.#clients = clients;
-    this.#ambient = ambient;
-    this.#call = googleCalls(ambient, bigQueryFault);
+    this.#runtime = runtime;
+    this.#call = googleCalls(runtime, bigQueryFault);
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
@@ -72,7 +72,7 @@ export class GcpSql implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    return withinDeadline(this.#ambient.clock, limits.deadline, signal, (ended) =>
+    return withinDeadline(this.#runtime.clock, limits.deadline, signal, (ended) =>
       this.#run(scope, statement, limits, ended),
     );
   }
@@ -87,10 +87,10 @@ export class GcpSql implements SqlEngine {
     limits: SqlLimits,
     signal: AbortSignal,
   ): Promise<Result<SqlRows, Failed>> {
-    const end = millisOf(this.#ambient.clock.now()) + limits.deadline;
+    const end = millisOf(this.#runtime.clock.now()) + limits.deadline;
     try {
-      const query = await this.#vetted(scope, statement, signal);
-      return ok(await this.#answer(query, limits, end, signal));
+      const query = await this.#composeAndCheck(scope, statement, signal);
+      return ok(await this.#fetchRows(query, limits, end, signal));
     } catch (error) {
       if (error instanceof Ended) return err(error.failure);
       throw error;
@@ -98,7 +98,7 @@ export class GcpSql implements SqlEngine {
   }
 
   /** Returns the statement to send. The prepended tables decide which account's rows it can read. */
-  async #vetted(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
+  async #composeAndCheck(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
     const { dataset, billing } = this.#sources;
     const tables = {
       logs: logsView(dataset, scope.owner),
@@ -117,7 +117,7 @@ export class GcpSql implements SqlEngine {
     if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
       throw new Ended(invalid("the statement may read only logs and billing"));
     const query: Query = { query: composed.value.statement, location: this.#config.sqlLocation };
-    await this.#look(query, signal);
+    await this.#checkDryRun(query, signal);
     return query;
   }
 
@@ -127,16 +127,16 @@ export class GcpSql implements SqlEngine {
   }
 
   /** Checks, by BigQuery's own analysis, what would run. */
-  async #look(query: Query, signal: AbortSignal): Promise<void> {
+  async #checkDryRun(query: Query, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
-    const looked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));
-    if (looked.isErr())
-      throw new Ended(this.#failure(looked.error, ({ message = "" }) => textFailure(message, this.#names)));
-    const { statistics } = looked.value;
+    const checked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));
+    if (checked.isErr())
+      throw new Ended(this.#failure(checked.error, ({ message = "" }) => textFailure(message, this.#names)));
+    const { statistics } = checked.value;
     const { statementType, referencedTables = [] } = statistics?.query ?? {};
     const foreign = referencedTables.map(fullName).filter((name) => !this.#allowed.includes(name));
     if (foreign.length > 0 || statementType !== "SELECT") {
-      this.#ambient.logger.error(
+      this.#runtime.logger.error(
         "BigQuery reports other tables or no SELECT for a statement that the parser accepted",
         {
           foreign,
@@ -157,7 +157,7 @@ export class GcpSql implements SqlEngine {
   #failure(error: CallState | Unavailable, ofStatement: (reason: { message?: string }) => SqlFailure): Failed {
     if (!isCallState(error)) return error;
     if (error.code === "invalid") return ofStatement(reasonOf(error.error) ?? {});
-    this.#ambient.logger.error("BigQuery does not find the platform's tables; check logDataset and billingTable", {
+    this.#runtime.logger.error("BigQuery does not find the platform's tables; check logDataset and billingTable", {
       error: error.error,
     });
     return unavailable(
@@ -167,14 +167,14 @@ export class GcpSql implements SqlEngine {
     );
   }
 
-  async #answer(query: Query, limits: SqlLimits, end: number, signal: AbortSignal): Promise<SqlRows> {
-    const { clock, ids } = this.#ambient;
+  async #fetchRows(query: Query, limits: SqlLimits, end: number, signal: AbortSignal): Promise<SqlRows> {
+    const { clock, ids } = this.#runtime;
     const client = await this.#clients("bigquery");
     const left = () => Math.max(end - millisOf(clock.now()), 1);
     const settings = (): QueryLimits => ({
       maximumBytesBilled: this.#config.sqlBytesBilled,
       jobTimeout: left(),
-      answerWithin: Math.min(left(), ANSWER_MS),
+      responseTimeout: Math.min(left(), RESPONSE_TIMEOUT_MS),
       rowsPerPage: Math.min(limits.rows + 1, PAGE_ROWS),
     });
     const requestId = ids.id();
@@ -184,29 +184,29 @@ export class GcpSql implements SqlEngine {
       const running = job;
       if (running !== undefined) cancel(client, running).catch(() => undefined);
     };
-    const answerOf = async (what: string, ask: () => Promise<QueryAnswer>): Promise<QueryAnswer> => {
-      const asked = await this.#call({ what, timeoutMs: left(), signal }, ask);
-      if (asked.isErr())
-        throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#config.sqlBytesBilled)));
-      job = asked.value.jobReference ?? job;
+    const responseOf = async (what: string, send: () => Promise<QueryResponse>): Promise<QueryResponse> => {
+      const sent = await this.#call({ what, timeoutMs: left(), signal }, send);
+      if (sent.isErr())
+        throw new Ended(this.#failure(sent.error, (one) => runFailure(one, this.#config.sqlBytesBilled)));
+      job = sent.value.jobReference ?? job;
       if (signal.aborted) stop();
-      return asked.value;
+      return sent.value;
     };
     signal.addEventListener("abort", stop, { once: true });
     try {
-      let answer = await answerOf("bigquery.jobs.query", () => startQuery(client, query, settings(), requestId));
+      let response = await responseOf("bigquery.jobs.query", () => startQuery(client, query, settings(), requestId));
       const rest = (token?: string) =>
-        answerOf("bigquery.jobs.getQueryResults", () => fetchNextPage(client, job ?? {}, settings(), token));
-      while (answer.jobComplete !== true && !signal.aborted) answer = await rest();
-      if (Number(answer.totalRows ?? 0) > limits.rows) throw new Ended({ kind: "too_many_rows" });
-      const fields = answer.schema?.fields ?? [];
+        responseOf("bigquery.jobs.getQueryResults", () => fetchNextPage(client, job ?? {}, settings(), token));
+      while (response.jobComplete !== true && !signal.aborted) response = await rest();
+      if (Number(response.totalRows ?? 0) > limits.rows) throw new Ended({ kind: "too_many_rows" });
+      const fields = response.schema?.fields ?? [];
       const rows: (readonly SqlValue[])[] = [];
-      for (let bytes = 0; ; answer = await rest(answer.pageToken)) {
-        const values = (answer.rows ?? []).map((row) => valuesOf(fields, row));
+      for (let bytes = 0; ; response = await rest(response.pageToken)) {
+        const values = (response.rows ?? []).map((row) => valuesOf(fields, row));
         bytes += Buffer.byteLength(JSON.stringify(values));
         if (bytes > limits.bytes) throw new Ended({ kind: "too_large" });
         rows.push(...values);
-        if (answer.pageToken === undefined) return { columns: columnsOf(fields), rows: each(rows) };
+        if (response.pageToken === undefined) return { columns: columnsOf(fields), rows: each(rows) };
       }
     } finally {
       signal.removeEventListener("abort", stop);

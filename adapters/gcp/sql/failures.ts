@@ -39,7 +39,7 @@ export const tooMuchToRead = (maxBytes: number): SqlFailure => ({
 });
 
 /** Converts line numbers to those of the client's statement: `composeStatement` prepends one line. */
-const withPlace = (message: string): string =>
+const withClientLines = (message: string): string =>
   message.replace(/\[(\d+):(\d+)\]/g, (_all, line: string, column: string) => `[${Number(line) - 1}:${column}]`);
 
 /** Replaces the names of the platform's tables and of the engine. */
@@ -49,7 +49,7 @@ const withoutNames = (message: string, hidden: readonly string[]): string =>
 /** For a statement that never ran: the message contains only the client's own text and column names. */
 export const textFailure = (message: string, hidden: readonly string[]): SqlFailure => ({
   kind: "invalid_statement",
-  message: withPlace(withoutNames(message, hidden)),
+  message: withClientLines(withoutNames(message, hidden)),
 });
 
 const kinds: readonly (readonly [RegExp, string])[] = [
@@ -79,9 +79,9 @@ export const runFailure = ({ reason = "", message = "" }: Reason, maxBytes: numb
         message: "the query exceeded its memory limit; read less, or aggregate earlier",
       };
     default: {
-      const words = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? "the query failed on a value in its data";
-      const place = /\[\d+:\d+\]/.exec(message)?.[0];
-      return { kind: "failed", message: place === undefined ? words : withPlace(`${words} at ${place}`) };
+      const text = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? "the query failed on a value in its data";
+      const position = /\[\d+:\d+\]/.exec(message)?.[0];
+      return { kind: "failed", message: position === undefined ? text : withClientLines(`${text} at ${position}`) };
     }
   }
 };

@@ -34,12 +34,12 @@ export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: Fi
 export const createGcpSql = (
   config: GcpConfig,
   clients: ClientSource,
-  ambient: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger },
+  runtime: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger },
 ): GcpSql => {
   const { logDataset, billingTable } = config;
   const sources = {
     dataset: bare(logDataset ?? `${config.project}.not_linked`),
     billing: billingTable === undefined ? undefined : bare(billingTable),
   };
-  return new GcpSql(config, sources, clients, ambient);
+  return new GcpSql(config, sources, clients, runtime);
 };

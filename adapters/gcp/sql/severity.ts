@@ -5,10 +5,10 @@ import { WRITTEN_LABEL } from "../logs/entry.ts";
 const STDERR = "run.googleapis.com/stderr";
 const lines = `'run.googleapis.com/stdout', '${STDERR}'`;
 
-const said = "COALESCE(JSON_VALUE(json_payload, '$.severity'), JSON_VALUE(json_payload, '$.level'))";
+const jsonSeverity = "COALESCE(JSON_VALUE(json_payload, '$.severity'), JSON_VALUE(json_payload, '$.level'))";
 
 /** Reads the columns of the linked dataset. */
 export const severityColumn = `CASE
   WHEN severity <> 'DEFAULT' OR log_id NOT IN (${lines}) OR JSON_VALUE(labels, '$."${WRITTEN_LABEL}"') IS NOT NULL
-    THEN severity ${severityCases(said, `SAFE_CAST(${said} AS FLOAT64)`)}
+    THEN severity ${severityCases(jsonSeverity, `SAFE_CAST(${jsonSeverity} AS FLOAT64)`)}
   WHEN log_id = '${STDERR}' THEN 'ERROR' ELSE 'DEFAULT' END`;

@@ -6,7 +6,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, errAsync, ok, okAsync, ResultAsync } from "../../../core/result.ts";
 import type { GcpConfig } from "../config.ts";
 import { claimsBucket } from "./names.ts";
-import type { Answer, StorageApi } from "./storage-calls.ts";
+import type { ApiResult, StorageApi } from "./storage-calls.ts";
 
 export const trashSeconds = trashDays * 86_400;
 
@@ -27,7 +27,7 @@ export const forbidden = (): Unavailable =>
   );
 
 /** Creates the claims bucket; leaves an existing one unchanged. */
-export const createClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): Answer<void> => {
+export const createClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): ApiResult<void> => {
   const made = await api.insertBucket({ name: claimsBucket(config.project), ...bucketSettings(config) }, options);
   if (made.isErr()) return err(made.error);
   return made.value === "changed" || made.value === "invalid" ? err(forbidden()) : ok(undefined);
@@ -44,7 +44,7 @@ const formatForeignBucket = (bucket: string): string =>
   "refers to. Use another project, or have the bucket's name released.";
 
 /** Bucket names are global; only a listing shows whether a bucket belongs to the project. */
-const ownBucket = async (api: StorageApi, name: string, options: CallOptions): Answer<BucketMetadata | undefined> =>
+const ownBucket = async (api: StorageApi, name: string, options: CallOptions): ApiResult<BucketMetadata | undefined> =>
   (await api.buckets(name, false, options)).map((all) => all.find((one) => one.name === name));
 
 /**
@@ -58,7 +58,7 @@ export const softDeleteProblem = (
   options: CallOptions = {},
 ): ResultAsync<string | undefined, Unavailable> => {
   const bucket = claimsBucket(config.project);
-  const look = async (): Answer<string | undefined> => {
+  const look = async (): ApiResult<string | undefined> => {
     const settings = { name: bucket, ...bucketSettings(config) };
     const made = await api.insertBucket(settings, options);
     if (made.isErr()) return err(made.error);

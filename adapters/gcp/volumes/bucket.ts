@@ -61,7 +61,7 @@ const key = {
 /** Labels to set; null removes one. */
 export type LabelChange = Readonly<Record<string, string | null>>;
 
-const numeral = (instant: Instant): string => instant.toString();
+const formatInstant = (instant: Instant): string => instant.toString();
 
 const instantOf = (label: string | null | undefined): Instant =>
   (/^\d{1,19}$/.test(label ?? "") ? BigInt(label as string) : 0n) as Instant;
@@ -70,23 +70,23 @@ const instantOf = (label: string | null | undefined): Instant =>
 export const newLabels = (owner: AccountId, name: VolumeName, call: string, now: Instant): Record<string, string> => ({
   [key.owner]: accountDigest(owner),
   [key.name]: name,
-  [key.created]: numeral(now),
+  [key.created]: formatInstant(now),
   [key.state]: "making",
   [key.call]: call,
-  [key.at]: numeral(now),
+  [key.at]: formatInstant(now),
 });
 
 export const stateLabels = (state: BucketState, call: string, now: Instant): LabelChange => ({
   [key.state]: state,
   [key.call]: call,
-  [key.at]: numeral(now),
+  [key.at]: formatInstant(now),
   ...(state === "live" ? { [key.since]: null, [key.deleted]: null } : {}),
 });
 
 /** Labels to add when a bucket moves to the trash. */
 export const trashLabels = (since: Instant, deletedAt: Timestamp): LabelChange => ({
-  [key.since]: numeral(since),
-  [key.deleted]: numeral(parseInstant(deletedAt) as Instant),
+  [key.since]: formatInstant(since),
+  [key.deleted]: formatInstant(parseInstant(deletedAt) as Instant),
 });
 
 /** Undefined if the bucket is not a volume's. */

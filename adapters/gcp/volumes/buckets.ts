@@ -7,7 +7,7 @@ import type { CallOptions, Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type BucketState, isOwned, type LabelChange, readBucket, stateLabels, type VolumeBucket } from "./bucket.ts";
 import { accountPrefix, volumePrefix } from "./names.ts";
-import type { Answer, StorageApi } from "./storage-calls.ts";
+import type { ApiResult, StorageApi } from "./storage-calls.ts";
 
 /** Milliseconds after which a hidden volume reappears if its caller neither completes nor aborts the delete. */
 const HIDDEN_MS = 60_000;
@@ -29,23 +29,23 @@ export class Buckets {
   }
 
   /** Returns buckets in every state, oldest first. */
-  ofAccount(owner: AccountId, options: CallOptions): Answer<VolumeBucket[]> {
+  ofAccount(owner: AccountId, options: CallOptions): ApiResult<VolumeBucket[]> {
     return this.#list(owner, accountPrefix(owner), false, options);
   }
 
   /** Returns the buckets of one volume name. */
-  async ofVolume(owner: AccountId, name: VolumeName, options: CallOptions): Answer<VolumeBucket[]> {
+  async ofVolume(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<VolumeBucket[]> {
     const found = await this.#list(owner, volumePrefix(owner, name), false, options);
     return found.map((all) => all.filter((one) => one.name === name));
   }
 
   /** Returns soft-deleted buckets that Cloud Storage still retains. */
-  deleted(owner: AccountId, prefix: string, options: CallOptions): Answer<VolumeBucket[]> {
+  deleted(owner: AccountId, prefix: string, options: CallOptions): ApiResult<VolumeBucket[]> {
     return this.#list(owner, prefix, true, options);
   }
 
   /** Undefined if the bucket is deleted or does not belong to the account. */
-  async get(owner: AccountId, id: string, options: CallOptions): Answer<VolumeBucket | undefined> {
+  async get(owner: AccountId, id: string, options: CallOptions): ApiResult<VolumeBucket | undefined> {
     const found = await this.#api.bucket(id, options);
     return found.map((metadata) => {
       const bucket = metadata === "not_found" ? undefined : readBucket(metadata);
@@ -91,7 +91,7 @@ export class Buckets {
     return err(unavailable("Too many concurrent calls for the volume. Try again."));
   }
 
-  async #list(owner: AccountId, prefix: string, softDeleted: boolean, options: CallOptions): Answer<VolumeBucket[]> {
+  async #list(owner: AccountId, prefix: string, softDeleted: boolean, options: CallOptions): ApiResult<VolumeBucket[]> {
     const found = await this.#api.buckets(prefix, softDeleted, options);
     return found.map((all) =>
       all

@@ -4,19 +4,19 @@ import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import type { Answer, StorageApi } from "./storage-calls.ts";
+import type { ApiResult, StorageApi } from "./storage-calls.ts";
 
 /**
  * Concurrent requests. A bucket initially accepts 1,000 writes a second:
  * https://cloud.google.com/storage/docs/request-rate
  */
-const AT_ONCE = 32;
+const CONCURRENCY = 32;
 
 /** Runs `work` on all items. After the first error, starts no more, waits for those that run, and returns the error. */
 const inParallel = async <T>(
   all: readonly T[],
   work: (one: T) => Promise<Result<unknown, Unavailable>>,
-): Answer<undefined> => {
+): ApiResult<undefined> => {
   const waiting = all.values();
   let failure: Unavailable | undefined;
   const worker = async (): Promise<void> => {
@@ -26,7 +26,7 @@ const inParallel = async <T>(
       if (failure !== undefined) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, all.length) }, worker));
   return failure === undefined ? ok(undefined) : err(failure);
 };
 
@@ -42,18 +42,18 @@ const generationOf = (object: FileMetadata): string => String(object.generation)
 export const emptyBucket = async (
   api: StorageApi,
   bucket: string,
-  goOn: () => Answer<boolean>,
+  mayContinue: () => ApiResult<boolean>,
   options: CallOptions,
-): Answer<"empty" | "stopped" | "not_found"> => {
+): ApiResult<"empty" | "stopped" | "not_found"> => {
   for (;;) {
     const page = await api.objects(bucket, { fields: "items(name,generation),nextPageToken" }, options);
     if (page.isErr()) return err(page.error);
     if (page.value === "not_found") return ok("not_found");
     const { items = [] } = page.value;
     if (items.length === 0 && page.value.nextPageToken === undefined) return ok("empty");
-    const may = await goOn();
-    if (may.isErr()) return err(may.error);
-    if (!may.value) return ok("stopped");
+    const allowed = await mayContinue();
+    if (allowed.isErr()) return err(allowed.error);
+    if (!allowed.value) return ok("stopped");
     const done = await inParallel(items, (one) => api.deleteObject(bucket, nameOf(one), generationOf(one), options));
     if (done.isErr()) return err(done.error);
   }
@@ -79,7 +79,7 @@ export const restoreObjects = async (
   bucket: string,
   since: Instant,
   options: CallOptions,
-): Answer<undefined> => {
+): ApiResult<undefined> => {
   const deleted: FileMetadata[] = [];
   for (let pageToken: string | undefined; ; ) {
     const fields = "items(name,generation,softDeleteTime),nextPageToken";

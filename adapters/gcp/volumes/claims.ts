@@ -12,7 +12,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import type { Answer, StorageApi } from "./storage-calls.ts";
+import type { ApiResult, StorageApi } from "./storage-calls.ts";
 
 export interface Claim {
   readonly bucket: string;
@@ -36,13 +36,13 @@ const TRIES = 10;
 export class Claims {
   readonly #api: StorageApi;
   readonly #bucket: string;
-  readonly #makeBucket: (options: CallOptions) => Answer<void>;
+  readonly #createBucket: (options: CallOptions) => ApiResult<void>;
 
-  /** @param makeBucket creates the claims bucket if it does not exist */
-  constructor(api: StorageApi, bucket: string, makeBucket: (options: CallOptions) => Answer<void>) {
+  /** @param createBucket creates the claims bucket if it does not exist */
+  constructor(api: StorageApi, bucket: string, createBucket: (options: CallOptions) => ApiResult<void>) {
     this.#api = api;
     this.#bucket = bucket;
-    this.#makeBucket = makeBucket;
+    this.#createBucket = createBucket;
   }
 
   /** Returns the claim on the name: a new one, or the existing one. */
@@ -51,13 +51,13 @@ export class Claims {
     name: VolumeName,
     wanted: Pick<Claim, "bucket" | "purpose">,
     options: CallOptions,
-  ): Answer<Claim> {
+  ): ApiResult<Claim> {
     for (let tries = 0; tries < TRIES; tries++) {
       const metadata = { bucket: wanted.bucket, purpose: wanted.purpose };
-      const made = await this.#api.insertMark(this.#bucket, objectName(owner, name), metadata, options);
+      const made = await this.#api.insertEmptyObject(this.#bucket, objectName(owner, name), metadata, options);
       if (made.isErr()) return err(made.error);
       if (made.value === "not_found") {
-        const bucket = await this.#makeBucket(options);
+        const bucket = await this.#createBucket(options);
         if (bucket.isErr()) return err(bucket.error);
         continue;
       }
@@ -68,19 +68,19 @@ export class Claims {
     return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));
   }
 
-  async read(owner: AccountId, name: VolumeName, options: CallOptions): Answer<Claim | undefined> {
+  async read(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<Claim | undefined> {
     const found = await this.#api.object(this.#bucket, objectName(owner, name), options);
     return found.map((metadata) => (metadata === "not_found" ? undefined : readClaim(metadata)));
   }
 
   /** Deletes this claim, but not a later one. */
-  async remove(owner: AccountId, name: VolumeName, { generation }: Claim, options: CallOptions): Answer<void> {
-    const gone = await this.#api.deleteObject(this.#bucket, objectName(owner, name), generation, options);
-    return gone.map(() => undefined);
+  async remove(owner: AccountId, name: VolumeName, { generation }: Claim, options: CallOptions): ApiResult<void> {
+    const deleted = await this.#api.deleteObject(this.#bucket, objectName(owner, name), generation, options);
+    return deleted.map(() => undefined);
   }
 
   /** Returns whether another account has a claim on the name. */
-  async elsewhere(owner: AccountId, name: VolumeName, options: CallOptions): Promise<Result<boolean, Unavailable>> {
+  async isHeldByOther(owner: AccountId, name: VolumeName, options: CallOptions): Promise<Result<boolean, Unavailable>> {
     const query = { prefix: `${name}/`, maxResults: 2, fields: "items(name),nextPageToken" };
     const page = await this.#api.objects(this.#bucket, query, options);
     return page.map((found) => {

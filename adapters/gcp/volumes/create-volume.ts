@@ -14,16 +14,16 @@ import type { Claim } from "./claims.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { current } from "./find-bucket.ts";
 import { bucketName } from "./names.ts";
-import { awaitRestore, bringBack } from "./restore-volume.ts";
-import type { Answer } from "./storage-calls.ts";
+import { awaitRestore, finishRestore } from "./restore-volume.ts";
+import type { ApiResult } from "./storage-calls.ts";
 
-type Made = { readonly volume: StoredVolume; readonly created: boolean };
+type Creation = { readonly volume: StoredVolume; readonly created: boolean };
 /** `again`: the state has changed; the caller must start over. */
-type Attempt = Promise<Result<Made | "again", Conflict | Unavailable>>;
+type Attempt = Promise<Result<Creation | "again", Conflict | Unavailable>>;
 
 const TRIES = 10;
 
-const beingDeleted = (name: VolumeName): Conflict => conflict(`'${name}' is being deleted. Try again in a moment.`);
+const deleteInProgress = (name: VolumeName): Conflict => conflict(`'${name}' is being deleted. Try again in a moment.`);
 
 /** Creates the claim's bucket if it does not exist. */
 const insert = async (
@@ -40,7 +40,12 @@ const insert = async (
 };
 
 /** Deletes the bucket of a claim that no longer holds; no client has seen the bucket. */
-const drop = async ({ api, buckets }: VolumeDeps, owner: AccountId, id: string, options: CallOptions): Attempt => {
+const dropBucket = async (
+  { api, buckets }: VolumeDeps,
+  owner: AccountId,
+  id: string,
+  options: CallOptions,
+): Attempt => {
   // Read again: the delete must name the current metageneration.
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
@@ -49,7 +54,7 @@ const drop = async ({ api, buckets }: VolumeDeps, owner: AccountId, id: string, 
 };
 
 /** The last step. The claim must still hold, or another bucket may have taken the name. */
-const enliven = async (
+const makeLive = async (
   deps: VolumeDeps,
   owner: AccountId,
   bucket: VolumeBucket,
@@ -59,7 +64,7 @@ const enliven = async (
   const { buckets, claims } = deps;
   const standing = await claims.read(owner, bucket.name, options);
   if (standing.isErr()) return err(standing.error);
-  if (standing.value?.generation !== claim.generation) return drop(deps, owner, bucket.id, options);
+  if (standing.value?.generation !== claim.generation) return dropBucket(deps, owner, bucket.id, options);
   const changed = await buckets.change<"live" | "again">(
     owner,
     bucket.id,
@@ -69,7 +74,7 @@ const enliven = async (
     },
     options,
   );
-  return changed.map((end): Made | "again" => {
+  return changed.map((end): Creation | "again" => {
     if ("bucket" in end) return { volume: volumeOf(end.bucket, owner), created: true };
     return end.stop === "live" ? { volume: volumeOf(bucket, owner), created: false } : "again";
   });
@@ -92,15 +97,15 @@ const finish = async (
     return (await claims.remove(owner, name, claim, options)).map(() => "again" as const);
   // Another call has won.
   if (bucket.state !== "making") return ok("again");
-  return enliven(deps, owner, bucket, claim, options);
+  return makeLive(deps, owner, bucket, claim, options);
 };
 
 const attempt = async (deps: VolumeDeps, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {
   const present = await current(deps, owner, name, options);
   if (present.isErr()) return err(present.error);
   const bucket = present.value;
-  if (bucket?.state === "hidden") return err(beingDeleted(name));
-  if (bucket?.state === "restoring") return (await bringBack(deps, owner, bucket.id, options)).map(() => "again");
+  if (bucket?.state === "hidden") return err(deleteInProgress(name));
+  if (bucket?.state === "restoring") return (await finishRestore(deps, owner, bucket.id, options)).map(() => "again");
   if (bucket !== undefined) return ok({ volume: volumeOf(bucket, owner), created: false });
   const wanted = { bucket: bucketName(owner, name, deps.ids.id()), purpose: "make" } as const;
   const claim = await deps.claims.take(owner, name, wanted, options);
@@ -114,7 +119,7 @@ export const createVolume = async (
   owner: AccountId,
   name: VolumeName,
   options: CallOptions,
-): Promise<Result<Made, Conflict | Unavailable>> => {
+): Promise<Result<Creation, Conflict | Unavailable>> => {
   for (let tries = 0; tries < TRIES; tries++) {
     const made = await attempt(deps, owner, name, options);
     if (made.isErr()) return err(made.error);
@@ -132,7 +137,7 @@ export const dropAbandoned = async (
   owner: AccountId,
   { id, name, metageneration }: VolumeBucket,
   options: CallOptions,
-): Answer<undefined> => {
+): ApiResult<undefined> => {
   const claim = await claims.read(owner, name, options);
   if (claim.isErr()) return err(claim.error);
   if (claim.value?.bucket === id) return ok(undefined);

@@ -5,7 +5,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok } from "../../../core/result.ts";
 import type { VolumeBucket } from "./bucket.ts";
 import type { VolumeDeps } from "./deps.ts";
-import type { Answer } from "./storage-calls.ts";
+import type { ApiResult } from "./storage-calls.ts";
 
 /**
  * Reads the bucket again, and makes a hidden one live if that is due. Returns undefined if the bucket is deleted.
@@ -18,7 +18,7 @@ export const reveal = async (
   id: string,
   isDue: (bucket: VolumeBucket) => boolean,
   options: CallOptions,
-): Answer<VolumeBucket | undefined> => {
+): ApiResult<VolumeBucket | undefined> => {
   const shown = await buckets.change(
     owner,
     id,
@@ -34,7 +34,7 @@ export const upToDate = (
   owner: AccountId,
   bucket: VolumeBucket,
   options: CallOptions,
-): Answer<VolumeBucket | undefined> => {
+): ApiResult<VolumeBucket | undefined> => {
   const isForgotten = (one: VolumeBucket): boolean => deps.buckets.isForgotten(one);
   return isForgotten(bucket) ? reveal(deps, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
 };
@@ -48,7 +48,7 @@ export const current = async (
   owner: AccountId,
   name: VolumeName,
   options: CallOptions,
-): Answer<VolumeBucket | undefined> => {
+): ApiResult<VolumeBucket | undefined> => {
   const found = await deps.buckets.ofVolume(owner, name, options);
   if (found.isErr()) return err(found.error);
   for (const state of order) {

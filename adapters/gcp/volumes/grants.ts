@@ -17,18 +17,20 @@ import type { StorageApi } from "./storage-calls.ts";
  * Maximum lifetime of a URL that IAM signs; with a service account's own key it is seven days:
  * https://cloud.google.com/storage/docs/access-control/signed-urls-v4-limits
  */
-const LONGEST_MS = 12 * 3_600_000;
+const MAX_LIFETIME_MS = 12 * 3_600_000;
 
 const SECOND_MS = 1000;
 
 /** Rounds down to seconds, so that the URL does not outlive `until`; undefined if `until` has passed. */
-const spanOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
-  const [start, end] = [now, Math.min(until, now + LONGEST_MS)].map((at) => Math.floor(at / SECOND_MS) * SECOND_MS);
+const lifetimeOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
+  const [start, end] = [now, Math.min(until, now + MAX_LIFETIME_MS)].map(
+    (at) => Math.floor(at / SECOND_MS) * SECOND_MS,
+  );
   return start === undefined || end === undefined || end <= now ? undefined : { accessibleAt: start, expires: end };
 };
 
 /** A download's content type follows from the object's name, whatever type the upload had. */
-const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
+const contentTypeOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
 
 /** The client reports a signing error as a message without a code, after its own retries of transient errors. */
 const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
@@ -44,19 +46,19 @@ export const signedGrant = async (
   path: ObjectPath,
   until: Instant,
 ): Promise<Result<Grant, Unavailable>> => {
-  const span = spanOf(millisOf(clock.now()), millisOf(until));
+  const lifetime = lifetimeOf(millisOf(clock.now()), millisOf(until));
   const file = (await api.storage()).bucket(id).file(path);
   // An unsigned URL grants nothing: no bucket is public.
-  if (span === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
+  if (lifetime === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
   const config: GetSignedUrlConfig = {
     version: "v4",
     action,
-    ...span,
-    ...(action === "read" ? { responseType: kindOf(path) } : {}),
+    ...lifetime,
+    ...(action === "read" ? { responseType: contentTypeOf(path) } : {}),
   };
   try {
     const [url] = await file.getSignedUrl(config);
-    return ok({ url, expiresAt: instantOfMillis(span.expires) });
+    return ok({ url, expiresAt: instantOfMillis(lifetime.expires) });
   } catch (error) {
     return err(refusedSignature(logger, error));
   }

@@ -83,7 +83,7 @@ export const removeObject = async (
   path: ObjectPath,
   options: CallOptions,
 ): Found<void> => {
-  const gone = await api.deleteObject(volume.id, path, undefined, options);
-  if (gone.isErr()) return err(gone.error);
-  return gone.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
+  const deleted = await api.deleteObject(volume.id, path, undefined, options);
+  if (deleted.isErr()) return err(deleted.error);
+  return deleted.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
 };

@@ -19,24 +19,24 @@ import { type VolumeBucket, volumeOf } from "./bucket.ts";
 import { restoreObjects } from "./bulk.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { current } from "./find-bucket.ts";
-import type { Answer } from "./storage-calls.ts";
+import type { ApiResult } from "./storage-calls.ts";
 
-const gone = (): NotFound => notFound("The trash does not contain this volume.");
+const notInTrash = (): NotFound => notFound("The trash does not contain this volume.");
 
 const TRIES = 10;
 
 /** Milliseconds after which a claim is stale if its bucket is still not live: its call has failed. */
-const CLAIM_MS = 120_000;
+const STALE_CLAIM_MS = 120_000;
 
 export const inTrash = ({ state }: VolumeBucket): boolean => state === "deleting" || state === "restoring";
 
 /** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket does not exist. */
-export const bringBack = async (
+export const finishRestore = async (
   { api, buckets }: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
-): Answer<VolumeBucket | undefined> => {
+): ApiResult<VolumeBucket | undefined> => {
   // From here on, a call that is still emptying the bucket stops.
   const begun = await buckets.change(
     owner,
@@ -58,21 +58,20 @@ export const bringBack = async (
   return ended.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** Returns the bucket if it is in the trash. `isThere` is false once Cloud Storage has deleted it. */
+/** Returns the bucket if it is in the trash. `exists` is false once Cloud Storage has deleted it. */
 const trashed = async (
   { buckets }: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
-): Answer<{ readonly bucket: VolumeBucket; readonly isThere: boolean } | undefined> => {
+): ApiResult<{ readonly bucket: VolumeBucket; readonly exists: boolean } | undefined> => {
   const living = await buckets.get(owner, id, options);
   if (living.isErr()) return err(living.error);
-  if (living.value !== undefined)
-    return ok(inTrash(living.value) ? { bucket: living.value, isThere: true } : undefined);
+  if (living.value !== undefined) return ok(inTrash(living.value) ? { bucket: living.value, exists: true } : undefined);
   const deleted = await buckets.deleted(owner, id, options);
   return deleted.map((all) => {
     const bucket = all.find((one) => one.id === id && inTrash(one));
-    return bucket === undefined ? undefined : { bucket, isThere: false };
+    return bucket === undefined ? undefined : { bucket, exists: false };
   });
 };
 
@@ -86,7 +85,7 @@ const claimName = async (
   const claim = await claims.take(owner, name, { bucket: id, purpose: "restore" }, options);
   if (claim.isErr()) return err(claim.error);
   if (claim.value.bucket === id) return ok("taken");
-  if (buckets.ageOf(claim.value.at) < CLAIM_MS)
+  if (buckets.ageOf(claim.value.at) < STALE_CLAIM_MS)
     return err(conflict(`A volume '${name}' is being created. Try again in a moment.`));
   return (await claims.remove(owner, name, claim.value, options)).map(() => "again" as const);
 };
@@ -99,8 +98,8 @@ const attempt = async (
 ): Promise<Result<VolumeBucket | "again", NotFound | Conflict | Unavailable>> => {
   const found = await trashed(deps, owner, id, options);
   if (found.isErr()) return err(found.error);
-  if (found.value === undefined) return err(gone());
-  const { bucket, isThere } = found.value;
+  if (found.value === undefined) return err(notInTrash());
+  const { bucket, exists } = found.value;
   const present = await current(deps, owner, bucket.name, options);
   if (present.isErr()) return err(present.error);
   if (present.value !== undefined && present.value.id !== id)
@@ -108,11 +107,11 @@ const attempt = async (
   const claimed = await claimName(deps, owner, bucket, options);
   if (claimed.isErr()) return err(claimed.error);
   if (claimed.value === "again") return ok("again");
-  if (!isThere) {
+  if (!exists) {
     const restored = await deps.api.restoreBucket(id, bucket.generation, options);
     if (restored.isErr()) return err(restored.error);
   }
-  const back = await bringBack(deps, owner, id, options);
+  const back = await finishRestore(deps, owner, id, options);
   return back.map((end) => (end === undefined || end.state === "deleting" ? "again" : end));
 };
 
@@ -130,7 +129,7 @@ export const restoreVolume = async (
   return err(unavailable("Too many concurrent calls for the volume. Try again."));
 };
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 /** For a creation that finds a restore of the same name: waits for the restore, or removes its claim if it is stale. */
 export const awaitRestore = async (
@@ -138,12 +137,12 @@ export const awaitRestore = async (
   owner: AccountId,
   bucket: Pick<VolumeBucket, "name">,
   options: CallOptions,
-): Answer<undefined> => {
+): ApiResult<undefined> => {
   const claim = await claims.read(owner, bucket.name, options);
   if (claim.isErr()) return err(claim.error);
   if (claim.value?.purpose !== "restore") return ok(undefined);
-  if (buckets.ageOf(claim.value.at) >= CLAIM_MS)
+  if (buckets.ageOf(claim.value.at) >= STALE_CLAIM_MS)
     return (await claims.remove(owner, bucket.name, claim.value, options)).map(() => undefined);
-  await clock.sleep(LOOK_MS, options.signal);
+  await clock.sleep(POLL_MS, options.signal);
   return ok(undefined);
 };

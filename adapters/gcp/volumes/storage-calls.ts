@@ -9,7 +9,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import { withTimeout } from "../call-policy.ts";
 
-export type Answer<T> = Promise<Result<T, Unavailable>>;
+export type ApiResult<T> = Promise<Result<T, Unavailable>>;
 
 type State = CallState["code"];
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -43,11 +43,11 @@ export interface StorageApiDeps {
  * How long to retry a creation or deletion of a bucket: a project may create or delete about one every two seconds
  * (https://cloud.google.com/storage/quotas).
  */
-const TURN_MS = 30_000;
+const BUCKET_RETRY_MS = 30_000;
 
-const part = encodeURIComponent;
-const bucketUri = (bucket: string): string => `/b/${part(bucket)}`;
-const objectUri = (bucket: string, name: string): string => `/b/${part(bucket)}/o/${part(name)}`;
+const encode = encodeURIComponent;
+const bucketUri = (bucket: string): string => `/b/${encode(bucket)}`;
+const objectUri = (bucket: string, name: string): string => `/b/${encode(bucket)}/o/${encode(name)}`;
 
 /** Returns the expected states as values. Any other state becomes an outage, because the call cannot have it. */
 const states =
@@ -73,7 +73,7 @@ export class StorageApi {
   }
 
   /** Fetches all pages; a page has up to 1,000 buckets. */
-  async buckets(prefix: string, softDeleted: boolean, options: CallOptions): Answer<BucketMetadata[]> {
+  async buckets(prefix: string, softDeleted: boolean, options: CallOptions): ApiResult<BucketMetadata[]> {
     const all: BucketMetadata[] = [];
     for (let pageToken: string | undefined; ; ) {
       const query = { project: this.#deps.project, prefix, pageToken, ...(softDeleted ? { softDeleted } : {}) };
@@ -86,7 +86,7 @@ export class StorageApi {
     }
   }
 
-  async bucket(id: string, options: CallOptions): Answer<BucketMetadata | "not_found"> {
+  async bucket(id: string, options: CallOptions): ApiResult<BucketMetadata | "not_found"> {
     return states("not_found")(await this.#send({ what: "buckets.get", uri: bucketUri(id) }, options));
   }
 
@@ -94,8 +94,14 @@ export class StorageApi {
   async insertBucket(
     metadata: BucketMetadata,
     options: CallOptions,
-  ): Answer<BucketMetadata | "exists" | "changed" | "invalid"> {
-    const request = { what: "buckets.insert", method: "POST", uri: "/b", timeoutMs: TURN_MS, json: metadata } as const;
+  ): ApiResult<BucketMetadata | "exists" | "changed" | "invalid"> {
+    const request = {
+      what: "buckets.insert",
+      method: "POST",
+      uri: "/b",
+      timeoutMs: BUCKET_RETRY_MS,
+      json: metadata,
+    } as const;
     const sent = await this.#send<BucketMetadata>({ ...request, query: { project: this.#deps.project } }, options);
     return states("exists", "changed", "invalid")(sent);
   }
@@ -105,7 +111,7 @@ export class StorageApi {
     ifMetagenerationMatch: string,
     metadata: BucketMetadata,
     options: CallOptions,
-  ): Answer<BucketMetadata | "not_found" | "changed"> {
+  ): ApiResult<BucketMetadata | "not_found" | "changed"> {
     const request = { what: "buckets.patch", method: "PATCH", uri: bucketUri(id), json: metadata } as const;
     const sent = await this.#send<BucketMetadata>({ ...request, query: { ifMetagenerationMatch } }, options);
     return states("not_found", "changed")(sent);
@@ -116,8 +122,13 @@ export class StorageApi {
     id: string,
     ifMetagenerationMatch: string,
     options: CallOptions,
-  ): Answer<unknown | "not_found" | "changed" | "exists"> {
-    const request = { what: "buckets.delete", method: "DELETE", uri: bucketUri(id), timeoutMs: TURN_MS } as const;
+  ): ApiResult<unknown | "not_found" | "changed" | "exists"> {
+    const request = {
+      what: "buckets.delete",
+      method: "DELETE",
+      uri: bucketUri(id),
+      timeoutMs: BUCKET_RETRY_MS,
+    } as const;
     const sent = await this.#send({ ...request, query: { ifMetagenerationMatch } }, options);
     return states("not_found", "changed", "exists")(sent);
   }
@@ -127,18 +138,21 @@ export class StorageApi {
     id: string,
     generation: string,
     options: CallOptions,
-  ): Answer<BucketMetadata | "not_found" | "exists"> {
+  ): ApiResult<BucketMetadata | "not_found" | "exists"> {
     const request = { what: "buckets.restore", method: "POST", uri: `${bucketUri(id)}/restore` } as const;
-    const sent = await this.#send<BucketMetadata>({ ...request, query: { generation }, timeoutMs: TURN_MS }, options);
+    const sent = await this.#send<BucketMetadata>(
+      { ...request, query: { generation }, timeoutMs: BUCKET_RETRY_MS },
+      options,
+    );
     return states("not_found", "exists")(sent);
   }
 
-  async objects(bucket: string, query: Query, options: CallOptions): Answer<ObjectPage | "not_found"> {
+  async objects(bucket: string, query: Query, options: CallOptions): ApiResult<ObjectPage | "not_found"> {
     const request = { what: "objects.list", uri: `${bucketUri(bucket)}/o`, query };
     return states("not_found")(await this.#send<ObjectPage>(request, options));
   }
 
-  async object(bucket: string, name: string, options: CallOptions): Answer<FileMetadata | "not_found"> {
+  async object(bucket: string, name: string, options: CallOptions): ApiResult<FileMetadata | "not_found"> {
     return states("not_found")(await this.#send({ what: "objects.get", uri: objectUri(bucket, name) }, options));
   }
 
@@ -148,7 +162,7 @@ export class StorageApi {
     name: string,
     ifGenerationMatch: string | undefined,
     options: CallOptions,
-  ): Answer<unknown | "not_found" | "changed"> {
+  ): ApiResult<unknown | "not_found" | "changed"> {
     const request = { what: "objects.delete", method: "DELETE", uri: objectUri(bucket, name) } as const;
     let tries = 0;
     const sent = await this.#deps.call({ what: `storage.${request.what}`, signal: options.signal }, () => {
@@ -156,7 +170,7 @@ export class StorageApi {
       return this.#request({ ...request, query: { ifGenerationMatch } });
     });
     const known = states("not_found", "changed")(sent);
-    return known.map((answer) => (answer === "not_found" && tries > 1 ? undefined : answer));
+    return known.map((response) => (response === "not_found" && tries > 1 ? undefined : response));
   }
 
   /** `changed`: a live object has the name. */
@@ -165,7 +179,7 @@ export class StorageApi {
     name: string,
     generation: string,
     options: CallOptions,
-  ): Answer<FileMetadata | "not_found" | "changed"> {
+  ): ApiResult<FileMetadata | "not_found" | "changed"> {
     const uri = `${objectUri(bucket, name)}/restore`;
     const request = { what: "objects.restore", method: "POST", uri } as const;
     const query = { generation, ifGenerationMatch: 0 };
@@ -173,12 +187,12 @@ export class StorageApi {
   }
 
   /** Creates an empty object with this metadata, if the name is free. `not_found`: the bucket does not exist. */
-  async insertMark(
+  async insertEmptyObject(
     bucket: string,
     name: string,
     metadata: Readonly<Record<string, string>>,
     options: CallOptions,
-  ): Answer<unknown | "changed" | "not_found"> {
+  ): ApiResult<unknown | "changed" | "not_found"> {
     const sent = await this.#deps.call({ what: "storage.objects.insert", signal: options.signal }, async () => {
       const file = (await this.#deps.storage()).bucket(bucket).file(name);
       const precondition = { preconditionOpts: { ifGenerationMatch: 0 }, metadata: { metadata: { ...metadata } } };
@@ -189,19 +203,19 @@ export class StorageApi {
 
   #send<T>(request: Request, { signal }: CallOptions): Promise<Result<T, CallState | Unavailable>> {
     const limit = request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs };
-    const needs = { what: `storage.${request.what}`, signal, ...limit };
-    return this.#deps.call(needs, () => this.#request<T>(request));
+    const description = { what: `storage.${request.what}`, signal, ...limit };
+    return this.#deps.call(description, () => this.#request<T>(request));
   }
 
   async #request<T>({ method = "GET", uri, query, json }: Request): Promise<T> {
     const storage = await this.#deps.storage();
     const qs = Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== undefined));
     const body = json === undefined ? {} : { json: json as object };
-    const answer = new Promise<T>((resolve, reject) => {
-      storage.request({ method, uri, qs, ...body }, (error: Error | null, answered: unknown) =>
-        error === null || error === undefined ? resolve(answered as T) : reject(error),
+    const response = new Promise<T>((resolve, reject) => {
+      storage.request({ method, uri, qs, ...body }, (error: Error | null, body_: unknown) =>
+        error === null || error === undefined ? resolve(body_ as T) : reject(error),
       );
     });
-    return withTimeout(answer);
+    return withTimeout(response);
   }
 }

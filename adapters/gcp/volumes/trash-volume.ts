@@ -12,25 +12,30 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { trashLabels, type VolumeBucket } from "./bucket.ts";
 import { emptyBucket, restoreObjects } from "./bulk.ts";
 import type { VolumeDeps } from "./deps.ts";
-import type { Answer } from "./storage-calls.ts";
+import type { ApiResult } from "./storage-calls.ts";
 
 /** Limits how often a bucket is emptied: concurrent uploads may add objects. */
 const ROUNDS = 5;
 
 /** Frees the name, unless another bucket already holds it. */
-const unclaim = async ({ claims }: VolumeDeps, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
+const releaseName = async (
+  { claims }: VolumeDeps,
+  owner: AccountId,
+  { id, name }: VolumeBucket,
+  options: CallOptions,
+) => {
   const claim = await claims.read(owner, name, options);
   if (claim.isErr()) return err(claim.error);
   return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
 };
 
 /** Returns what a concurrent call did to the bucket: it completed this move, or restored the volume. */
-const overtaken = async (
+const outcomeOfRace = async (
   { api, buckets }: VolumeDeps,
   owner: AccountId,
   { id, since }: VolumeBucket,
   options: CallOptions,
-): Answer<"gone" | "taken back"> => {
+): ApiResult<"gone" | "taken back"> => {
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value === undefined) return ok("gone");
@@ -44,13 +49,13 @@ export const finishTrash = async (
   owner: AccountId,
   marked: VolumeBucket,
   options: CallOptions,
-): Answer<"gone" | "taken back"> => {
+): ApiResult<"gone" | "taken back"> => {
   const { api, buckets } = deps;
-  const unclaimed = await unclaim(deps, owner, marked, options);
-  if (unclaimed.isErr()) return err(unclaimed.error);
+  const released = await releaseName(deps, owner, marked, options);
+  if (released.isErr()) return err(released.error);
   let seen = marked;
   /** True while the mark is in place. A deploy may change the bucket's policy meanwhile; the mark stays valid. */
-  const isMarked = async (): Answer<boolean> =>
+  const isMarked = async (): ApiResult<boolean> =>
     (await buckets.get(owner, marked.id, options)).map((found) => {
       if (found?.state !== marked.state || found.call !== marked.call) return false;
       seen = found;
@@ -60,13 +65,13 @@ export const finishTrash = async (
     const emptied = await emptyBucket(api, marked.id, isMarked, options);
     if (emptied.isErr()) return err(emptied.error);
     if (emptied.value === "not_found") return ok("gone");
-    if (emptied.value === "stopped") return overtaken(deps, owner, marked, options);
+    if (emptied.value === "stopped") return outcomeOfRace(deps, owner, marked, options);
     const deleted = await api.deleteBucket(marked.id, seen.metageneration, options);
     if (deleted.isErr()) return err(deleted.error);
     if (deleted.value !== "changed" && deleted.value !== "exists") return ok("gone");
-    const may = deleted.value === "changed" ? await isMarked() : ok(true);
-    if (may.isErr()) return err(may.error);
-    if (!may.value) return overtaken(deps, owner, marked, options);
+    const stillMarked = deleted.value === "changed" ? await isMarked() : ok(true);
+    if (stillMarked.isErr()) return err(stillMarked.error);
+    if (!stillMarked.value) return outcomeOfRace(deps, owner, marked, options);
   }
   return err(unavailable("The volume keeps changing while it is being deleted. Try again."));
 };
@@ -77,7 +82,7 @@ export const trashVolume = async (
   deletedAt: Timestamp,
   options: CallOptions,
 ): Promise<Result<void, Conflict | Unavailable>> => {
-  const stays = conflict(`'${name}' is no longer being deleted.`);
+  const noLongerHidden = conflict(`'${name}' is no longer being deleted.`);
   const marked = await deps.buckets.change(
     owner,
     id,
@@ -89,8 +94,8 @@ export const trashVolume = async (
     options,
   );
   if (marked.isErr()) return err(marked.error);
-  if ("stop" in marked.value) return err(stays);
+  if ("stop" in marked.value) return err(noLongerHidden);
   const finished = await finishTrash(deps, owner, marked.value.bucket, options);
   if (finished.isErr()) return err(finished.error);
-  return finished.value === "gone" ? ok(undefined) : err(stays);
+  return finished.value === "gone" ? ok(undefined) : err(noLongerHidden);
 };

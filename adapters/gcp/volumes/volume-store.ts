@@ -27,7 +27,7 @@ import { finishTrash, trashVolume } from "./trash-volume.ts";
 /**
  * Milliseconds after which a listing completes an interrupted move to the trash, or removes an interrupted creation.
  */
-const CUT_MS = { deleting: 60_000, making: 600_000 };
+const ABANDONED_MS = { deleting: 60_000, making: 600_000 };
 
 type Methods = Omit<VolumeStore, "uploadsInParts">;
 type Args<M extends keyof Methods> = Parameters<Methods[M]>;
@@ -68,8 +68,8 @@ export class GcpVolumes implements VolumeStore {
       if (found.isErr()) return err(found.error);
       if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
       if (found.value?.state === "hidden") return ok({ kind: "hidden" });
-      const elsewhere = await this.#deps.claims.elsewhere(owner, name, options);
-      return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
+      const heldByOther = await this.#deps.claims.isHeldByOther(owner, name, options);
+      return heldByOther.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
     };
     return settled(look());
   }
@@ -172,7 +172,7 @@ export class GcpVolumes implements VolumeStore {
     const { buckets, logger } = this.#deps;
     const { id, state, at } = bucket;
     if (state !== "deleting" && state !== "making") return;
-    if (buckets.ageOf(at) < CUT_MS[state] || this.#finishing.has(id)) return;
+    if (buckets.ageOf(at) < ABANDONED_MS[state] || this.#finishing.has(id)) return;
     const finish = async (): Promise<void> => {
       try {
         const act = state === "deleting" ? finishTrash : dropAbandoned;
@@ -189,10 +189,10 @@ export class GcpVolumes implements VolumeStore {
   }
 }
 
-export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps): GcpVolumes => {
-  const call = googleCalls(ambient);
+export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): GcpVolumes => {
+  const call = googleCalls(runtime);
   const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
   const claims = new Claims(api, claimsBucket(config.project), (options) => createClaimsBucket(api, config, options));
-  const buckets = new Buckets(api, ambient.clock, ambient.ids);
-  return new GcpVolumes({ ...ambient, api, buckets, claims, config });
+  const buckets = new Buckets(api, runtime.clock, runtime.ids);
+  return new GcpVolumes({ ...runtime, api, buckets, claims, config });
 };

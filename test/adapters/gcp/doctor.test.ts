@@ -63,7 +63,7 @@ test.each(Object.entries(roles))(
     expect(more).toEqual([]);
     expect(finding).toMatchObject({
       what: role,
-      words: `without ${last}`,
+      words: `missing ${last}`,
       fix: `gcloud projects add-iam-policy-binding p --member serviceAccount:platform@p.iam.gserviceaccount.com --role ${role} --condition None`,
     });
   },
@@ -134,7 +134,7 @@ test("a quota that is nearly used up is a warning, counted over every page", asy
   const project = whole();
   Object.assign(project, { serviceAccounts: 295, serviceAccountLimit: 300 });
   expect(missing(await look(project))).toEqual([
-    expect.objectContaining({ verdict: "warning", words: "5 of 300 are left; every account takes one" }),
+    expect.objectContaining({ verdict: "warning", words: "5 of 300 left; each account uses one" }),
   ]);
   project.serviceAccounts = 100;
   expect(missing(await look(project))).toEqual([]);
@@ -155,7 +155,7 @@ test.each([
   ["p@appspot.gserviceaccount.com"],
 ])("the default identity %s may not build", (buildIdentity) => {
   expect(() => gcpConfigOf({ ...basis, buildIdentity })).toThrow(
-    "default identity, which has rights on more than it needs",
+    "default identity, which has more rights than builds need",
   );
 });
 

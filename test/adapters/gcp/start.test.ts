@@ -25,7 +25,7 @@ test("a project whose deleted objects are gone too soon is refused", async () =>
     name: `${fakes.storage.project}-portside-volumes`,
     softDeletePolicy: { retentionDurationSeconds: "0" },
   });
-  await expect(start()).rejects.toThrow("keeps what is deleted for 0 days, not 7");
+  await expect(start()).rejects.toThrow("retains deleted objects for 0 days instead of 7");
   await close();
 });
 
@@ -34,6 +34,6 @@ test("a bucket of somebody else's in the place of the platform's own is refused"
   const name = `${fakes.storage.project}-portside-volumes`;
   fakes.storage.insertBucket({ name });
   fakes.storage.foreign.add(name);
-  await expect(start()).rejects.toThrow(`The bucket '${name}' is not this project's`);
+  await expect(start()).rejects.toThrow(`The bucket '${name}' belongs to another project`);
   await close();
 });

@@ -13,9 +13,9 @@ import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { createStaging } from "./staging.ts";
 
-export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps): ImageBuilder => {
-  const { clock, ids, logger } = ambient;
-  const call = googleCalls(ambient);
+export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): ImageBuilder => {
+  const { clock, ids, logger } = runtime;
+  const call = googleCalls(runtime);
   const builds = createBuilds(config, clients, call, clock);
   const staging = createStaging(config.stagingBucket, clients, call);
 
@@ -25,7 +25,7 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
     // Reject default identities: they have more rights than builds need.
     problem: identityProblem(config.buildIdentity),
     image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
-    knows: ({ owner, source }, signal) => builds.knows(owner, source.digest, signal),
+    knows: ({ owner, source }, signal) => builds.imageExists(owner, source.digest, signal),
     stage: ({ owner, source }, signal) => staging.put(sourceObjectOf(owner, source.digest), source, signal),
     start: async ({ request: { owner, source }, by, mark }, signal) => {
       const request = renderBuild(config, { owner, digest: source.digest, by }, mark);

@@ -10,18 +10,18 @@ import type { GcpConfig } from "../../config.ts";
 import { tagNameOf } from "./names.ts";
 import type { Build } from "./render.ts";
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 /** An abort may take five seconds in total. */
-const CANCEL_PATIENCE_MS = 1500;
+const CANCEL_TIMEOUT_MS = 1500;
 const PAUSE_MS = 1000;
 const TRIES = 20;
-const REFUSED = [grpcCodes.PERMISSION_DENIED, grpcCodes.UNAUTHENTICATED];
+const FINAL_CODES = [grpcCodes.PERMISSION_DENIED, grpcCodes.UNAUTHENTICATED];
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
+export interface Builds {
   /** Returns whether the source's image already exists. */
-  knows(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
-  knows(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
+  imageExists(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
   /**
    * Starts a build and returns its id. If a response was lost, finds its build by the mark instead of starting another.
    */
@@ -33,15 +33,15 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 /** True if no build was started and a retry cannot succeed. */
 const isFinal = (error: CallState | Unavailable): boolean =>
-  isCallState(error) || REFUSED.some((code) => code === codeOf(error.cause));
+  isCallState(error) || FINAL_CODES.some((code) => code === codeOf(error.cause));
 
 export const createBuilds = (config: GcpConfig, clients: ClientSource, call: ProviderCall, clock: Clock): Builds => {
   const { project: projectId, region } = config;
   const parent = `projects/${projectId}/locations/${region}`;
   const nameOf = (id: string) => ({ name: `${parent}/builds/${id}`, projectId, id });
 
-  // Never retried: each call starts a build.
-    // Never retried: Cloud Build starts one build per call.
+  const create = (build: Build, signal: AbortSignal) =>
+    // Never retried: each call starts a build.
     call({ what: "cloudbuild.builds.create", timeoutMs: 0, signal }, async () => {
       const client = await clients("builds");
       const [operation] = await client.createBuild({ parent, projectId, build }, callOptions(signal));
@@ -49,7 +49,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
       return begun?.id ?? "";
     });
 
-  const marked = (mark: string, timeoutMs: number, signal?: AbortSignal) =>
+  const findByMark = (mark: string, timeoutMs: number, signal?: AbortSignal) =>
     call({ what: "cloudbuild.builds.list", timeoutMs, signal }, async () => {
       const client = await clients("builds");
       const request = { parent, projectId, pageSize: 1, filter: `tags="${mark}"` };
@@ -66,15 +66,15 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
     const created = await create(build, signal);
     if (created.isOk() && created.value !== "") return ok({ id: created.value });
     if (created.isErr() && isFinal(created.error)) return err(created.error);
-    const begun = await marked(mark, PATIENCE_MS, signal);
+    const begun = await findByMark(mark, TIMEOUT_MS, signal);
     if (begun.isErr()) return err(begun.error);
     if (begun.value !== undefined) return ok({ id: begun.value });
     return ok(created.isErr() ? { failed: created.error } : {});
   };
 
   return {
-    knows: async (owner, digest, signal) => {
-      const found = await call({ what: "artifactregistry.tags.get", timeoutMs: PATIENCE_MS, signal }, async () => {
+    imageExists: async (owner, digest, signal) => {
+      const found = await call({ what: "artifactregistry.tags.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const client = await clients("registry");
         await client.getTag({ name: tagNameOf(config, owner, digest) }, callOptions(signal));
         return true;
@@ -94,17 +94,17 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
     },
 
     get: (id, signal) =>
-      call({ what: "cloudbuild.builds.get", timeoutMs: PATIENCE_MS, signal }, async () => {
+      call({ what: "cloudbuild.builds.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const client = await clients("builds");
         return (await client.getBuild(nameOf(id), callOptions(signal)))[0];
       }),
 
     cancel: async ({ id, mark }) => {
-      const known = id === undefined ? await marked(mark, CANCEL_PATIENCE_MS) : ok(id);
+      const known = id === undefined ? await findByMark(mark, CANCEL_TIMEOUT_MS) : ok(id);
       if (known.isErr()) return err(known.error);
       const { value } = known;
       if (value === undefined) return ok(undefined);
-      return call({ what: "cloudbuild.builds.cancel", timeoutMs: CANCEL_PATIENCE_MS }, async () => {
+      return call({ what: "cloudbuild.builds.cancel", timeoutMs: CANCEL_TIMEOUT_MS }, async () => {
         const client = await clients("builds");
         await client.cancelBuild(nameOf(value), callOptions());
       });

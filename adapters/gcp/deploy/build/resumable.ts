@@ -7,18 +7,18 @@ import type { Called, PieceUpload } from "../../../shared/archives/bucket-spool.
 import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
 import { withTimeout } from "../../call-policy.ts";
 
-const PATIENCE_MS = 60_000;
+const RETRY_MS = 60_000;
 /** Timeout for the transfer of a piece, in milliseconds. */
-const PIECE_MS = 120_000;
+const PIECE_TIMEOUT_MS = 120_000;
 /** Timeout of an abort, in milliseconds. An unfinished upload is not an object, and expires after a week. */
-const ABORT_MS = 5000;
+const ABORT_TIMEOUT_MS = 5000;
 
 const INCOMPLETE = 308;
 /** Status of a cancelled session. */
 const CANCELLED = 499;
-const TRY_AGAIN = 408;
+const REQUEST_TIMEOUT = 408;
 
-const described = { metadata: { contentType: "application/gzip" } } as const;
+const uploadOptions = { metadata: { contentType: "application/gzip" } } as const;
 
 /** An error in the form that `googleFault` classifies. */
 const failureOf = (status: number, headers: Headers): Error =>
@@ -55,16 +55,16 @@ export const resumableUpload = (
   let put = 0;
 
   const begin = (): Called<string> =>
-    call({ what: "storage.objects.insert", timeoutMs: PATIENCE_MS, signal }, async () => {
+    call({ what: "storage.objects.insert", timeoutMs: RETRY_MS, signal }, async () => {
       const file = (await storage()).bucket(bucket).file(name);
-      const [uri] = await withTimeout(file.createResumableUpload(described));
+      const [uri] = await withTimeout(file.createResumableUpload(uploadOptions));
       return uri;
     });
 
   /** Returns how many bytes the session has; undefined if it has all of them and the object exists. */
   const held = async (uri: string, total: string): Promise<number | undefined> => {
     const headers = { "content-range": `bytes */${total}` };
-    const response = await send(uri, { method: "PUT", headers }, PIECE_MS, signal);
+    const response = await send(uri, { method: "PUT", headers }, PIECE_TIMEOUT_MS, signal);
     if (response.ok) return undefined;
     if (response.status !== INCOMPLETE) throw failureOf(response.status, response.headers);
     const last = /^bytes=0-(\d+)$/.exec(response.headers.get("range") ?? "")?.[1];
@@ -76,28 +76,25 @@ export const resumableUpload = (
     const end = put + bytes.length;
     const total = isLast ? String(end) : "*";
     let isRepeat = false;
-    const done = await call<void>(
-      { what: "storage.objects.insert.chunk", timeoutMs: PATIENCE_MS, signal },
-      async () => {
-        const from = isRepeat ? await held(uri, total) : put;
-        isRepeat = true;
-        if (from === undefined || (!isLast && from >= end)) return;
-        const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };
-        const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
-        const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
-        if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
-        // The session may have stored part of the piece; the next attempt sends the rest.
-        throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
-      },
-    );
+    const done = await call<void>({ what: "storage.objects.insert.chunk", timeoutMs: RETRY_MS, signal }, async () => {
+      const from = isRepeat ? await held(uri, total) : put;
+      isRepeat = true;
+      if (from === undefined || (!isLast && from >= end)) return;
+      const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };
+      const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
+      const response = await send(uri, { method: "PUT", headers, body }, PIECE_TIMEOUT_MS, signal);
+      if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
+      // The session may have stored part of the piece; the next attempt sends the rest.
+      throw failureOf(response.status === INCOMPLETE ? REQUEST_TIMEOUT : response.status, response.headers);
+    });
     if (done.isOk()) put = end;
     return done;
   };
 
   const whole = (bytes: Uint8Array): Called<void> =>
-    call({ what: "storage.objects.insert", timeoutMs: PATIENCE_MS, signal }, async () => {
+    call({ what: "storage.objects.insert", timeoutMs: RETRY_MS, signal }, async () => {
       const file = (await storage()).bucket(bucket).file(name);
-      await withTimeout(file.save(Buffer.from(bytes), { ...described, resumable: false, validation: false }));
+      await withTimeout(file.save(Buffer.from(bytes), { ...uploadOptions, resumable: false, validation: false }));
     });
 
   return {
@@ -106,8 +103,8 @@ export const resumableUpload = (
     put: (uri, bytes) => piece(uri, bytes, false),
     finish: (uri, bytes) => piece(uri, bytes, true),
     abort: (uri) =>
-      call<void>({ what: "storage.objects.insert.cancel", timeoutMs: ABORT_MS }, async () => {
-        const response = await send(uri, { method: "DELETE" }, ABORT_MS);
+      call<void>({ what: "storage.objects.insert.cancel", timeoutMs: ABORT_TIMEOUT_MS }, async () => {
+        const response = await send(uri, { method: "DELETE" }, ABORT_TIMEOUT_MS);
         if (!response.ok && response.status !== CANCELLED) throw failureOf(response.status, response.headers);
       }),
   };

@@ -6,8 +6,8 @@ import { withTimeout } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import { resumableUpload } from "./resumable.ts";
 
-const PATIENCE_MS = 60_000;
-const REMOVE_MS = 10_000;
+const TIMEOUT_MS = 60_000;
+const REMOVE_TIMEOUT_MS = 10_000;
 
 export const gcsSpool = (bucket: string, clients: ClientSource, call: ProviderCall): SpoolBucket => {
   const storage = () => clients("storage");
@@ -16,16 +16,18 @@ export const gcsSpool = (bucket: string, clients: ClientSource, call: ProviderCa
     bucket,
     upload: (name, signal) => resumableUpload(storage, bucket, name, call, signal),
     read: (name, from, bytes) =>
-      call({ what: "storage.objects.get", timeoutMs: PATIENCE_MS }, async () => {
+      call({ what: "storage.objects.get", timeoutMs: TIMEOUT_MS }, async () => {
         const file = await fileOf(name);
         const [content] = await withTimeout(file.download({ start: from, end: from + bytes - 1, validation: false }));
         return content;
       }),
     remove: async (name) => {
-      const gone = await call<void>({ what: "storage.objects.delete", timeoutMs: REMOVE_MS }, async () => {
+      const removed = await call<void>({ what: "storage.objects.delete", timeoutMs: REMOVE_TIMEOUT_MS }, async () => {
         await withTimeout((await fileOf(name)).delete());
       });
-      return gone.isErr() && isCallState(gone.error) && gone.error.code === "not_found" ? ok(undefined) : gone;
+      return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"
+        ? ok(undefined)
+        : removed;
     },
   };
 };

@@ -9,7 +9,7 @@ import { spooledIn } from "../../../shared/archives/bucket-spool.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
 import type { ClientSource } from "../../clients.ts";
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export interface Staging {
   /** Uploads a source, unless the object exists. */
@@ -36,7 +36,7 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
   const onlyNew = { preconditionOpts: { ifGenerationMatch: 0 } } as const;
 
   const send = (name: string, source: Source, signal: AbortSignal) =>
-    call<void>({ what: "storage.objects.insert", timeoutMs: PATIENCE_MS, signal }, async () => {
+    call<void>({ what: "storage.objects.insert", timeoutMs: TIMEOUT_MS, signal }, async () => {
       const sink = (await fileOf(name)).createWriteStream({ ...onlyNew, resumable: false });
       await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
     });
@@ -45,24 +45,24 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
    * Copies within Cloud Storage, without a download: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite
    */
   const copy = (from: string, name: string, signal: AbortSignal) =>
-    call<void>({ what: "storage.objects.rewrite", timeoutMs: PATIENCE_MS, signal }, async () => {
+    call<void>({ what: "storage.objects.rewrite", timeoutMs: TIMEOUT_MS, signal }, async () => {
       await abortable((await fileOf(from)).copy(await fileOf(name), onlyNew), signal);
     });
 
   return {
     put: async (name, source, signal) => {
-      const there = await call({ what: "storage.objects.get", timeoutMs: PATIENCE_MS, signal }, async () =>
+      const existing = await call({ what: "storage.objects.get", timeoutMs: TIMEOUT_MS, signal }, async () =>
         abortable((await fileOf(name)).getMetadata(), signal),
       );
-      if (there.isOk()) return ok(undefined);
-      if (!isCallState(there.error) || there.error.code !== "not_found") return err(there.error);
+      if (existing.isOk()) return ok(undefined);
+      if (!isCallState(existing.error) || existing.error.code !== "not_found") return err(existing.error);
       const spooled = spooledIn(bucket, source);
       const put = spooled === undefined ? await send(name, source, signal) : await copy(spooled, name, signal);
       return put.isErr() && isCallState(put.error) && put.error.code === "changed" ? ok(undefined) : put;
     },
 
     read: async (name, from, signal) => {
-      const read = await call({ what: "storage.objects.get", timeoutMs: PATIENCE_MS, signal }, async () => {
+      const read = await call({ what: "storage.objects.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         try {
           const [bytes] = await abortable((await fileOf(name)).download({ start: from, validation: false }), signal);
           return bytes;

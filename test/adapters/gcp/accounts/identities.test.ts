@@ -45,7 +45,7 @@ test("replicas that make it at once have the same one", async () => {
 
 test("one that never shows, and one for which there is no room, are outages with a cause", async () => {
   world.iam.looksUntilVisible = 1000;
-  expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("slow to show");
+  expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("not available yet");
   world.iam.most = world.iam.accounts.size;
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().kind).toBe("unavailable");
 });
@@ -74,7 +74,7 @@ test.each([
   ["1234-compute@developer.gserviceaccount.com", "Compute Engine's default identity"],
   ["1234@cloudbuild.gserviceaccount.com", "Cloud Build's default identity"],
   ["p@appspot.gserviceaccount.com", "App Engine's default identity"],
-  ["somebody@example.com", "is not a service account's address"],
+  ["somebody@example.com", "is not a service account."],
 ])("%s as an identity", (email, problem) => {
   if (problem === undefined) expect(identityProblem(email)).toBeUndefined();
   else expect(identityProblem(email)).toContain(problem);

@@ -82,8 +82,8 @@ test("mounts are volumes of the account's buckets, in the second generation, wit
   const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
   expect(events.at(-1)?.kind).toBe("ready");
   const said = events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
-  expect(said.some((line) => line.startsWith("The service gets 512Mi of memory"))).toBe(true);
-  expect(said.some((line) => line.includes("little memory for a volume that is written"))).toBe(true);
+  expect(said.some((line) => line.startsWith("Memory raised to 512Mi"))).toBe(true);
+  expect(said.some((line) => line.includes("of memory may be too little"))).toBe(true);
   const { template } = run.run.stored("app") ?? {};
   expect(template.executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
   expect(template.containers[0].resources.limits.memory).toBe("512Mi");

@@ -173,7 +173,7 @@ describe("a statement", () => {
 
   test("that fails on data tells no value of it", () => {
     const failure = runFailure({ reason: "invalidQuery", message: "Bad int64 value: their secret at [2:3]" }, 1);
-    expect(failure).toEqual({ kind: "failed", message: "a text that is no such value was cast at [1:3]" });
+    expect(failure).toEqual({ kind: "failed", message: "a text cannot be cast to the type at [1:3]" });
     expect(JSON.stringify(runFailure({ reason: "invalidQuery", message: "their secret" }, 1))).not.toContain("secret");
   });
 });

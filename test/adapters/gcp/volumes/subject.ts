@@ -17,7 +17,7 @@ export const storageCapabilities: Capabilities = {
   volumes: {
     ...memoryCapabilities.volumes,
     conditional_uploads: missing(
-      "Cloud Storage holds to If-Match and If-None-Match where data is read, not in uploads",
+      "Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads",
     ),
   },
 };

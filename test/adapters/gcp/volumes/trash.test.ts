@@ -59,7 +59,7 @@ describe("soft delete", () => {
       softDeletePolicy: { retentionDurationSeconds: "0" },
     });
     const problem = await expectOk(volumesOver(other).softDeleteProblem());
-    expect(problem).toMatch(/keeps what is deleted for 0 days, not 7/);
+    expect(problem).toMatch(/retains deleted objects for 0 days instead of 7/);
     expect(problem).toContain("gcloud storage buckets update gs://test-project-portside-volumes");
     const accepting = volumesOver(other, { config: { softDelete: "any" } });
     expect(await expectOk(accepting.softDeleteProblem())).toBeUndefined();
@@ -69,7 +69,7 @@ describe("soft delete", () => {
   test("that the organisation forbids is one; and where it is accepted, volumes are made as the project has it", async () => {
     const other = await startFakeStorage();
     Object.assign(other.world, { forcedRetention: 0, presetRetention: 0 });
-    expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organisation's policies/);
+    expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organization's policies/);
     expect((await expectError(volumesOver(other).create(account(), data))).kind).toBe("unavailable");
     const accepting = volumesOver(other, { config: { softDelete: "any" } });
     expect((await expectOk(accepting.create(account(), data))).created).toBe(true);

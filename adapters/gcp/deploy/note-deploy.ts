@@ -8,7 +8,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
 import { renderNote } from "./record.ts";
-import { standing, type WriteDeps } from "./writes.ts";
+import { readState, type WriteDeps } from "./writes.ts";
 
 /** Limits the retries: every concurrent write of the service makes this one fail. */
 const TRIES = 20;
@@ -21,7 +21,7 @@ export const noteDeploy = async (
 ): Promise<Result<void, Unavailable>> => {
   let last: unknown;
   for (let tries = 0; tries < TRIES; tries++) {
-    const seen = await standing(deps, name, { signal });
+    const seen = await readState(deps, name, { signal });
     if (seen.isErr()) return err(seen.error);
     const { run, own } = seen.value;
     if (own?.service.owner !== owner) return ok(undefined);

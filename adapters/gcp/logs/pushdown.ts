@@ -26,4 +26,4 @@ const boundsOf = (filter: LogFilter, dialect: Dialect): Bounds => {
 };
 
 /** Returns a condition that holds for every match, and may hold for other entries; false if nothing can match. */
-export const pushedOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;
+export const pushdownOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { logEntryOf, protoEntryOf } from "../../../../adapters/gcp/logs/entry.ts";
-import { pushedOf } from "../../../../adapters/gcp/logs/push.ts";
+import { pushdownOf } from "../../../../adapters/gcp/logs/pushdown.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { matcherOf } from "../../../../core/domain/logs/filter/match.ts";
@@ -57,7 +57,7 @@ const ingested = () =>
   });
 
 const isPushed = (filter: LogFilter, json: ReturnType<typeof kept>["json"]): boolean => {
-  const pushed = pushedOf(filter, dialect);
+  const pushed = pushdownOf(filter, dialect);
   return typeof pushed === "boolean" ? pushed : filterOf(printLogFilter(pushed)).passes(json);
 };
 
@@ -93,7 +93,7 @@ test("what means the same there is looked for there", () => {
     'timestamp>"2026-01-31T09:00:00Z"': 'timestamp>"2026-01-31T09:00:00+00:00"',
   };
   for (const [text, wanted] of Object.entries(texts)) {
-    const pushed = pushedOf(parseLogFilter(text, compileRe2)._unsafeUnwrap(), dialect);
+    const pushed = pushdownOf(parseLogFilter(text, compileRe2)._unsafeUnwrap(), dialect);
     expect(typeof pushed === "boolean" ? pushed : printLogFilter(pushed), text).toBe(wanted);
   }
 });

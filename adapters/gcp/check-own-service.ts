@@ -11,7 +11,7 @@ const ALWAYS_CPU = "CPU between requests";
 const INSTANCES = "minimum instances";
 
 /** Yields nothing outside Cloud Run. */
-export async function* ownService(
+export async function* checkOwnService(
   { project, region }: Pick<GcpConfig, "project" | "region">,
   clients: ClientSource,
   environment: NodeJS.ProcessEnv,
@@ -32,9 +32,9 @@ export async function* ownService(
           `${update} --no-cpu-throttling`,
         )
       : pass(ALWAYS_CPU, `the service ${name} has it`);
-    const least = Math.max(template?.scaling?.minInstanceCount ?? 0, scaling?.minInstanceCount ?? 0);
-    yield least > 0
-      ? pass(INSTANCES, `the service ${name} keeps at least ${least}`)
+    const minimum = Math.max(template?.scaling?.minInstanceCount ?? 0, scaling?.minInstanceCount ?? 0);
+    yield minimum > 0
+      ? pass(INSTANCES, `the service ${name} keeps at least ${minimum}`)
       : warn(
           INSTANCES,
           `the service ${name} may scale to zero during a deploy after its client disconnects`,
