@@ -14,8 +14,8 @@ export interface AwsRuntimeDeps {
 }
 
 /** @param faultOf overrides `awsFault` for services that use an error code with another meaning */
-export const awsCalls = (ambient: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
-  providerCall({ ...ambient, faultOf, cloud: "Amazon Web Services" });
+export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
+  providerCall({ ...runtime, faultOf, cloud: "Amazon Web Services" });
 
 /** The exception's name in the service's model; undefined if the value is not an error. */
 export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);

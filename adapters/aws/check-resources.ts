@@ -10,27 +10,27 @@ import { awsFault } from "./errors.ts";
 
 export interface CheckResourcesOptions {
   readonly region: string;
-  readonly parts: SharedResources;
+  readonly resources: SharedResources;
   readonly athenaWorkgroup: string | undefined;
 }
 
 /** The configuration key of a resource. */
-type PartName = keyof SharedResources | "athenaWorkgroup";
+type ResourceName = keyof SharedResources | "athenaWorkgroup";
 
-interface Look {
-  readonly part: PartName;
+interface ResourceCheck {
+  readonly name: ResourceName;
   readonly value: string;
   /** The command that creates the resource. */
-  readonly make: string;
+  readonly create: string;
   /** Returns false if the resource does not exist or is unusable. Throws the SDK's errors. */
-  readonly ask: (clients: ClientSource) => Promise<boolean>;
+  readonly exists: (clients: ClientSource) => Promise<boolean>;
 }
 
-const cluster = ({ region, parts: { cluster: value } }: CheckResourcesOptions): Look => ({
-  part: "cluster",
+const cluster = ({ region, resources: { cluster: value } }: CheckResourcesOptions): ResourceCheck => ({
+  name: "cluster",
   value,
-  make: `aws ecs create-cluster --cluster-name ${value} --capacity-providers FARGATE --region ${region}`,
-  ask: async (clients) => {
+  create: `aws ecs create-cluster --cluster-name ${value} --capacity-providers FARGATE --region ${region}`,
+  exists: async (clients) => {
     const { DescribeClustersCommand } = await import("@aws-sdk/client-ecs");
     const { clusters = [] } = await (await clients("ecs")).send(new DescribeClustersCommand({ clusters: [value] }));
     // Deleted clusters stay visible for a while.
@@ -38,98 +38,98 @@ const cluster = ({ region, parts: { cluster: value } }: CheckResourcesOptions): 
   },
 });
 
-const listener = ({ parts: { listenerArn: value } }: CheckResourcesOptions): Look => ({
-  part: "listenerArn",
+const listener = ({ resources: { listenerArn: value } }: CheckResourcesOptions): ResourceCheck => ({
+  name: "listenerArn",
   value,
-  make: "aws elbv2 create-listener, configured like `Listener` in docs/providers/aws-template.yaml",
-  ask: async (clients) => {
+  create: "aws elbv2 create-listener, configured like `Listener` in docs/providers/aws-template.yaml",
+  exists: async (clients) => {
     const { DescribeListenersCommand } = await import("@aws-sdk/client-elastic-load-balancing-v2");
-    const asked = new DescribeListenersCommand({ ListenerArns: [value] });
-    return ((await (await clients("balancer")).send(asked)).Listeners ?? []).length > 0;
+    const command = new DescribeListenersCommand({ ListenerArns: [value] });
+    return ((await (await clients("balancer")).send(command)).Listeners ?? []).length > 0;
   },
 });
 
-const buildProject = ({ parts: { buildProject: value } }: CheckResourcesOptions): Look => ({
-  part: "buildProject",
+const buildProject = ({ resources: { buildProject: value } }: CheckResourcesOptions): ResourceCheck => ({
+  name: "buildProject",
   value,
-  make: "aws codebuild create-project, configured like `BuildProject` in docs/providers/aws-template.yaml",
-  ask: async (clients) => {
+  create: "aws codebuild create-project, configured like `BuildProject` in docs/providers/aws-template.yaml",
+  exists: async (clients) => {
     const { BatchGetProjectsCommand } = await import("@aws-sdk/client-codebuild");
     const { projects = [] } = await (await clients("builds")).send(new BatchGetProjectsCommand({ names: [value] }));
     return projects.length > 0;
   },
 });
 
-const repository = ({ region, parts: { repository: value } }: CheckResourcesOptions): Look => ({
-  part: "repository",
+const repository = ({ region, resources: { repository: value } }: CheckResourcesOptions): ResourceCheck => ({
+  name: "repository",
   value,
-  make: `aws ecr create-repository --repository-name ${value} --region ${region}`,
-  ask: async (clients) => {
+  create: `aws ecr create-repository --repository-name ${value} --region ${region}`,
+  exists: async (clients) => {
     const { DescribeRepositoriesCommand } = await import("@aws-sdk/client-ecr");
-    const asked = new DescribeRepositoriesCommand({ repositoryNames: [value] });
-    return ((await (await clients("registry")).send(asked)).repositories ?? []).length > 0;
+    const command = new DescribeRepositoriesCommand({ repositoryNames: [value] });
+    return ((await (await clients("registry")).send(command)).repositories ?? []).length > 0;
   },
 });
 
-const stateBucket = ({ region, parts: { stateBucket: value } }: CheckResourcesOptions): Look => ({
-  part: "stateBucket",
+const stateBucket = ({ region, resources: { stateBucket: value } }: CheckResourcesOptions): ResourceCheck => ({
+  name: "stateBucket",
   value,
-  make: `aws s3 mb s3://${value} --region ${region}; the records of deployments and volumes in the former bucket are lost`,
-  ask: async (clients) => {
+  create: `aws s3 mb s3://${value} --region ${region}; the records of deployments and volumes in the former bucket are lost`,
+  exists: async (clients) => {
     const { HeadBucketCommand } = await import("@aws-sdk/client-s3");
     await (await clients("s3")).send(new HeadBucketCommand({ Bucket: value }));
     return true;
   },
 });
 
-const logGroup = ({ region, parts: { logGroup: value } }: CheckResourcesOptions): Look => ({
-  part: "logGroup",
+const logGroup = ({ region, resources: { logGroup: value } }: CheckResourcesOptions): ResourceCheck => ({
+  name: "logGroup",
   value,
-  make: `aws logs create-log-group --log-group-name ${value} --region ${region}`,
-  ask: async (clients) => {
+  create: `aws logs create-log-group --log-group-name ${value} --region ${region}`,
+  exists: async (clients) => {
     const { FilterLogEventsCommand } = await import("@aws-sdk/client-cloudwatch-logs");
     // No entry has this time, so the call scans nothing.
-    const asked = new FilterLogEventsCommand({ logGroupName: value, startTime: 0, endTime: 1, limit: 1 });
-    await (await clients("logs")).send(asked);
+    const command = new FilterLogEventsCommand({ logGroupName: value, startTime: 0, endTime: 1, limit: 1 });
+    await (await clients("logs")).send(command);
     return true;
   },
 });
 
 const roles = ["executionRoleArn", "filesRoleArn", "schedulerRoleArn"] as const;
 
-const role = (part: (typeof roles)[number], { parts }: CheckResourcesOptions): Look => ({
-  part,
-  value: parts[part],
-  make: "aws iam create-role, configured like in docs/providers/aws-template.yaml",
-  ask: async (clients) => {
+const role = (name: (typeof roles)[number], { resources }: CheckResourcesOptions): ResourceCheck => ({
+  name,
+  value: resources[name],
+  create: "aws iam create-role, configured like in docs/providers/aws-template.yaml",
+  exists: async (clients) => {
     const { GetRoleCommand } = await import("@aws-sdk/client-iam");
     // A path may precede the role's name.
-    const RoleName = parts[part].split("/").at(-1);
+    const RoleName = resources[name].split("/").at(-1);
     const { Role } = await (await clients("iam")).send(new GetRoleCommand({ RoleName }));
     return Role !== undefined;
   },
 });
 
-const workgroup = (value: string): Look => ({
-  part: "athenaWorkgroup",
+const workgroup = (value: string): ResourceCheck => ({
+  name: "athenaWorkgroup",
   value,
-  make: "deploy the stack with Sql=true",
-  ask: async (clients) => {
+  create: "deploy the stack with Sql=true",
+  exists: async (clients) => {
     const { GetWorkGroupCommand } = await import("@aws-sdk/client-athena");
     const { WorkGroup } = await (await clients("athena")).send(new GetWorkGroupCommand({ WorkGroup: value }));
     return WorkGroup?.State !== "DISABLED";
   },
 });
 
-const findingOf = async ({ part, value, make, ask }: Look, clients: ClientSource): Promise<Finding> => {
-  const what = `${part} ${value}`;
-  const elsewhere =
-    part === "athenaWorkgroup"
+const findingOf = async ({ name, value, create, exists }: ResourceCheck, clients: ClientSource): Promise<Finding> => {
+  const what = `${name} ${value}`;
+  const setting =
+    name === "athenaWorkgroup"
       ? "with --aws-athena-workgroup"
-      : `as '${part}' in the section 'aws' of portside.config.json`;
-  const fix = `${make}; or set another one ${elsewhere}`;
+      : `as '${name}' in the section 'aws' of portside.config.json`;
+  const fix = `${create}; or set another one ${setting}`;
   try {
-    return (await ask(clients)) ? pass(what, "exists") : fail(what, "does not exist", fix);
+    return (await exists(clients)) ? pass(what, "exists") : fail(what, "does not exist", fix);
   } catch (error) {
     const fault = awsFault(error);
     if (fault?.kind === "state") return fail(what, `does not exist (${nameOf(error)})`, fix);
@@ -138,12 +138,12 @@ const findingOf = async ({ part, value, make, ask }: Look, clients: ClientSource
 };
 
 /** Returns one finding per resource, in a fixed order. The checks run concurrently. */
-export const checkResources = (looked: CheckResourcesOptions, clients: ClientSource): Promise<Finding[]> => {
-  const { athenaWorkgroup } = looked;
-  const looks = [
-    ...[cluster, listener, stateBucket, buildProject, repository, logGroup].map((look) => look(looked)),
-    ...roles.map((part) => role(part, looked)),
+export const checkResources = (options: CheckResourcesOptions, clients: ClientSource): Promise<Finding[]> => {
+  const { athenaWorkgroup } = options;
+  const checks = [
+    ...[cluster, listener, stateBucket, buildProject, repository, logGroup].map((check) => check(options)),
+    ...roles.map((name) => role(name, options)),
     ...(athenaWorkgroup === undefined ? [] : [workgroup(athenaWorkgroup)]),
   ];
-  return Promise.all(looks.map((look) => findingOf(look, clients)));
+  return Promise.all(checks.map((check) => findingOf(check, clients)));
 };

@@ -37,7 +37,8 @@ export interface AwsClients {
 /** Returns a client, created at first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
 
-const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider aws", [name], load);
+const loadPackage = <T>(name: string, load: () => Promise<T>): Promise<T> =>
+  needPackages("The provider aws", [name], load);
 
 /** The SDK packages that the adapter needs: one per client, and the presigner. */
 export const packages = [
@@ -67,16 +68,16 @@ interface Options {
   readonly requestHandler: typeof TIMEOUTS;
 }
 
-type Makers = { readonly [K in keyof AwsClients]: (options: Options) => Promise<AwsClients[K]> };
+type ClientFactories = { readonly [K in keyof AwsClients]: (options: Options) => Promise<AwsClients[K]> };
 
-const makers: Makers = {
+const factories: ClientFactories = {
   ecs: async (options) => {
-    const { ECSClient } = await needs("@aws-sdk/client-ecs", () => import("@aws-sdk/client-ecs"));
+    const { ECSClient } = await loadPackage("@aws-sdk/client-ecs", () => import("@aws-sdk/client-ecs"));
     return new ECSClient(options);
   },
   balancer: async (options) => {
     const name = "@aws-sdk/client-elastic-load-balancing-v2";
-    const { ElasticLoadBalancingV2Client } = await needs(
+    const { ElasticLoadBalancingV2Client } = await loadPackage(
       name,
       () => import("@aws-sdk/client-elastic-load-balancing-v2"),
     );
@@ -84,64 +85,70 @@ const makers: Makers = {
   },
   scaling: async (options) => {
     const name = "@aws-sdk/client-application-auto-scaling";
-    const { ApplicationAutoScalingClient } = await needs(
+    const { ApplicationAutoScalingClient } = await loadPackage(
       name,
       () => import("@aws-sdk/client-application-auto-scaling"),
     );
     return new ApplicationAutoScalingClient(options);
   },
   builds: async (options) => {
-    const { CodeBuildClient } = await needs("@aws-sdk/client-codebuild", () => import("@aws-sdk/client-codebuild"));
+    const { CodeBuildClient } = await loadPackage(
+      "@aws-sdk/client-codebuild",
+      () => import("@aws-sdk/client-codebuild"),
+    );
     return new CodeBuildClient(options);
   },
   registry: async (options) => {
-    const { ECRClient } = await needs("@aws-sdk/client-ecr", () => import("@aws-sdk/client-ecr"));
+    const { ECRClient } = await loadPackage("@aws-sdk/client-ecr", () => import("@aws-sdk/client-ecr"));
     return new ECRClient(options);
   },
   s3: async (options) => {
-    const { S3Client } = await needs("@aws-sdk/client-s3", () => import("@aws-sdk/client-s3"));
+    const { S3Client } = await loadPackage("@aws-sdk/client-s3", () => import("@aws-sdk/client-s3"));
     return new S3Client(options);
   },
   files: async (options) => {
-    const { S3FilesClient } = await needs("@aws-sdk/client-s3files", () => import("@aws-sdk/client-s3files"));
+    const { S3FilesClient } = await loadPackage("@aws-sdk/client-s3files", () => import("@aws-sdk/client-s3files"));
     return new S3FilesClient(options);
   },
   scheduler: async (options) => {
-    const { SchedulerClient } = await needs("@aws-sdk/client-scheduler", () => import("@aws-sdk/client-scheduler"));
+    const { SchedulerClient } = await loadPackage(
+      "@aws-sdk/client-scheduler",
+      () => import("@aws-sdk/client-scheduler"),
+    );
     return new SchedulerClient(options);
   },
   logs: async (options) => {
     const name = "@aws-sdk/client-cloudwatch-logs";
-    const { CloudWatchLogsClient } = await needs(name, () => import("@aws-sdk/client-cloudwatch-logs"));
+    const { CloudWatchLogsClient } = await loadPackage(name, () => import("@aws-sdk/client-cloudwatch-logs"));
     return new CloudWatchLogsClient(options);
   },
   athena: async (options) => {
-    const { AthenaClient } = await needs("@aws-sdk/client-athena", () => import("@aws-sdk/client-athena"));
+    const { AthenaClient } = await loadPackage("@aws-sdk/client-athena", () => import("@aws-sdk/client-athena"));
     return new AthenaClient(options);
   },
   iam: async (options) => {
-    const { IAMClient } = await needs("@aws-sdk/client-iam", () => import("@aws-sdk/client-iam"));
+    const { IAMClient } = await loadPackage("@aws-sdk/client-iam", () => import("@aws-sdk/client-iam"));
     return new IAMClient(options);
   },
   sts: async (options) => {
-    const { STSClient } = await needs("@aws-sdk/client-sts", () => import("@aws-sdk/client-sts"));
+    const { STSClient } = await loadPackage("@aws-sdk/client-sts", () => import("@aws-sdk/client-sts"));
     return new STSClient(options);
   },
   stacks: async (options) => {
     const name = "@aws-sdk/client-cloudformation";
-    const { CloudFormationClient } = await needs(name, () => import("@aws-sdk/client-cloudformation"));
+    const { CloudFormationClient } = await loadPackage(name, () => import("@aws-sdk/client-cloudformation"));
     return new CloudFormationClient(options);
   },
 };
 
 /** @param given clients to use instead of new ones */
 export const clientSource = (region: string, given: Partial<AwsClients> = {}): ClientSource => {
-  const made = new Map<keyof AwsClients, Promise<unknown>>();
+  const created = new Map<keyof AwsClients, Promise<unknown>>();
   return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {
-    const known = given[name] ?? made.get(name);
+    const known = given[name] ?? created.get(name);
     if (known !== undefined) return Promise.resolve(known as AwsClients[K] | Promise<AwsClients[K]>);
-    const making = makers[name]({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
-    made.set(name, making);
-    return making;
+    const client = factories[name]({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
+    created.set(name, client);
+    return client;
   };
 };

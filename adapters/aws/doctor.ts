@@ -9,7 +9,7 @@ import type { AwsSettings } from "./config.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinResources, outputsOf, sqlResources, unnamedResources } from "./shared-resources.ts";
 
-type Asked = Pick<
+type DoctorConfig = Pick<
   AwsSettings,
   "region" | "dataDir" | "sourceSpool" | "stack" | "shared" | "athenaWorkgroup" | "logTable"
 >;
@@ -58,7 +58,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
 }
 
 /** Omitted parameters keep their values, so a new stack needs all of them. */
-const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
+const deployStack = ({ stack, region }: DoctorConfig, ...parameters: readonly string[]): string =>
   [
     `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
     "--template-file node_modules/portside/docs/providers/aws-template.yaml",
@@ -69,15 +69,15 @@ const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[])
  * Returns the stack's outputs; skipped if the configuration names every shared resource. If the stack does not exist,
  * the checks of its resources also fail.
  */
-async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
-  const what = `stack ${asked.stack}, with the shared resources`;
-  if (unnamedResources(asked).length === 0) return {};
+async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
+  const what = `stack ${config.stack}, with the shared resources`;
+  if (unnamedResources(config).length === 0) return {};
   try {
-    const outputs = await outputsOf(asked.stack, clients);
+    const outputs = await outputsOf(config.stack, clients);
     yield pass(what, `has ${Object.keys(outputs).length} outputs`);
     return outputs;
   } catch (error) {
-    yield fail(what, problemOf(error), deployStack(asked, "Domain=YOUR.DOMAIN"));
+    yield fail(what, problemOf(error), deployStack(config, "Domain=YOUR.DOMAIN"));
     return {};
   }
 }
@@ -88,16 +88,16 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
   const iam = await clients("iam");
   const denied: string[] = [];
   for (let marker: string | undefined; ; ) {
-    const answer = await iam.send(
+    const response = await iam.send(
       new SimulatePrincipalPolicyCommand({
         PolicySourceArn: caller.arn,
         ActionNames: [...actions],
         ...(marker === undefined ? {} : { Marker: marker }),
       }),
     );
-    for (const { EvalActionName = "", EvalDecision } of answer.EvaluationResults ?? [])
+    for (const { EvalActionName = "", EvalDecision } of response.EvaluationResults ?? [])
       if (EvalDecision !== "allowed") denied.push(EvalActionName);
-    marker = answer.IsTruncated === true ? answer.Marker : undefined;
+    marker = response.IsTruncated === true ? response.Marker : undefined;
     if (marker === undefined) return denied;
   }
 };
@@ -107,13 +107,13 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
  * resources fails it and may still suffice.
  */
 async function* permissions(
-  wanted: Readonly<Record<string, Need>>,
+  required: Readonly<Record<string, Need>>,
   caller: Caller,
   outputs: Readonly<Record<string, string>>,
   clients: ClientSource,
 ): AsyncGenerator<Finding> {
   try {
-    for (const [service, need] of Object.entries(wanted)) {
+    for (const [service, need] of Object.entries(required)) {
       const denied = await deniedOf(actionsOf(need), caller, clients);
       const policy = outputs[need.policy];
       yield denied.length === 0
@@ -130,7 +130,7 @@ async function* permissions(
 }
 
 /** Warns if fewer roles than this are left. */
-const FEW_LEFT = 10;
+const MIN_LEFT = 10;
 
 /**
  * Each account of the platform uses one role.
@@ -144,7 +144,7 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
     const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
     if (used === undefined || limit === undefined) return yield warn(what, "IAM does not report it");
     const words = `${limit - used} of ${limit} left; each account uses one`;
-    yield limit - used < FEW_LEFT
+    yield limit - used < MIN_LEFT
       ? warn(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
       : pass(what, words);
   } catch (error) {
@@ -158,25 +158,25 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
  * @param find finds an installed package; tests pass their own
  */
 export async function* diagnoseAws(
-  asked: Asked,
+  config: DoctorConfig,
   clients: ClientSource,
   environment: NodeJS.ProcessEnv = process.env,
   find?: FindPackage,
 ): AsyncGenerator<Finding> {
-  const absent = packagesFinding(find);
-  if (absent !== undefined) return yield absent;
+  const missingPackages = packagesFinding(find);
+  if (missingPackages !== undefined) return yield missingPackages;
   const caller = yield* credentials(clients);
   if (caller === undefined) return;
-  const outputs = yield* stack(asked, clients);
-  const joined = joinResources(asked, outputs);
-  const { athenaWorkgroup } = sqlResources(asked, outputs);
-  if ("lacking" in joined)
-    for (const name of joined.lacking)
-      yield fail(`shared resource ${name}`, "not named by the stack or the configuration", deployStack(asked));
-  else yield* await checkResources({ region: asked.region, parts: joined.parts, athenaWorkgroup }, clients);
-  const wanted = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
-  yield* permissions(wanted, caller, outputs, clients);
+  const outputs = yield* stack(config, clients);
+  const joined = joinResources(config, outputs);
+  const { athenaWorkgroup } = sqlResources(config, outputs);
+  if ("missing" in joined)
+    for (const name of joined.missing)
+      yield fail(`shared resource ${name}`, "not named by the stack or the configuration", deployStack(config));
+  else yield* await checkResources({ region: config.region, resources: joined.resources, athenaWorkgroup }, clients);
+  const required = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
+  yield* permissions(required, caller, outputs, clients);
   yield* quotas(clients);
-  const stateBucket = asked.shared.stateBucket ?? outputs["stateBucket"];
-  if (stateBucket !== undefined) yield spoolPlace(asked.sourceSpool, asked.dataDir, stateBucket, environment).finding;
+  const stateBucket = config.shared.stateBucket ?? outputs["stateBucket"];
+  if (stateBucket !== undefined) yield spoolPlace(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
 }

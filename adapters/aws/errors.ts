@@ -76,7 +76,7 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
 ]);
 
 /** Network errors that the SDK treats as transient. */
-const ofConnections: ReadonlySet<string> = new Set([
+const connectionErrors: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
   "EHOSTUNREACH",
@@ -99,7 +99,7 @@ const byStatus = (status: number): CallFault | undefined => {
 export const awsFault = (error: unknown): CallFault | undefined => {
   if (!(error instanceof Error)) return undefined;
   const { name, code, $metadata, $response } = error as AwsFailure;
-  if (code !== undefined && ofConnections.has(code)) return busy;
+  if (code !== undefined && connectionErrors.has(code)) return busy;
   const fault = byName.get(name) ?? byStatus($metadata?.httpStatusCode ?? 0);
   const seconds = Number($response?.headers?.["retry-after"] ?? Number.NaN);
   return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;

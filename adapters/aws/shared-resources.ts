@@ -17,27 +17,27 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
   );
 };
 
-const partNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
+const resourceNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
 /** Returns the shared resources that the configuration does not name. */
 export const unnamedResources = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedResources)[] =>
-  partNames.filter((name) => shared[name] === undefined);
+  resourceNames.filter((name) => shared[name] === undefined);
 
 /** Merges the configured names with the stack's outputs. Returns the missing names instead if any are missing. */
 export const joinResources = (
   { shared }: Pick<AwsSettings, "shared">,
   outputs: Readonly<Record<string, string>>,
-): { readonly parts: SharedResources } | { readonly lacking: readonly string[] } => {
+): { readonly resources: SharedResources } | { readonly missing: readonly string[] } => {
   const found = Object.fromEntries(
-    partNames.flatMap((name) => {
+    resourceNames.flatMap((name) => {
       const output = outputs[name];
       const value = shared[name] ?? (name === "subnets" ? output?.split(",") : output);
       return value === undefined ? [] : [[name, value]];
     }),
   );
   const parsed = sharedResourcesSchema.safeParse(found);
-  if (parsed.success) return { parts: parsed.data };
-  return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
+  if (parsed.success) return { resources: parsed.data };
+  return { missing: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
 };
 
 /** Returns the SQL settings: configured values first, then the stack's outputs. */
@@ -52,9 +52,9 @@ export const sqlResources = (
 /** Returns the complete configuration. Throws if a shared resource is named by neither source. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
   const joined = joinResources(settings, outputs);
-  if ("lacking" in joined)
+  if ("missing" in joined)
     throw new Error(
-      `Missing shared resources: ${joined.lacking.join(", ")}. Deploy the stack or name them in the configuration.`,
+      `Missing shared resources: ${joined.missing.join(", ")}. Deploy the stack or name them in the configuration.`,
     );
-  return { ...settings, ...sqlResources(settings, outputs), shared: joined.parts };
+  return { ...settings, ...sqlResources(settings, outputs), shared: joined.resources };
 };

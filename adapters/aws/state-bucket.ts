@@ -43,12 +43,12 @@ export interface StateBucket {
 }
 
 /** Maximum page size of ListObjectsV2. */
-export const PAGE = 1000;
+export const PAGE_SIZE = 1000;
 
-const sending = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
+const sendOptions = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
 
 export const stateBucket = (bucket: string, clients: ClientSource, call: ProviderCall): StateBucket => {
-  const stop = <T>(result: Result<T, CallState | Unavailable>): Result<T, Unavailable> => {
+  const throwOnState = <T>(result: Result<T, CallState | Unavailable>): Result<T, Unavailable> => {
     if (result.isOk()) return ok(result.value);
     if (isCallState(result.error)) throw result.error.error;
     return err(result.error);
@@ -59,11 +59,11 @@ export const stateBucket = (bucket: string, clients: ClientSource, call: Provide
       const read = await call<StateObject | null>({ what: "s3.GetObject", ...retry }, async () => {
         const [client, { GetObjectCommand }] = [await clients("s3"), await load()];
         const command = new GetObjectCommand({ Bucket: bucket, Key: key });
-        const { Body, ETag = "" } = await client.send(command, sending(retry.signal));
+        const { Body, ETag = "" } = await client.send(command, sendOptions(retry.signal));
         return { text: (await Body?.transformToString()) ?? "", etag: ETag };
       });
       const isAbsent = read.isErr() && isCallState(read.error) && (read.error.error as Error).name === "NoSuchKey";
-      return isAbsent ? ok(null) : stop(read);
+      return isAbsent ? ok(null) : throwOnState(read);
     },
 
     put: (key, text, condition, tags, retry = {}) =>
@@ -78,18 +78,18 @@ export const stateBucket = (bucket: string, clients: ClientSource, call: Provide
           ...(typeof condition === "object" ? { IfMatch: condition.etag } : {}),
           ...(tags === "" ? {} : { Tagging: tags }),
         });
-        return (await client.send(command, sending(retry.signal))).ETag ?? "";
+        return (await client.send(command, sendOptions(retry.signal))).ETag ?? "";
       }),
 
     list: async (prefix, retry = {}) => {
       const found: Listed[] = [];
       let token: string | undefined;
       do {
-        const page = stop(
+        const page = throwOnState(
           await call({ what: "s3.ListObjectsV2", ...retry }, async () => {
             const [client, { ListObjectsV2Command }] = [await clients("s3"), await load()];
-            const input = { Bucket: bucket, Prefix: prefix, MaxKeys: PAGE, ContinuationToken: token };
-            return client.send(new ListObjectsV2Command(input), sending(retry.signal));
+            const input = { Bucket: bucket, Prefix: prefix, MaxKeys: PAGE_SIZE, ContinuationToken: token };
+            return client.send(new ListObjectsV2Command(input), sendOptions(retry.signal));
           }),
         );
         if (page.isErr()) return err(page.error);

@@ -32,19 +32,19 @@ const POLICY = "own-volumes";
  * How long to wait for a new role. "Changes that I make are not always immediately visible":
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
  */
-const NEW_MS = 60_000;
-const LOOK_MS = 2000;
+const PROPAGATION_MS = 60_000;
+const POLL_MS = 2000;
 
 /** Compares policies regardless of the encoding and white space of IAM's response. */
-const isSame = (encoded: string | undefined, wanted: object): boolean => {
+const isSame = (encoded: string | undefined, expected: object): boolean => {
   try {
-    return JSON.stringify(JSON.parse(decodeURIComponent(encoded ?? ""))) === JSON.stringify(wanted);
+    return JSON.stringify(JSON.parse(decodeURIComponent(encoded ?? ""))) === JSON.stringify(expected);
   } catch {
     return false;
   }
 };
 
-const refusal = ({ error }: CallState): Unavailable =>
+const rejected = ({ error }: CallState): Unavailable =>
   unavailable(
     nameOf(error) === "LimitExceededException"
       ? "The AWS account has reached its IAM role quota. Raise the quota or delete roles."
@@ -53,9 +53,9 @@ const refusal = ({ error }: CallState): Unavailable =>
     error,
   );
 
-export const createIdentities = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): Identities => {
-  const call = awsCalls(ambient);
-  const { clock } = ambient;
+export const createIdentities = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): Identities => {
+  const call = awsCalls(runtime);
+  const { clock } = runtime;
   const { permissionsBoundaryArn } = config.shared;
   const arn = arnParts(permissionsBoundaryArn);
 
@@ -65,15 +65,15 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
   type Outcome<T> = Promise<Result<T, CallState | Unavailable>>;
 
   /** Converts `not_found` to undefined: IAM does not return a new role immediately. */
-  const unlessMissing = async <T>(found: Outcome<T>): Promise<Result<T | undefined, Unavailable>> => {
+  const orUndefined = async <T>(found: Outcome<T>): Promise<Result<T | undefined, Unavailable>> => {
     const end = await found;
     if (end.isOk()) return ok(end.value);
     if (!isCallState(end.error)) return err(end.error);
-    return end.error.code === "not_found" ? ok(undefined) : err(refusal(end.error));
+    return end.error.code === "not_found" ? ok(undefined) : err(rejected(end.error));
   };
 
   const policyOf = (role: string, signal?: AbortSignal) =>
-    unlessMissing(
+    orUndefined(
       send("GetRolePolicy", signal, async (client, { GetRolePolicyCommand }) => {
         const input = { RoleName: role, PolicyName: POLICY };
         const { PolicyDocument } = await client.send(new GetRolePolicyCommand(input));
@@ -81,8 +81,12 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
       }),
     );
 
-  const make = async (owner: AccountId, role: string, signal?: AbortSignal): Promise<Result<void, Unavailable>> => {
-    const made = await send("CreateRole", signal, (client, { CreateRoleCommand }) =>
+  const createRole = async (
+    owner: AccountId,
+    role: string,
+    signal?: AbortSignal,
+  ): Promise<Result<void, Unavailable>> => {
+    const created = await send("CreateRole", signal, (client, { CreateRoleCommand }) =>
       client.send(
         new CreateRoleCommand({
           RoleName: role,
@@ -93,15 +97,16 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
         }),
       ),
     );
-    if (made.isOk()) return ok(undefined);
-    if (!isCallState(made.error)) return err(made.error);
-    // Another replica may be creating the role; `permitted` waits until it is visible.
-    const isMade = made.error.code === "exists" || nameOf(made.error.error) === "ConcurrentModificationException";
-    return isMade ? ok(undefined) : err(refusal(made.error));
+    if (created.isOk()) return ok(undefined);
+    if (!isCallState(created.error)) return err(created.error);
+    // Another replica may be creating the role; `putPolicyWithRetry` waits until it is visible.
+    const isExisting =
+      created.error.code === "exists" || nameOf(created.error.error) === "ConcurrentModificationException";
+    return isExisting ? ok(undefined) : err(rejected(created.error));
   };
 
   /** Returns `late` while the new role is not visible. */
-  const permit = async (
+  const putPolicy = async (
     role: string,
     policy: object,
     signal?: AbortSignal,
@@ -113,32 +118,36 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
     );
     if (put.isOk()) return ok("done");
     if (!isCallState(put.error)) return err(put.error);
-    return put.error.code === "not_found" || put.error.code === "changed" ? ok("late") : err(refusal(put.error));
+    return put.error.code === "not_found" || put.error.code === "changed" ? ok("late") : err(rejected(put.error));
   };
 
   /** Retries until the role has its policy; a new role may not be visible yet. */
-  const permitted = async (role: string, policy: object, signal?: AbortSignal): Promise<Result<void, Unavailable>> => {
-    for (let waited = 0; ; waited += LOOK_MS) {
-      const done = await permit(role, policy, signal);
+  const putPolicyWithRetry = async (
+    role: string,
+    policy: object,
+    signal?: AbortSignal,
+  ): Promise<Result<void, Unavailable>> => {
+    for (let waited = 0; ; waited += POLL_MS) {
+      const done = await putPolicy(role, policy, signal);
       if (done.isErr()) return err(done.error);
       if (done.value === "done") return ok(undefined);
-      if (waited >= NEW_MS || signal?.aborted === true)
+      if (waited >= PROPAGATION_MS || signal?.aborted === true)
         return err(unavailable("The new IAM role is not available yet. Try again.", 60));
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(POLL_MS, signal);
     }
   };
 
   return {
     ensure: async (owner, { signal } = {}) => {
       const role = runtimeRoleOf(owner);
-      const wanted = bucketsPolicy(arn, owner);
+      const expected = bucketsPolicy(arn, owner);
       const present = await policyOf(role, signal);
       if (present.isErr()) return err(present.error);
-      if (isSame(present.value, wanted)) return ok(roleArn(arn, role));
+      if (isSame(present.value, expected)) return ok(roleArn(arn, role));
       // The role may exist without this policy if the call that created it was interrupted.
-      const made = present.value === undefined ? await make(owner, role, signal) : ok(undefined);
-      if (made.isErr()) return err(made.error);
-      return (await permitted(role, wanted, signal)).map(() => roleArn(arn, role));
+      const created = present.value === undefined ? await createRole(owner, role, signal) : ok(undefined);
+      if (created.isErr()) return err(created.error);
+      return (await putPolicyWithRetry(role, expected, signal)).map(() => roleArn(arn, role));
     },
 
     allow: async (bucket, role) => {

@@ -34,15 +34,15 @@ const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new R
 export const createEcsPlatform = (
   config: Pick<AwsConfig, "region" | "settleSeconds" | "shared">,
   clients: ClientSource,
-  ambient: AwsRuntimeDeps,
+  runtime: AwsRuntimeDeps,
   needs: EcsNeeds,
 ): ServicePlatform => {
-  const { clock, ids, logger } = ambient;
+  const { clock, ids, logger } = runtime;
   const { region, shared } = config;
-  const call = awsCalls(ambient, ecsFault);
+  const call = awsCalls(runtime, ecsFault);
   const place = { region, shared };
   const deps: RolloutDeps = {
-    records: createRecords(stateBucket(shared.stateBucket, clients, awsCalls(ambient))),
+    records: createRecords(stateBucket(shared.stateBucket, clients, awsCalls(runtime))),
     services: ecsServices(shared.cluster, clients, call),
     balancer: createBalancer(shared.listenerArn, clients, call),
     scaling: createScaling(shared, clients, call),

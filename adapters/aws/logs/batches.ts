@@ -14,7 +14,7 @@ const EVENT_BYTES = 26;
 const BATCH_BYTES = 1_048_576;
 const BATCH_EVENTS = 10_000;
 /** "Each log event can be no larger than 1 MB", including its 26 bytes. */
-const MOST_BYTES = BATCH_BYTES - EVENT_BYTES;
+const MAX_MESSAGE_BYTES = BATCH_BYTES - EVENT_BYTES;
 
 export interface Batches {
   readonly batches: readonly (readonly InputEvent[])[];
@@ -28,7 +28,7 @@ export const batchesOf = (events: readonly InputEvent[]): Batches => {
   let bytes = 0;
   for (const event of events) {
     const size = Buffer.byteLength(event.message) + EVENT_BYTES;
-    if (size > MOST_BYTES + EVENT_BYTES) {
+    if (size > MAX_MESSAGE_BYTES + EVENT_BYTES) {
       tooLarge.push(event);
       continue;
     }

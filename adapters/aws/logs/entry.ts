@@ -35,7 +35,7 @@ export const PLATFORM_STREAM = "platform";
 const SERVICE_LOG: LogName = "stdout";
 
 /** An entry that the platform writes. Keys are short because AWS charges per byte. */
-interface Written {
+interface PlatformEvent {
   readonly portside: 1;
   /** Nanoseconds since 1970, as text: JSON numbers would lose precision. */
   readonly at: string;
@@ -54,36 +54,36 @@ export const messageFor = (
   { owner: _o, service: _s, logName, ...entry }: NewLogEntry,
   at: Instant,
   id: string,
-): string => JSON.stringify({ portside: 1, at: String(at), id, log: logName, ...entry } satisfies Written);
+): string => JSON.stringify({ portside: 1, at: String(at), id, log: logName, ...entry } satisfies PlatformEvent);
 
-const isWritten = (json: Partial<Written>): json is Written =>
+const isPlatformEvent = (json: Partial<PlatformEvent>): json is PlatformEvent =>
   json.portside === 1 &&
   /^\d+$/.test(String(json.at)) &&
   typeof json.id === "string" &&
   Object.hasOwn(severities, String(json.severity));
 
-const writtenOf = (message: string): Written | undefined => {
+const platformEventOf = (message: string): PlatformEvent | undefined => {
   try {
-    const json = JSON.parse(message) as Partial<Written> | null;
-    return json !== null && isWritten(json) ? json : undefined;
+    const json = JSON.parse(message) as Partial<PlatformEvent> | null;
+    return json !== null && isPlatformEvent(json) ? json : undefined;
   } catch {
     return undefined;
   }
 };
 
-const given = <K extends string, T>(name: K, value: T | undefined): Partial<Record<K, T>> =>
+const optional = <K extends string, T>(name: K, value: T | undefined): Partial<Record<K, T>> =>
   value === undefined ? {} : ({ [name]: value } as Partial<Record<K, T>>);
 
-const ofPlatform = (scope: LogScope, { at, id, severity, log, ...written }: Written): LogEntry => ({
+const ofPlatform = (scope: LogScope, { at, id, severity, log, ...written }: PlatformEvent): LogEntry => ({
   owner: scope.owner,
   service: scope.service,
   severity,
   logName: log,
-  ...given("revision", written.revision),
-  ...given("instance", written.instance),
-  ...given("text", written.text),
-  ...given("json", written.json),
-  ...given("http", written.http),
+  ...optional("revision", written.revision),
+  ...optional("instance", written.instance),
+  ...optional("text", written.text),
+  ...optional("json", written.json),
+  ...optional("http", written.http),
   instant: BigInt(at) as Instant,
   code: nameCode(id),
 });
@@ -100,8 +100,8 @@ const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => 
     service: scope.service,
     logName: SERVICE_LOG,
     ...readLine(event.message ?? "", SERVICE_LOG),
-    ...given("revision", revision),
-    ...given("instance", instance),
+    ...optional("revision", revision),
+    ...optional("instance", instance),
     instant: (BigInt(event.timestamp ?? 0) * NANOS_PER_MILLI) as Instant,
     code: nameCode(event.eventId ?? ""),
   };
@@ -114,7 +114,7 @@ export const logEntryOf = (scope: LogScope, event: LogEvent): LogEntry | undefin
   if (!name.startsWith(prefix)) return undefined;
   const path = name.slice(prefix.length);
   if (path !== PLATFORM_STREAM) return ofService(scope, path, event);
-  const written = writtenOf(event.message ?? "");
+  const written = platformEventOf(event.message ?? "");
   return written === undefined ? undefined : ofPlatform(scope, written);
 };
 

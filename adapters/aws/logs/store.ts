@@ -25,11 +25,11 @@ import type { AwsConfig } from "../config.ts";
 import { batchesOf, type InputEvent } from "./batches.ts";
 import { RETENTION_DAYS } from "./capabilities.ts";
 import { logEntryOf, messageFor, PLATFORM_STREAM } from "./entry.ts";
-import { isEverything, isNothing, pushedOf } from "./push.ts";
+import { isEverything, isNothing, pushdownOf } from "./pushdown.ts";
 import { streamPrefixOf } from "./streams.ts";
 
 /** "Up to 10,000 log events" in one page (FilterLogEventsRequest, `limit`). */
-const LISTED = 10_000;
+const PAGE_SIZE = 10_000;
 const GRAIN = { asc: 1_000_000n, desc: 1_000_000n } as const;
 const DAY_MS = 86_400_000;
 /** Earliest start of a search from the newest end (FilterLogEventsRequest, `startFromHead`). */
@@ -56,19 +56,19 @@ const byScope = (entries: readonly NewLogEntry[]): Map<string, [NewLogEntry, ...
 class AwsLogs implements LogStore {
   readonly #group: string;
   readonly #clients: ClientSource;
-  readonly #ambient: AwsRuntimeDeps;
+  readonly #runtime: AwsRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #searches: LogSearches;
   readonly #rising: RisingClock;
 
-  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps) {
+  constructor(config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps) {
     this.#group = config.shared.logGroup;
     this.#clients = clients;
-    this.#ambient = ambient;
-    this.#call = awsCalls(ambient);
-    this.#rising = new RisingClock(ambient.clock);
-    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute, (scope, query, place, signal) =>
-      this.#read(scope, query, place, signal),
+    this.#runtime = runtime;
+    this.#call = awsCalls(runtime);
+    this.#rising = new RisingClock(runtime.clock);
+    this.#searches = new LogSearches(runtime.clock, config.logReadsPerMinute, (scope, query, position, signal) =>
+      this.#read(scope, query, position, signal),
     );
   }
 
@@ -76,8 +76,8 @@ class AwsLogs implements LogStore {
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
       for (const [prefix, some] of byScope(entries.filter(isWritable))) {
-        const { batches, tooLarge } = batchesOf(some.map((entry) => this.#placed(entry)));
-        if (tooLarge.length > 0) this.#lost({ cause: "larger than 1 MB", count: tooLarge.length });
+        const { batches, tooLarge } = batchesOf(some.map((entry) => this.#positioned(entry)));
+        if (tooLarge.length > 0) this.#logLoss({ cause: "larger than 1 MB", count: tooLarge.length });
         for (const batch of batches) {
           const put = await this.#put(prefix + PLATFORM_STREAM, batch, signal);
           if (put.isErr()) return err(put.error);
@@ -95,22 +95,22 @@ class AwsLogs implements LogStore {
 
   after(
     scope: LogScope,
-    place: LogPosition,
+    position: LogPosition,
     query: LogQuery,
     options?: CallOptions,
   ): ResultAsync<LogFindings, Unavailable> {
-    return this.#searches.search(scope, query, place, options);
+    return this.#searches.search(scope, query, position, options);
   }
 
   /** Sets time and id once, so that a retry does not duplicate the entry. */
-  #placed(entry: NewLogEntry): InputEvent {
-    const { ids } = this.#ambient;
+  #positioned(entry: NewLogEntry): InputEvent {
+    const { ids } = this.#runtime;
     const at = this.#rising.next();
     return { timestamp: millisOf(at), message: messageFor(entry, at, ids.id().slice(0, RANDOM_DIGITS)) };
   }
 
-  #lost(fields: Readonly<Record<string, unknown>>): void {
-    this.#ambient.logger.error("CloudWatch Logs rejected log entries; they are lost", fields);
+  #logLoss(fields: Readonly<Record<string, unknown>>): void {
+    this.#runtime.logger.error("CloudWatch Logs rejected log entries; they are lost", fields);
   }
 
   /** Creates the deployment's stream at its first write. */
@@ -123,11 +123,11 @@ class AwsLogs implements LogStore {
     if (put.isOk()) return ok(undefined);
     if (!isCallState(put.error)) return err(put.error);
     if (put.error.code !== "not_found") {
-      this.#lost({ cause: put.error.error });
+      this.#logLoss({ cause: put.error.error });
       return ok(undefined);
     }
-    const made = await this.#make(stream, signal);
-    if (made.isErr()) return made;
+    const created = await this.#createStream(stream, signal);
+    if (created.isErr()) return created;
     const again = await this.#send(stream, batch, signal);
     if (again.isOk()) return ok(undefined);
     return err(isCallState(again.error) ? this.#noGroup(again.error.error) : again.error);
@@ -141,36 +141,36 @@ class AwsLogs implements LogStore {
       client.send(new PutLogEventsCommand(input)),
     );
     const rejected = sent.isOk() ? sent.value.rejectedLogEventsInfo : undefined;
-    if (rejected !== undefined) this.#lost({ cause: "this server's clock is off by hours", ...rejected });
+    if (rejected !== undefined) this.#logLoss({ cause: "this server's clock is off by hours", ...rejected });
     return sent;
   }
 
-  async #make(stream: string, signal: AbortSignal | undefined): Promise<Result<void, Unavailable>> {
+  async #createStream(stream: string, signal: AbortSignal | undefined): Promise<Result<void, Unavailable>> {
     const client = await this.#clients("logs");
     const { CreateLogStreamCommand } = await load();
     const input = { logGroupName: this.#group, logStreamName: stream };
-    const made = await this.#call({ what: "logs:CreateLogStream", signal }, () =>
+    const created = await this.#call({ what: "logs:CreateLogStream", signal }, () =>
       client.send(new CreateLogStreamCommand(input)),
     );
-    if (made.isOk()) return ok(undefined);
-    if (!isCallState(made.error)) return err(made.error);
-    return made.error.code === "exists" ? ok(undefined) : err(this.#noGroup(made.error.error));
+    if (created.isOk()) return ok(undefined);
+    if (!isCallState(created.error)) return err(created.error);
+    return created.error.code === "exists" ? ok(undefined) : err(this.#noGroup(created.error.error));
   }
 
   #noGroup(error: unknown): Unavailable {
-    this.#ambient.logger.error("CloudWatch Logs does not find the log group; check logGroup", { error });
+    this.#runtime.logger.error("CloudWatch Logs does not find the log group; check logGroup", { error });
     return unavailable("CloudWatch Logs does not find the platform's logs.", 60, error);
   }
 
   async #read(
     scope: LogScope,
     query: LogQuery,
-    place: LogPosition | undefined,
+    position: LogPosition | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Result<LogFindings, Unavailable>> {
     try {
       const scan = this.#scanOf(scope, query, signal);
-      return ok(await (place === undefined ? scanNewest(scan) : scanAfter(scan, place)));
+      return ok(await (position === undefined ? scanNewest(scan) : scanAfter(scan, position)));
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
       if (error.reason !== "invalid") return err(error.reason);
@@ -180,7 +180,7 @@ class AwsLogs implements LogStore {
 
   #scanOf(scope: LogScope, query: LogQuery, signal: AbortSignal | undefined): Scan {
     const turns = this.#searches.turns(query, signal);
-    const pushed = pushedOf(query.filter, scope, compileRe2);
+    const pushed = pushdownOf(query.filter, scope, compileRe2);
     const prefix = streamPrefixOf(scope.owner, scope.service);
     const everywhere: Streams = { logStreamNamePrefix: prefix };
     const narrow: Streams = pushed.platformOnly ? { logStreamNames: [prefix + PLATFORM_STREAM] } : everywhere;
@@ -208,7 +208,7 @@ class AwsLogs implements LogStore {
       until: query.until,
       isOver: turns.isOver,
       grain: GRAIN,
-      mostEntries: LISTED,
+      mostEntries: PAGE_SIZE,
     };
   }
 
@@ -217,8 +217,8 @@ class AwsLogs implements LogStore {
    * (FilterLogEventsRequest, `startTime`).
    */
   #startOf(froms: readonly Instant[], order: "asc" | "desc"): number {
-    const kept = millisOf(this.#ambient.clock.now()) - RETENTION_DAYS * DAY_MS;
-    return Math.max(kept, order === "desc" ? FIRST_BACKWARDS : 0, ...froms.map(millisOf));
+    const oldest = millisOf(this.#runtime.clock.now()) - RETENTION_DAYS * DAY_MS;
+    return Math.max(oldest, order === "desc" ? FIRST_BACKWARDS : 0, ...froms.map(millisOf));
   }
 
   async #list(
@@ -246,5 +246,5 @@ class AwsLogs implements LogStore {
   }
 }
 
-export const createAwsLogs = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): LogStore =>
-  new AwsLogs(config, clients, ambient);
+export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): LogStore =>
+  new AwsLogs(config, clients, runtime);

@@ -78,11 +78,11 @@ export const scheduleNames = ({ owner, name }: ScheduledService): readonly [stri
 };
 
 /** Number of fires to compare for the shortest interval. */
-const LOOKED_AT = 500;
+const COMPARED_FIRES = 500;
 const DAY_SECONDS = 86_400;
 
 const gapOf = ({ schedule }: CronJob, now: Instant): number => {
-  const fires = nextFires(schedule, now, LOOKED_AT).map((fire) => millisOf(fire) / 1000);
+  const fires = nextFires(schedule, now, COMPARED_FIRES).map((fire) => millisOf(fire) / 1000);
   const gaps = fires.slice(1).map((fire, index) => fire - (fires[index] as number));
   return Math.min(DAY_SECONDS, ...gaps);
 };

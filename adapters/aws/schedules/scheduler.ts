@@ -13,7 +13,7 @@ import { parseSchedule, type RenderedSchedule, renderSchedules, SCHEDULE_GROUP, 
 const load = () => import("@aws-sdk/client-scheduler");
 
 /** Limits the retries: with concurrent writes, an update may find no schedule, and a create may find one. */
-const TURNS = 3;
+const MAX_TURNS = 3;
 
 type Called<T> = Result<T, CallState | Unavailable>;
 
@@ -26,20 +26,20 @@ const refused = (error: CallState | Unavailable): Unavailable =>
 class AwsScheduler implements Scheduler {
   readonly #config: AwsConfig;
   readonly #clients: ClientSource;
-  readonly #ambient: AwsRuntimeDeps;
+  readonly #runtime: AwsRuntimeDeps;
   readonly #call: ProviderCall;
 
-  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps) {
+  constructor(config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps) {
     this.#config = config;
     this.#clients = clients;
-    this.#ambient = ambient;
-    this.#call = awsCalls(ambient);
+    this.#runtime = runtime;
+    this.#call = awsCalls(runtime);
   }
 
   put(job: CronJob, options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const [, second] = scheduleNames(job);
     const put = async (): Promise<Result<void, Unavailable>> => {
-      const schedules = renderSchedules(this.#config.shared, job, this.#ambient.clock.now());
+      const schedules = renderSchedules(this.#config.shared, job, this.#runtime.clock.now());
       for (const schedule of schedules) {
         const done = await this.#put(schedule, options);
         if (done.isErr()) return done;
@@ -77,7 +77,7 @@ class AwsScheduler implements Scheduler {
   /** Schedules have no ETag. They need none, because a deploy holds the name while it writes the schedule. */
   async #put(schedule: RenderedSchedule, options: CallOptions): Promise<Result<void, Unavailable>> {
     let last = await this.#update(schedule, options);
-    for (let turn = 1; turn < TURNS && last.isErr(); turn++) {
+    for (let turn = 1; turn < MAX_TURNS && last.isErr(); turn++) {
       if (isState(last, "not_found")) last = await this.#create(schedule, options);
       // ConflictException: the schedule already exists, or another writer is changing it.
       else if (isState(last, "exists", "changed")) last = await this.#update(schedule, options);
@@ -116,5 +116,5 @@ class AwsScheduler implements Scheduler {
   }
 }
 
-export const createAwsScheduler = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): Scheduler =>
-  new AwsScheduler(config, clients, ambient);
+export const createAwsScheduler = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): Scheduler =>
+  new AwsScheduler(config, clients, runtime);

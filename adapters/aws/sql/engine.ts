@@ -56,15 +56,15 @@ interface Run {
 export class AwsSql implements SqlEngine {
   readonly #sources: AthenaSources;
   readonly #clients: ClientSource;
-  readonly #ambient: AwsRuntimeDeps;
+  readonly #runtime: AwsRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #describer = new Describer(script);
 
-  constructor(sources: AthenaSources, clients: ClientSource, ambient: AwsRuntimeDeps) {
+  constructor(sources: AthenaSources, clients: ClientSource, runtime: AwsRuntimeDeps) {
     this.#sources = sources;
     this.#clients = clients;
-    this.#ambient = ambient;
-    this.#call = awsCalls(ambient);
+    this.#runtime = runtime;
+    this.#call = awsCalls(runtime);
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
@@ -77,7 +77,7 @@ export class AwsSql implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    const { clock } = this.#ambient;
+    const { clock } = this.#runtime;
     const end = millisOf(clock.now()) + limits.deadline;
     const left = () => Math.max(end - millisOf(clock.now()), 1);
     return withinDeadline(clock, limits.deadline, signal, async (ended): Promise<Result<SqlRows, Failed>> => {
@@ -159,7 +159,7 @@ export class AwsSql implements SqlEngine {
       QueryString: statement,
       WorkGroup: this.#sources.workGroup,
       // Retries send the same token, so a lost response does not run the query twice. At least 32 characters.
-      ClientRequestToken: `portside-${this.#ambient.ids.id()}${this.#ambient.ids.id()}`.slice(0, 40),
+      ClientRequestToken: `portside-${this.#runtime.ids.id()}${this.#runtime.ids.id()}`.slice(0, 40),
     };
     const started = await this.#send("athena:StartQueryExecution", run, () =>
       client.send(new StartQueryExecutionCommand(input)),
@@ -188,7 +188,7 @@ export class AwsSql implements SqlEngine {
       if (status.State === "FAILED" || status.State === "CANCELLED")
         throw new Ended(failureOf(status, this.#hidden, hasRun));
       if (run.signal.aborted) throw new Ended({ kind: "timeout" });
-      await this.#ambient.clock.sleep(pause, run.signal);
+      await this.#runtime.clock.sleep(pause, run.signal);
     }
   }
 
@@ -224,7 +224,7 @@ export class AwsSql implements SqlEngine {
         this.#hidden,
         false,
       );
-    this.#ambient.logger.error("Athena does not take a query: look at athenaWorkgroup and its output", {
+    this.#runtime.logger.error("Athena does not take a query: look at athenaWorkgroup and its output", {
       error: error.error,
     });
     return unavailable("The SQL engine of this platform is not set up as it should be.", 60, error.error);

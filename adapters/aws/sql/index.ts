@@ -33,7 +33,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
 };
 
 /** Without a table, the capability reports that SQL is missing, and no statement reaches the engine. */
-export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): AwsSql =>
+export const createAwsSql = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {
       workGroup: config.athenaWorkgroup ?? "not-set-up",
@@ -42,5 +42,5 @@ export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: 
       billingTable: config.billingTable,
     },
     clients,
-    ambient,
+    runtime,
   );

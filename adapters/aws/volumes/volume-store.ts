@@ -264,13 +264,13 @@ export class AwsVolumes implements VolumeStore {
   }
 }
 
-export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): AwsVolumes => {
-  const call = awsCalls(ambient);
+export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsVolumes => {
+  const call = awsCalls(runtime);
   const client = () => clients("s3");
   const api = new S3Api({ region: config.region, client, call });
   const { stateBucket: bucket } = config.shared;
-  const records = new Records({ ...ambient, api, bucket });
-  const files = new FileSystems({ config, clients, ambient });
-  const deps: VolumeDeps = { ...ambient, api, records, marks: new Marks(api, bucket), files, config };
-  return new AwsVolumes(deps, new Signer({ client, call, clock: ambient.clock }));
+  const records = new Records({ ...runtime, api, bucket });
+  const files = new FileSystems({ config, clients, runtime });
+  const deps: VolumeDeps = { ...runtime, api, records, marks: new Marks(api, bucket), files, config };
+  return new AwsVolumes(deps, new Signer({ client, call, clock: runtime.clock }));
 };

@@ -59,7 +59,7 @@ test.each(parts)(
     const [finding, ...more] = missing(await look(account));
     expect(more).toEqual([]);
     expect(finding).toMatchObject({
-      what: `shared part ${name}`,
+      what: `shared resource ${name}`,
       verdict: "missing",
       fix: expect.stringContaining("aws cloudformation deploy --stack-name portside --region eu-west-1"),
     });
@@ -73,8 +73,8 @@ test("without the stack every part is missing, and a platform does not start", a
   account.outputs = undefined;
   const findings = missing(await look(account));
   expect(findings.map(({ what }) => what)).toEqual([
-    "stack portside, which names the shared parts",
-    ...parts.map((name) => `shared part ${name}`),
+    "stack portside, with the shared resources",
+    ...parts.map((name) => `shared resource ${name}`),
   ]);
   expect(findings[0]?.fix).toMatch(/ --parameter-overrides Domain=YOUR\.DOMAIN$/);
   expect(refusalToStart(findings)).toContain("aws cloudformation deploy");
@@ -98,7 +98,7 @@ test.each(Object.entries(needs))(
     expect(missing(await look(account))).toContainEqual({
       what: service,
       verdict: "warning",
-      words: `${need.why}; on any resource, ${last} is not allowed`,
+      words: `${need.why}; not allowed on all resources: ${last}`,
       fix: `aws iam attach-role-policy --role-name portside --policy-arn ${policyArn(need.policy)}`,
     });
   },
@@ -140,11 +140,11 @@ test.each([...LOOKED_AT, "athenaWorkgroup"])("a part that was deleted is told wi
     {
       what: `${part} ${value}`,
       verdict: "missing",
-      words: expect.stringMatching(/^there is none/),
+      words: expect.stringMatching(/^does not exist/),
       fix: expect.stringContaining(
         part === "athenaWorkgroup"
-          ? "name another one with --aws-athena-workgroup"
-          : `name another one as '${part}' in the section 'aws' of portside.config.json`,
+          ? "set another one with --aws-athena-workgroup"
+          : `set another one as '${part}' in the section 'aws' of portside.config.json`,
       ),
     },
   ]);
@@ -165,7 +165,7 @@ test("what may not be looked at is a warning, and keeps nothing from starting", 
   expect(findings.map(({ what, verdict }) => [what, verdict])).toEqual([
     ...LOOKED_AT.map((part) => [`${part} the-${part}`, "warning"]),
     ["permissions", "warning"],
-    ["quota of IAM roles", "warning"],
+    ["IAM role quota", "warning"],
   ]);
   expect(refusalToStart(findings)).toBeUndefined();
 });

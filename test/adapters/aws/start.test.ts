@@ -35,8 +35,8 @@ startTests(byStack, {
       delete account.outputs?.["stateBucket"];
     },
     words: [
-      "shared part cluster",
-      "shared part stateBucket",
+      "shared resource cluster",
+      "shared resource stateBucket",
       "aws cloudformation deploy --stack-name portside --region eu-west-1",
     ],
   },
@@ -44,7 +44,7 @@ startTests(byStack, {
     hide: ({ account }) => {
       account.mayLook = false;
     },
-    word: "quota of IAM roles",
+    word: "IAM role quota",
   },
 });
 
@@ -62,6 +62,6 @@ test("a trash that cannot be looked through is a warning in the log, and it star
   const { provider, close: stop } = await start();
   expect(await expectOk(provider.volumes.list(accountOf("acme")))).toEqual([]);
   await stop();
-  expect(said.join("\n")).toContain("the trash of volumes waits for the next start");
+  expect(said.join("\n")).toContain("the purge of trashed volumes failed; the next start retries it");
   await close();
 });

@@ -26,10 +26,10 @@ const START_PATIENCE_MS = 1500;
 export const createCodeBuilder = (
   { shared, settleSeconds }: Pick<AwsConfig, "shared" | "settleSeconds">,
   clients: ClientSource,
-  ambient: AwsRuntimeDeps,
+  runtime: AwsRuntimeDeps,
 ): ImageBuilder => {
-  const { clock, ids, logger } = ambient;
-  const call = awsCalls(ambient);
+  const { clock, ids, logger } = runtime;
+  const call = awsCalls(runtime);
   const builds = createBuilds(shared, clients, call);
   const stage = stageSource(shared.stateBucket, clients, call);
 

@@ -32,7 +32,7 @@ const LOOK_MS = 2000;
 export interface FileSystemsDeps {
   readonly config: AwsConfig;
   readonly clients: ClientSource;
-  readonly ambient: AwsRuntimeDeps;
+  readonly runtime: AwsRuntimeDeps;
 }
 
 /** Read, write, and root access: objects without owner metadata are owned by root. */
@@ -61,17 +61,17 @@ const broken = (what: string, message: string | undefined): Unavailable =>
 
 export class FileSystems {
   readonly #config: AwsConfig;
-  readonly #ambient: AwsRuntimeDeps;
+  readonly #runtime: AwsRuntimeDeps;
   readonly #clients: ClientSource;
   readonly #api: FilesApi;
   readonly #arn: ArnParts;
   #hasSaid = false;
 
-  constructor({ config, clients, ambient }: FileSystemsDeps) {
+  constructor({ config, clients, runtime }: FileSystemsDeps) {
     this.#config = config;
-    this.#ambient = ambient;
+    this.#runtime = runtime;
     this.#clients = clients;
-    this.#api = new FilesApi({ client: () => clients("files"), call: awsCalls(ambient) });
+    this.#api = new FilesApi({ client: () => clients("files"), call: awsCalls(runtime) });
     this.#arn = arnParts(config.shared.filesRoleArn);
   }
 
@@ -125,14 +125,14 @@ export class FileSystems {
       if (!isDenied(error)) return awsFault(error);
       isRefused = true;
       if (!this.#hasSaid)
-        this.#ambient.logger.warn(
+        this.#runtime.logger.warn(
           "Amazon S3 Files refuses to take file systems away: those of volumes that are gone stay there",
           { error },
         );
       this.#hasSaid = true;
       return { kind: "state", code: "not_found" };
     };
-    const api = new FilesApi({ client: () => this.#clients("files"), call: awsCalls(this.#ambient, faultOf) });
+    const api = new FilesApi({ client: () => this.#clients("files"), call: awsCalls(this.#runtime, faultOf) });
     return { api, isRefused: () => isRefused };
   }
 
@@ -223,7 +223,7 @@ export class FileSystems {
     { signal }: CallOptions,
     look: () => Answer<T | undefined>,
   ): Promise<Result<T, Unavailable>> {
-    const { clock } = this.#ambient;
+    const { clock } = this.#runtime;
     const end = millisOf(clock.now()) + millis;
     for (;;) {
       const found = await look();

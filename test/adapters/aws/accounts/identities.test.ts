@@ -109,7 +109,7 @@ test("one that shows late is waited for; one that never does, or for which there
   iam.looksUntilVisible = 5;
   await ensured();
   iam.looksUntilVisible = 1000;
-  expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("slow to show");
+  expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("not available yet");
   iam.most = iam.roles.size;
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().message).toContain("quotas");
 });

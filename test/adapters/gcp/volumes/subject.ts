@@ -16,9 +16,7 @@ export const storageCapabilities: Capabilities = {
   ...memoryCapabilities,
   volumes: {
     ...memoryCapabilities.volumes,
-    conditional_uploads: missing(
-      "Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads",
-    ),
+    conditional_uploads: missing("Cloud Storage evaluates If-Match and If-None-Match on reads, not on uploads"),
   },
 };
 

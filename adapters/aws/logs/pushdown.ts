@@ -15,7 +15,7 @@ import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
 import { serviceLine } from "./entry.ts";
 
-export interface Pushed {
+export interface Pushdown {
   /** Bounds that include every match; undefined if unbounded. */
   readonly from?: Instant;
   readonly to?: Instant;
@@ -26,7 +26,7 @@ export interface Pushed {
 type Leaf = Exclude<LogFilter, { kind: "and" | "or" | "not" }>;
 
 /** True for fields with the same value in all service lines: the log's name, and the absent request. */
-const isAlike = (leaf: Leaf): boolean => {
+const isSameInAllLines = (leaf: Leaf): boolean => {
   if (leaf.kind === "log_id") return true;
   return leaf.kind !== "search" && (leaf.path[0] === "logName" || leaf.path[0] === "httpRequest");
 };
@@ -50,13 +50,13 @@ const ofServices = (
       return { some: !all, all: !some };
     }
     default: {
-      const passed = isAlike(filter) ? passes(filter) : undefined;
+      const passed = isSameInAllLines(filter) ? passes(filter) : undefined;
       return { some: passed ?? true, all: passed ?? false };
     }
   }
 };
 
-type Span = Pick<Pushed, "from" | "to">;
+type Span = Pick<Pushdown, "from" | "to">;
 
 const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined ? b : b === undefined || a > b ? a : b;
@@ -109,15 +109,15 @@ const spanOf = (filter: LogFilter): Span => {
   }
 };
 
-export const pushedOf = (filter: LogFilter, scope: LogScope, compile: CompilePattern): Pushed => {
+export const pushdownOf = (filter: LogFilter, scope: LogScope, compile: CompilePattern): Pushdown => {
   const line = serviceLine(scope);
   const passes = (leaf: Leaf) => matcherOf(leaf, compile)(line);
   return { ...spanOf(filter), platformOnly: !ofServices(filter, passes).some };
 };
 
 /** True if the filter excludes no entry. */
-export const isEverything = ({ from, to, platformOnly }: Pushed): boolean =>
+export const isEverything = ({ from, to, platformOnly }: Pushdown): boolean =>
   from === undefined && to === undefined && !platformOnly;
 
 /** True if no entry can match. */
-export const isNothing = ({ from, to }: Pushed): boolean => from !== undefined && to !== undefined && from > to;
+export const isNothing = ({ from, to }: Pushdown): boolean => from !== undefined && to !== undefined && from > to;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LogEvent, logEntryOf, messageFor } from "../../../../adapters/aws/logs/entry.ts";
-import { type Pushed, pushedOf } from "../../../../adapters/aws/logs/push.ts";
+import { type Pushdown, pushdownOf } from "../../../../adapters/aws/logs/pushdown.ts";
 import { streamPrefixOf } from "../../../../adapters/aws/logs/streams.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -38,7 +38,7 @@ const ingested = () =>
   );
 
 /** Applies the pushed part as FilterLogEvents does. */
-const isAsked = ({ from, to, platformOnly }: Pushed, { logStreamName, timestamp = 0 }: LogEvent): boolean =>
+const isAsked = ({ from, to, platformOnly }: Pushdown, { logStreamName, timestamp = 0 }: LogEvent): boolean =>
   (from === undefined || timestamp >= millisOf(from)) &&
   (to === undefined || timestamp <= millisOf(to)) &&
   (!platformOnly || logStreamName === `${prefix}platform`);
@@ -49,7 +49,7 @@ test("no match is lost, of what the platform wrote or of what a service said", (
       const entry = logEntryOf(scope, event);
       if (entry === undefined) throw new Error("the event is none of the deployment's");
       if (matcherOf(filter, compileRe2)(entry))
-        expect(isAsked(pushedOf(filter, scope, compileRe2), event), printLogFilter(filter)).toBe(true);
+        expect(isAsked(pushdownOf(filter, scope, compileRe2), event), printLogFilter(filter)).toBe(true);
     }),
     runs(3000),
   ));
@@ -57,7 +57,7 @@ test("no match is lost, of what the platform wrote or of what a service said", (
 test("times and the platform's own entries are looked for there", () => {
   const at = (text: string) => parseInstant(text) as Instant;
   const [from, to] = [at("2026-01-31T09:00:00Z"), at("2026-01-31T10:00:00Z")];
-  const texts: Readonly<Record<string, Pushed>> = {
+  const texts: Readonly<Record<string, Pushdown>> = {
     timeout: { platformOnly: false },
     "logName=platform": { platformOnly: true },
     'log_id("stdout")': { platformOnly: false },
@@ -73,7 +73,7 @@ test("times and the platform's own entries are looked for there", () => {
     'timestamp!="2026-01-31T09:00:00Z"': { platformOnly: false },
   };
   for (const [text, wanted] of Object.entries(texts))
-    expect(pushedOf(parseLogFilter(text, compileRe2)._unsafeUnwrap(), scope, compileRe2), text).toEqual(wanted);
+    expect(pushdownOf(parseLogFilter(text, compileRe2)._unsafeUnwrap(), scope, compileRe2), text).toEqual(wanted);
 });
 
 test("an entry is the same when it is read again", () =>
