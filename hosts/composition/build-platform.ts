@@ -15,9 +15,9 @@ import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { LoadedProvider } from "../../core/ports/provider-module.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
-import { identityContainerModule } from "./accounts/container-module.ts";
+import { identityContainerModule } from "./accounts/identity-container-module.ts";
 import { createPino, loggerOf } from "./logger.ts";
-import { providerContainerModule } from "./providers/container-module.ts";
+import { providerContainerModule } from "./providers/provider-container-module.ts";
 import { runtimeContainerModule } from "./runtime-container-module.ts";
 import type { ServeSettings } from "./settings.ts";
 import {
