@@ -1,5 +1,5 @@
 /**
- * The control plane: one method an endpoint, over whatever ports it is given.
+ * The control plane: one method per endpoint, on top of the ports.
  *
  * ```ts
  * const provider = createMemoryProvider();
@@ -9,7 +9,7 @@
  * ```
  */
 import type { z } from "zod";
-import { isAccount, type Principal } from "./domain/accounts/account.ts";
+import type { Principal } from "./domain/accounts/account.ts";
 import { type Bucket, takeToken } from "./domain/accounts/rate-limit.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
@@ -17,75 +17,113 @@ import type { SqlAnswer } from "./domain/sql/answer.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
+import type { RawFields } from "./domain/wire/fields.ts";
 import type { capabilitiesResponseSchema } from "./domain/wire/responses.ts";
-import { type ControlPlaneError, internal, type RateLimited, rateLimited } from "./errors.ts";
+import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "./result.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
-import { cancelDeploy, type PlanResponse, plan, resumeDeploy } from "./use-cases/deploy/control.ts";
-import { deploy } from "./use-cases/deploy/deploy.ts";
+import { cancelDeploy, deploy, resumeDeploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
-import type { DeployRequest } from "./use-cases/deploy/plan.ts";
+import { type DeployRequest, type PlanResponse, plan } from "./use-cases/deploy/plan.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import type { DeployRun } from "./use-cases/deploy/running-deploy.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
-import { catchBugs } from "./use-cases/pipeline/catch-bugs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
-import type { Raw } from "./use-cases/pipeline/raw.ts";
+import { bindUseCase } from "./use-cases/pipeline/use-case.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
 import { getSubscription } from "./use-cases/usage/subscription.ts";
 import * as objects from "./use-cases/volumes/objects.ts";
 import * as volumes from "./use-cases/volumes/volumes.ts";
 
-type Answer<T> = ResultAsync<T, ControlPlaneError>;
+type ControlPlaneResult<T> = ResultAsync<T, ControlPlaneError>;
+
+/** What the provider can and cannot do, and the limits of each account. */
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
+/**
+ * One method per endpoint. A method never throws: expected failures and bugs are errors of its result. `request` has the
+ * fields of the endpoint by their wire names, as text or as JSON values. Each method fails with all issues of a request.
+ */
 export interface ControlPlane {
   readonly settings: Settings;
-  /** What the provider can and cannot do, and the account's limits. */
+  /** Returns what the provider can and cannot do, and the limits of an account. */
   capabilities(): CapabilitiesResponse;
-  /** Ok where the backing services answer. */
-  check(options?: CallOptions): Answer<void>;
-  authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Answer<Principal>;
-  /** Takes one of the account's requests of this minute. */
+  /** Fails with `unavailable` if a backing service does not respond. */
+  check(options?: CallOptions): ControlPlaneResult<void>;
+  /** Returns the account and the credential of a request. */
+  authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): ControlPlaneResult<Principal>;
+  /** Counts a request of the account. Fails with `rate_limited` if it exceeds the requests per minute. */
   countRequest(principal: Principal): Result<void, RateLimited>;
 
-  checkName(principal: Principal, request: Raw, options?: CallOptions): Answer<NameCheck>;
-  /** Receives and walks a source. Who got it discards it, unless it was given to `deploy`, which does that itself. */
-  receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Answer<ReceivedSource>;
-  plan(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<PlanResponse>;
-  deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<DeployRun>;
-  resumeDeploy(principal: Principal, request: Raw): Result<{ run: DeployRun; after: number }, ControlPlaneError>;
-  cancelDeploy(principal: Principal, request: Raw): Answer<{ detail: string }>;
-  listDeployments(principal: Principal, options?: CallOptions): Answer<readonly Deployment[]>;
-  deleteDeployment(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
-  readLogs(principal: Principal, request: Raw, options?: CallOptions): Answer<LogPage>;
+  /** Checks if the account may deploy under a name. */
+  checkName(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<NameCheck>;
+  /** Receives and validates a source. The caller must pass the result to `deploy`, or discard it. */
+  receiveSource(
+    principal: Principal,
+    bytes: AsyncIterable<Uint8Array>,
+    options?: CallOptions,
+  ): ControlPlaneResult<ReceivedSource>;
+  /** Returns the changes that a deploy would make. */
+  plan(principal: Principal, request: DeployRequest, options?: CallOptions): ControlPlaneResult<PlanResponse>;
+  /** Starts a deploy. It continues without its client. */
+  deploy(principal: Principal, request: DeployRequest, options?: CallOptions): ControlPlaneResult<DeployRun>;
+  /** Returns a deploy of this process, and the `seq` after which to follow it. */
+  resumeDeploy(
+    principal: Principal,
+    request: RawFields,
+    options?: CallOptions,
+  ): ControlPlaneResult<{ run: DeployRun; after: number }>;
+  /** Ends a deploy with `interrupted`. Fails with `conflict` if its traffic has moved. */
+  cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  /** Lists the account's deployments by name. */
+  listDeployments(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly Deployment[]>;
+  /** Deletes a deployment and ends its deploys. Its volumes and logs remain. */
+  deleteDeployment(
+    principal: Principal,
+    request: RawFields,
+    options?: CallOptions,
+  ): ControlPlaneResult<{ detail: string }>;
+  /** Returns a page of a deployment's log, oldest entry first. */
+  readLogs(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<LogPage>;
 
-  /** Answers a SELECT over the account's logs and billing. */
-  runSql(principal: Principal, request: Raw, options?: CallOptions): Answer<SqlAnswer>;
+  /** Runs a SELECT over the account's logs and billing. */
+  runSql(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<SqlAnswer>;
 
-  createVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<volumes.CreatedVolume>;
-  listVolumes(principal: Principal, options?: CallOptions): Answer<readonly Volume[]>;
-  deleteVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
-  listTrash(principal: Principal, options?: CallOptions): Answer<readonly TrashedVolume[]>;
-  restoreVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<Volume>;
-  listObjects(principal: Principal, request: Raw, options?: CallOptions): Answer<ObjectPage>;
-  deleteObject(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
-  /** A signed URL to PUT an object. */
-  grantUpload(principal: Principal, request: Raw, options?: CallOptions): Answer<UploadGrant>;
-  /** A signed URL to GET an object. */
-  grantDownload(principal: Principal, request: Raw, options?: CallOptions): Answer<DownloadGrant>;
+  /** Creates a volume, or returns the existing one. */
+  createVolume(
+    principal: Principal,
+    request: RawFields,
+    options?: CallOptions,
+  ): ControlPlaneResult<volumes.CreatedVolume>;
+  /** Lists the account's volumes by name, each with the deployments that mount it. */
+  listVolumes(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly Volume[]>;
+  /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
+  deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  /** Lists the volumes that the account can restore, newest first. */
+  listTrash(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly TrashedVolume[]>;
+  /** Restores a volume from the trash. */
+  restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<Volume>;
+  /** Returns a page of a volume's objects. */
+  listObjects(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<ObjectPage>;
+  deleteObject(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  /** Returns a signed URL to PUT an object. */
+  grantUpload(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<UploadGrant>;
+  /** Returns a signed URL to GET an object. */
+  grantDownload(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<DownloadGrant>;
 
-  createKey(principal: Principal, request: Raw, options?: CallOptions): Answer<credentials.NewKey>;
-  listKeys(principal: Principal, options?: CallOptions): Answer<readonly credentials.ListedKey[]>;
-  revokeKey(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
-  issueToken(principal: Principal, options?: CallOptions): Answer<credentials.Token>;
-  /** What the account pays for. */
-  getSubscription(principal: Principal, options?: CallOptions): Answer<Subscription>;
+  /** Creates an API key. Its result is the only one that contains the key. */
+  createKey(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<credentials.NewKey>;
+  listKeys(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly credentials.ListedKey[]>;
+  revokeKey(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  /** Issues a short-lived bearer token. */
+  issueToken(principal: Principal, options?: CallOptions): ControlPlaneResult<credentials.Token>;
+  /** Returns the plan that the account pays for. */
+  getSubscription(principal: Principal, options?: CallOptions): ControlPlaneResult<Subscription>;
 
-  /** Ends every deploy that runs here with `interrupted` and waits until nothing of them is left. */
+  /** Ends all deploys of this process with `interrupted`. Resolves when they have settled. */
   close(): Promise<void>;
 }
 
@@ -117,70 +155,48 @@ const requestCounter = ({ ports, settings }: Context) => {
   };
 };
 
-type UseCase<A extends unknown[], T> = (context: Context, principal: Principal, ...rest: A) => Answer<T>;
-
-/**
- * Use cases as they are called: for a principal that is one, because what has no account would share it with everything
- * else that has none; and with bugs as values, told to the operator.
- */
-const offeredIn =
-  (context: Context) =>
-  <A extends unknown[], T>(useCase: UseCase<A, T>) =>
-  (principal: Principal, ...rest: A): Answer<T> =>
-    // Not `ResultAsync.orTee`: what it makes lives until the next full collection of garbage, with each request.
-    catchBugs<T, ControlPlaneError>(async () => {
-      const answer = await catchBugs(async () =>
-        isAccount(principal.account)
-          ? await useCase(context, principal, ...rest)
-          : err<T, ControlPlaneError>(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
-      );
-      if (answer.isErr() && answer.error.kind === "internal")
-        context.ports.logger.error("a use case met a bug", { bug: answer.error.message, cause: answer.error.cause });
-      return answer;
-    });
-
-/** Puts the use cases on top of the ports. Throws where the provider was made for another version of them. */
+/** Binds the use cases to the ports. Throws if the provider implements another version of the ports. */
 export const createControlPlane = (ports: Ports, input: SettingsInput = {}): ControlPlane => {
-  const made = ports.provider.contractVersion;
-  if (made !== CONTRACT_VERSION)
+  const { contractVersion } = ports.provider;
+  if (contractVersion !== CONTRACT_VERSION)
     throw new TypeError(
-      `The provider was made for version ${made} of Portside's ports; this is version ${CONTRACT_VERSION}.`,
+      `The provider was made for version ${contractVersion} of Portside's ports; this is version ${CONTRACT_VERSION}.`,
     );
   const context = createContext(ports, input);
   const capabilities = capabilitiesResponse(context);
   const countRequest = requestCounter(context);
-  const offered = offeredIn(context);
+  const bind = bindUseCase(context);
   return Object.freeze<ControlPlane>({
     settings: context.settings,
     capabilities: () => capabilities,
     check: (options) => ports.provider.check(options),
     authenticate: (headers, options) => credentials.authenticate(context, headers, options),
     countRequest,
-    checkName: offered(checkName),
-    receiveSource: offered(receiveSource),
-    plan: offered(plan),
-    deploy: offered(deploy),
-    resumeDeploy: (principal, request) => resumeDeploy(context, principal, request),
-    cancelDeploy: offered(cancelDeploy),
-    listDeployments: offered(listDeployments),
-    deleteDeployment: offered(deleteDeployment),
-    readLogs: offered(readLogs),
-    runSql: offered(runSql),
-    createVolume: offered(volumes.createVolume),
-    listVolumes: offered(volumes.listVolumes),
-    deleteVolume: offered(volumes.deleteVolume),
-    listTrash: offered(volumes.listTrash),
-    restoreVolume: offered(volumes.restoreVolume),
-    listObjects: offered(objects.listObjects),
-    deleteObject: offered(objects.deleteObject),
-    grantUpload: offered(objects.grantUpload),
-    grantDownload: offered(objects.grantDownload),
-    createKey: offered(credentials.createKey),
-    listKeys: offered(credentials.listKeys),
-    revokeKey: offered(credentials.revokeKey),
-    issueToken: offered(credentials.issueToken),
-    getSubscription: offered(getSubscription),
-    close: () => context.runs.endAll("interrupted"),
+    checkName: bind(checkName),
+    receiveSource: bind(receiveSource),
+    plan: bind(plan),
+    deploy: bind(deploy),
+    resumeDeploy: bind(resumeDeploy),
+    cancelDeploy: bind(cancelDeploy),
+    listDeployments: bind(listDeployments),
+    deleteDeployment: bind(deleteDeployment),
+    readLogs: bind(readLogs),
+    runSql: bind(runSql),
+    createVolume: bind(volumes.createVolume),
+    listVolumes: bind(volumes.listVolumes),
+    deleteVolume: bind(volumes.deleteVolume),
+    listTrash: bind(volumes.listTrash),
+    restoreVolume: bind(volumes.restoreVolume),
+    listObjects: bind(objects.listObjects),
+    deleteObject: bind(objects.deleteObject),
+    grantUpload: bind(objects.grantUpload),
+    grantDownload: bind(objects.grantDownload),
+    createKey: bind(credentials.createKey),
+    listKeys: bind(credentials.listKeys),
+    revokeKey: bind(credentials.revokeKey),
+    issueToken: bind(credentials.issueToken),
+    getSubscription: bind(getSubscription),
+    close: () => context.deploys.endAll("interrupted"),
   });
 };
 

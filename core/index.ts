@@ -1,4 +1,4 @@
-/** The public surface of `portside`: the control plane, its pure rules, and every type and schema of the contract. */
+/** The public API of `portside`: the control plane, its pure rules, and all types and schemas of the contract. */
 export {
   type CapabilitiesResponse,
   type ControlPlane,
@@ -120,6 +120,7 @@ export {
 } from "./domain/volumes/mounts.ts";
 export { writeConflict } from "./domain/volumes/write-condition.ts";
 export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "./domain/wire/capabilities.ts";
+export type { RawFields } from "./domain/wire/fields.ts";
 export {
   type Instant,
   instantOfMillis,
@@ -144,4 +145,3 @@ export { parseStrictJson, type StrictJson } from "./domain/wire/strict-json.ts";
 export { type ControlPlaneError, type ErrorKind, errorKinds } from "./errors.ts";
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "./result.ts";
 export type { Settings, SettingsInput } from "./use-cases/pipeline/context.ts";
-export type { Raw } from "./use-cases/pipeline/raw.ts";

@@ -16,7 +16,7 @@ import {
   unavailable,
   unsupported,
 } from "../../core/errors.ts";
-import { err, ok, ResultAsync } from "../../core/result.ts";
+import { err, ok } from "../../core/result.ts";
 import { catchBugs } from "../../core/use-cases/pipeline/catch-bugs.ts";
 
 const makers: { readonly [K in ErrorKind]: (message: string) => Extract<ControlPlaneError, { kind: K }> } = {
@@ -54,7 +54,6 @@ describe("catchBugs", () => {
   test("passes results through", async () => {
     expect(await catchBugs(async () => ok(5))).toEqual(ok(5));
     expect(await catchBugs(async () => err(conflict("no")))).toEqual(err(conflict("no")));
-    expect(catchBugs(async () => ok(5))).toBeInstanceOf(ResultAsync);
   });
 
   test("an exception becomes internal, with its cause for the log", async () => {

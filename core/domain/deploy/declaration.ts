@@ -8,7 +8,7 @@ import { readSchedule, type Schedule } from "../schedules/schedule.ts";
 import type { Mount } from "../volumes/mounts.ts";
 import { type ObjectPath, objectPathProblem } from "../volumes/object-path.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
-import { parseFields } from "../wire/fields.ts";
+import { parseChecked, type RawFields, type Values } from "../wire/fields.ts";
 import { type Issue, type IssueType, issue } from "../wire/issue.ts";
 import { type DeploymentName, reservedNames, type VolumeName } from "../wire/names.ts";
 import { aliasIssues, type EnvAliases, type Environment } from "./environment.ts";
@@ -55,7 +55,7 @@ export interface DeclareContext {
   readonly sourceOptional?: boolean;
 }
 
-type Raw = Readonly<Record<string, unknown>>;
+type DeployValues = Partial<Values<typeof deployFields>>;
 
 const readSource = (raw: unknown, context: DeclareContext): { source?: SourceReference; issues: readonly Issue[] } => {
   const object = typeof raw === "string" && raw !== "" && raw !== "null" ? raw : undefined;
@@ -94,10 +94,7 @@ const atMost = (
 ): Issue[] => (value > most ? [issue([field], said, type)] : []);
 
 /** Returns issues for limits of this provider or account that are stricter than the contract. */
-const providerIssues = (
-  values: ReturnType<typeof parseFields<typeof deployFields>>["values"],
-  context: DeclareContext,
-): Issue[] => {
+const providerIssues = (values: DeployValues, context: DeclareContext): Issue[] => {
   const { resources, volumes, instances } = context.capabilities;
   const { cpu, memory, max_instances: maxInstances } = values;
   const issues: Issue[] = [];
@@ -135,41 +132,49 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
     : [];
 
+interface Checked {
+  readonly declaredSchedule: Schedule | null;
+  readonly source: SourceReference | undefined;
+}
+
+/** The rules across fields, and those of this provider, account and installation. */
+const checkDeploy = (
+  valid: DeployValues,
+  raw: RawFields,
+  context: DeclareContext,
+): Result<Checked, readonly Issue[]> => {
+  const schedule = readSchedule(raw["schedule"], raw["timezone"]);
+  const { source, issues: sourceIssues } = readSource(raw["source_object"], context);
+  const issues = [
+    ...nameIssues(valid.function_name, context.reserved ?? reservedNames),
+    ...aliasIssues(raw["env"], context.envAliases ?? {}),
+    ...schedule.issues,
+    ...sourceIssues,
+    ...providerIssues(valid, context),
+    ...needs(Boolean(schedule.value), context.capabilities.cron.schedules, "schedule"),
+    ...needs(source?.kind === "object", context.capabilities.source_object, "source_object"),
+  ];
+  return issues.length > 0 ? err(issues) : ok({ declaredSchedule: schedule.value ?? null, source });
+};
+
 /**
  * Validates a deploy request. Returns the declaration, or fails with all rules that it breaks.
  * @param raw the fields by their wire names, as form text or as JSON values
  */
-export const declareDeploy = (raw: Raw, context: DeclareContext): Result<DeployDeclaration, readonly Issue[]> => {
-  const { values, issues: fieldIssues } = parseFields(deployFields, raw);
-  const schedule = readSchedule(raw["schedule"], raw["timezone"]);
-  const source = readSource(raw["source_object"], context);
-  const wantsSchedule = schedule.value !== null && schedule.value !== undefined;
-  const issues = [
-    ...fieldIssues,
-    ...nameIssues(values.function_name, context.reserved ?? reservedNames),
-    ...aliasIssues(raw["env"], context.envAliases ?? {}),
-    ...schedule.issues,
-    ...source.issues,
-    ...providerIssues(values, context),
-    ...needs(wantsSchedule, context.capabilities.cron.schedules, "schedule"),
-    ...needs(source.source?.kind === "object", context.capabilities.source_object, "source_object"),
-  ];
-  if (issues.length > 0) return err(issues);
-  const declared = values as Required<typeof values>;
-  return ok({
-    name: declared.function_name,
+export const declareDeploy = (raw: RawFields, context: DeclareContext): Result<DeployDeclaration, readonly Issue[]> =>
+  parseChecked(deployFields, raw, (valid) => checkDeploy(valid, raw, context)).map((fields) => ({
+    name: fields.function_name,
     writtenName: String(raw["function_name"]),
-    port: declared.port,
-    memory: declared.memory,
-    cpu: declared.cpu,
-    timeout: declared.timeout,
-    concurrency: declared.concurrency,
-    maxInstances: declared.max_instances,
-    sessionAffinity: declared.session_affinity,
-    useHttp2: declared.use_http2,
-    mounts: declared.volumes,
-    schedule: schedule.value ?? null,
-    ...(values.env === undefined ? {} : { env: values.env }),
-    ...(source.source === undefined ? {} : { source: source.source }),
-  });
-};
+    port: fields.port,
+    memory: fields.memory,
+    cpu: fields.cpu,
+    timeout: fields.timeout,
+    concurrency: fields.concurrency,
+    maxInstances: fields.max_instances,
+    sessionAffinity: fields.session_affinity,
+    useHttp2: fields.use_http2,
+    mounts: fields.volumes,
+    schedule: fields.declaredSchedule,
+    ...(fields.env === undefined ? {} : { env: fields.env }),
+    ...(fields.source === undefined ? {} : { source: fields.source }),
+  }));

@@ -1,7 +1,8 @@
 /** `portside.json`: a file next to the source that holds the deploy's fields, with the same names and rules. */
 import { z } from "zod";
+import { err, ok } from "../../result.ts";
 import { readSchedule } from "../schedules/schedule.ts";
-import { parseFields } from "../wire/fields.ts";
+import { parseChecked } from "../wire/fields.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { deployFields, serviceFields } from "./fields.ts";
 
@@ -45,9 +46,11 @@ export const readProject = (raw: unknown): { readonly project?: Project; readonl
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return { issues: [issue([], 'must be an object such as {"name": "my-app", "volumes": {}}', "dict_type")] };
   const given = raw as Readonly<Record<string, unknown>>;
-  const { values, issues } = parseFields(projectFields, given);
-  const all = [...issues, ...readSchedule(given["schedule"], undefined).issues];
-  if (all.length > 0) return { issues: all };
+  const parsed = parseChecked(projectFields, given, () => {
+    const { issues } = readSchedule(given["schedule"], undefined);
+    return issues.length > 0 ? err(issues) : ok({});
+  });
+  if (parsed.isErr()) return { issues: parsed.error };
   const { $schema: _schema, name: _name, source: _source, ...fields } = given;
-  return { project: { name: String(given["name"]), source: values.source as string, fields }, issues: [] };
+  return { project: { name: String(given["name"]), source: parsed.value.source, fields }, issues: [] };
 };

@@ -5,6 +5,7 @@
  * `"8080.5"` is an error. The `meta` of each field becomes its JSON Schema.
  */
 import { z } from "zod";
+import { err, ok, type Result } from "../../result.ts";
 import { custom, type Issue, type IssueType, issuesOf, unknownField } from "./issue.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
@@ -86,27 +87,51 @@ export const jsonField = <T>(
     })
     .meta(meta);
 
-type Shape = Readonly<Record<string, z.ZodType>>;
-type Values<S extends Shape> = { [K in keyof S]?: z.output<S[K]> };
+/** The fields of a request by their wire names. */
+export type Fields = Readonly<Record<string, z.ZodType>>;
 
-/**
- * Reads each field of a request separately, so that a bad field does not hide another.
- * `values` has the valid fields. `issues` has all problems, including unknown fields.
- */
-export const parseFields = <S extends Shape>(
-  shape: S,
-  raw: Readonly<Record<string, unknown>>,
-): { readonly values: Values<S>; readonly issues: readonly Issue[] } => {
-  const known = Object.keys(shape);
+/** A request as a host received it: unchecked values by the wire names of their fields. */
+export type RawFields = Readonly<Record<string, unknown>>;
+
+/** The parsed values of all fields. */
+export type Values<F extends Fields> = { readonly [K in keyof F]: z.output<F[K]> };
+
+export interface InvalidFields<F extends Fields> {
+  /** All problems, including unknown fields. */
+  readonly issues: readonly Issue[];
+  /** The values of the valid fields, for rules across fields. */
+  readonly valid: Partial<Values<F>>;
+}
+
+/** Parses each field of a request separately, so that an invalid field does not hide another. */
+export const parseFields = <F extends Fields>(fields: F, raw: RawFields): Result<Values<F>, InvalidFields<F>> => {
+  const known = Object.keys(fields);
   const issues: Issue[] = Object.keys(raw)
     .filter((name) => !known.includes(name))
     .map((name) => unknownField([], name, known));
   const values: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries(shape)) {
+  for (const [name, schema] of Object.entries(fields)) {
     const input = Object.hasOwn(raw, name) ? raw[name] : undefined;
     const parsed = z.safeParse(schema, input, { reportInput: true });
     if (parsed.success) values[name] = parsed.data;
     else issues.push(...issuesOf(parsed.error).map((one) => ({ ...one, path: [name, ...one.path] })));
   }
-  return { values: values as Values<S>, issues };
+  // The loop assigned each valid field the output of its own schema.
+  return issues.length > 0 ? err({ issues, valid: values as Partial<Values<F>> }) : ok(values as Values<F>);
+};
+
+/**
+ * Parses the fields of a request, then applies a rule across them. Fails with the issues of both.
+ * @param check receives the valid fields only. Returns further values, or issues. It must return `err([])` if it needs a field
+ *   that is invalid.
+ */
+export const parseChecked = <F extends Fields, X extends object>(
+  fields: F,
+  raw: RawFields,
+  check: (valid: Partial<Values<F>>) => Result<X, readonly Issue[]>,
+): Result<Values<F> & X, readonly Issue[]> => {
+  const parsed = parseFields(fields, raw);
+  const checked = check(parsed.isOk() ? parsed.value : parsed.error.valid);
+  if (parsed.isOk() && checked.isOk()) return ok({ ...parsed.value, ...checked.value });
+  return err([...(parsed.isErr() ? parsed.error.issues : []), ...(checked.isErr() ? checked.error : [])]);
 };

@@ -1,4 +1,4 @@
-/** Follows a long port call (a build, a rollout) to its end, under a deadline and a way out. */
+/** Runs a long port call, such as a build or a rollout, to its final event. */
 import type { Clock } from "../../ports/system.ts";
 
 interface Progress {
@@ -9,17 +9,17 @@ interface Progress {
 type FinalEvent<E> = Exclude<E, Progress>;
 
 export interface FinalEventResult<E> {
-  /** The port's own last word; undefined where it gave none in time. */
+  /** The final event, or undefined if the port yielded none in time. */
   readonly end: FinalEvent<E> | undefined;
   readonly timedOut: boolean;
 }
 
-/** After an abort a port has this long to undo what it began and say how it ended. */
-const PATIENCE_MS = 15_000;
+/** After an abort, a port has this long to undo its work and yield its final event. */
+const ABORT_MS = 15_000;
 
 /**
- * Runs `start` until its final event. When the deadline passes or `signal` aborts, the call is aborted and its last
- * word still waited for, because the port alone knows whether traffic had moved by then.
+ * Runs `start` until its final event. If the deadline passes or `signal` aborts, aborts the call and still waits for the
+ * final event, because only the port knows whether traffic has moved.
  */
 export const awaitFinalEvent = async <E extends { readonly kind: string }>(
   start: (signal: AbortSignal) => AsyncIterable<E | Progress>,
@@ -47,7 +47,7 @@ export const awaitFinalEvent = async <E extends { readonly kind: string }>(
       timedOut = true;
       stop();
     }
-    await clock.sleep(PATIENCE_MS, over.signal);
+    await clock.sleep(ABORT_MS, over.signal);
     return undefined;
   };
   signal.addEventListener("abort", stop);

@@ -1,4 +1,4 @@
-/** Where a deploy's source comes from: sent with the request, or an object of a volume that is fetched at its turn. */
+/** The source of a deploy: an archive in the request, or an object of a volume, which the deploy fetches in its turn. */
 import type { Principal } from "../../domain/accounts/account.ts";
 import { type DeployLimits, sourceObjectBytes } from "../../domain/accounts/limits.ts";
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
@@ -12,7 +12,7 @@ import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
-import { openSourceObject } from "../volumes/objects.ts";
+import { findSourceObject } from "../volumes/objects.ts";
 import { endedEarly, fail, formatDuration, type PhaseResult } from "./phase.ts";
 import type { RunningDeploy } from "./running-deploy.ts";
 
@@ -21,11 +21,11 @@ export type LocatedSource =
   | {
       readonly kind: "object";
       /** `VOLUME/PATH`. */
-      readonly words: string;
+      readonly reference: string;
       open(): ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>;
     };
 
-/** The source that the declaration names: 404 where it is an object that is not there. */
+/** Returns the source of the declaration. Fails with `not_found` if its object does not exist. */
 export const locateSource = async (
   context: Context,
   principal: Principal,
@@ -34,58 +34,59 @@ export const locateSource = async (
   options: CallOptions,
 ): Promise<Result<LocatedSource, ControlPlaneError>> => {
   if (source?.kind === "object") {
-    const opened = await openSourceObject(context, principal, source, options);
-    return opened.map((open) => ({ kind: "object", words: `${source.volume}/${source.path}`, open }));
+    const opened = await findSourceObject(context, principal, source, options);
+    return opened.map((open) => ({ kind: "object", reference: `${source.volume}/${source.path}`, open }));
   }
   return received === undefined
     ? err(internal("A deploy was declared with an archive that was not received."))
     : ok({ kind: "received", source: received });
 };
 
-const failureOf = (words: string, issues: readonly Issue[]): DeployFailure => ({
+const failureOfArchive = (reference: string, issues: readonly Issue[]): DeployFailure => ({
   reason: issues.some(({ type }) => type === "too_large") ? "archive_too_large" : "archive_invalid",
-  message: `${words}: ${issues.map(({ message }) => message).join("; ")}`,
+  message: `${reference}: ${issues.map(({ message }) => message).join("; ")}`,
 });
 
-/** What comes when nobody waits for it any more is not kept. */
-const discardLate = async ({ logger }: Ports, source: Source): Promise<void> => {
+/** Discards a source. Only logs if that fails: the client cannot do anything about it. */
+export const discardSource = async ({ ports }: Pick<Context, "ports">, source: Source | undefined): Promise<void> => {
   try {
-    await source.discard();
+    await source?.discard();
   } catch (cause) {
-    logger.warn("a source that came late was not discarded", { cause });
+    ports.logger.warn("a source was not discarded", { cause });
   }
 };
 
-const failureOfFetch = (words: string, error: ControlPlaneError): DeployFailure =>
+const failureOfFetch = (reference: string, error: ControlPlaneError): DeployFailure =>
   error.kind === "not_found"
-    ? { reason: "volume_unavailable", message: `${words}: ${error.message} It was deleted meanwhile.` }
-    : { reason: "provider_unavailable", message: `${words}: ${error.message} Deploy again.` };
+    ? { reason: "volume_unavailable", message: `${reference}: ${error.message} It was deleted meanwhile.` }
+    : { reason: "provider_unavailable", message: `${reference}: ${error.message} Deploy again.` };
 
-/** Brings the source here, within the time of a build; one that was sent is here already. */
+/** Fetches the source within the deadline of a build. An archive of the request is already there. */
 export const fetchSource = async (
   ports: Ports,
   { buildDeadline }: DeployLimits,
   run: RunningDeploy,
-  given: LocatedSource,
+  located: LocatedSource,
 ): Promise<PhaseResult<Source>> => {
-  if (given.kind === "received") return { ok: true, value: given.source };
-  const { words } = given;
-  run.emit(building(`Fetching the source '${words}'`));
+  if (located.kind === "received") return { ok: true, value: located.source };
+  const { reference } = located;
+  run.emit(building(`Fetching the source '${reference}'`));
   const fetch = async (signal: AbortSignal) => {
-    const received = await given
+    const received = await located
       .open()
       .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
     if (!signal.aborted) return received;
-    if (received.isOk() && received.value.kind === "kept") await discardLate(ports, received.value.source);
+    // Nothing waits for the source any more.
+    if (received.isOk() && received.value.kind === "kept") await discardSource({ ports }, received.value.source);
     return undefined;
   };
   const received = await withinDeadline(ports.clock, buildDeadline, fetch, run.signal);
   if (received === undefined) {
     if (run.signal.aborted) return fail(endedEarly(run));
-    const message = `${words}: fetching it took longer than ${formatDuration(buildDeadline)} and was ended.`;
+    const message = `${reference}: fetching it took longer than ${formatDuration(buildDeadline)} and was ended.`;
     return fail({ reason: "build_timeout", message });
   }
-  if (received.isErr()) return fail(run.signal.aborted ? endedEarly(run) : failureOfFetch(words, received.error));
+  if (received.isErr()) return fail(run.signal.aborted ? endedEarly(run) : failureOfFetch(reference, received.error));
   if (received.value.kind === "kept") return { ok: true, value: received.value.source };
-  return fail(failureOf(words, received.value.issues));
+  return fail(failureOfArchive(reference, received.value.issues));
 };

@@ -1,28 +1,36 @@
-/** What comes before a deploy's stream, and before a plan's answer: reading the request, and planning it. */
+/** Parses the request of a deploy or a plan, and plans the deploy. Changes nothing. */
+import type { z } from "zod";
 import { type AccountId, mayUse, type Principal } from "../../domain/accounts/account.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
-import { type DeployPlan, planDeploy } from "../../domain/deploy/plan.ts";
+import { type DeployPlan, planDeploy, planInWords } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
 import { shownTemplate } from "../../domain/deploy/service-template.ts";
+import { longestRun } from "../../domain/schedules/fire-policy.ts";
+import type { RawFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
+import type { planSchema } from "../../domain/wire/responses.ts";
 import { type ControlPlaneError, forbidden, invalidInput } from "../../errors.ts";
 import type { ReceivedSource } from "../../ports/source-spool.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume } from "../../ports/volume-store.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
-import { tooManyVolumes } from "../volumes/volumes.ts";
+import { type Call, parsedUseCase } from "../pipeline/use-case.ts";
+import { volumeQuotaProblem } from "../volumes/volumes.ts";
 
+/** The request of a deploy or a plan. */
 export interface DeployRequest {
-  /** The form's fields by their wire names, as text or as JSON values. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** What `receiveSource` returned for the archive; absent where none was sent. */
+  /** The fields by their wire names, as form text or as JSON values. */
+  readonly fields: RawFields;
+  /** The result of `receiveSource`. Absent if the request has no archive. */
   readonly archive?: ReceivedSource | undefined;
-  /** What the host found wrong with the request itself; reported together with everything else. */
+  /** Issues that the host found in the request. Reported with all others. */
   readonly issues?: readonly Issue[];
 }
 
-/** What this platform allows, whatever is declared. */
+/** The response of a plan: the changes that the deploy would make, as data and as sentences. */
+export type PlanResponse = z.output<typeof planSchema>;
+
 const declareContext = ({ ports, settings }: Context): DeclareContext => ({
   capabilities: ports.provider.capabilities,
   limits: settings.accountLimits,
@@ -30,7 +38,7 @@ const declareContext = ({ ports, settings }: Context): DeclareContext => ({
   envAliases: settings.envAliases,
 });
 
-/** Reads the request; every broken rule comes back at once. */
+/** Parses the request. Fails with all its issues. */
 export const readDeclaration = (
   context: Context,
   request: DeployRequest,
@@ -46,7 +54,7 @@ export const readDeclaration = (
   return err(invalidInput([...issues, ...(declared.isErr() ? declared.error : [])]));
 };
 
-/** Reads what stands under the name now, checks owner and quota, asks the policies, and plans. Nothing is done. */
+/** Reads the present service, checks owner and quotas, applies the policies, and plans. */
 export const preparePlan = async (
   context: Context,
   principal: Principal,
@@ -62,11 +70,11 @@ export const preparePlan = async (
   if (current === null) {
     const own = await services.list(account, options);
     if (own.isErr()) return err(own.error);
-    const most = context.settings.accountLimits.deployments;
-    if (own.value.length >= most)
+    const { deployments: max } = context.settings.accountLimits;
+    if (own.value.length >= max)
       return err(
         invalidInput([
-          issue(["function_name"], `your account has its ${most} deployments; remove one first`, "quota_exceeded"),
+          issue(["function_name"], `your account has its ${max} deployments; remove one first`, "quota_exceeded"),
         ]),
       );
   }
@@ -75,12 +83,12 @@ export const preparePlan = async (
   const ruled = applyPolicies(context.settings.policies, question, declareContext(context));
   if (ruled.isErr()) return err("kind" in ruled.error ? ruled.error : invalidInput(ruled.error));
   const { declaration: allowed, adjustments } = ruled.value;
-  const volumes = await volumesFor(context, account, allowed, options);
+  const volumes = await availableVolumes(context, account, allowed, options);
   return volumes.map((known) => planDeploy(account, allowed, current, capabilities, known, adjustments));
 };
 
-/** The account's volumes, where the declaration mounts any and there is room for those that it would make. */
-const volumesFor = async (
+/** Returns the account's volumes if the declaration mounts any. Fails if the deploy would create more than the quota allows. */
+const availableVolumes = async (
   context: Context,
   account: AccountId,
   { mounts }: DeployDeclaration,
@@ -90,6 +98,32 @@ const volumesFor = async (
   const own = await context.ports.provider.volumes.list(account, options);
   if (own.isErr()) return err(own.error);
   const names = new Set([...own.value.map(({ name }) => name), ...mounts.map(({ volume }) => volume)]);
-  const full = names.size > own.value.length ? tooManyVolumes(context, names.size) : undefined;
+  const full = names.size > own.value.length ? volumeQuotaProblem(context, names.size) : undefined;
   return full === undefined ? ok(own.value) : err(invalidInput([issue(["volumes"], full, "quota_exceeded")]));
 };
+
+/** Plans a deploy without running it. The source is optional and not read. */
+export const plan = parsedUseCase({
+  run: async ({ context, principal, input, options }: Call<DeployRequest>) => {
+    const declaration = readDeclaration(context, input, true);
+    if (declaration.isErr()) return err(declaration.error);
+    const prepared = await preparePlan(context, principal, declaration.value, options);
+    return prepared.map(
+      (planned): PlanResponse => ({
+        action: planned.action,
+        name: planned.spec.name,
+        summary: planInWords(planned),
+        changes: planned.changes.map((change) => ({ ...change })),
+        adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
+        volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },
+        schedule: {
+          action: planned.schedule,
+          cron: planned.spec.schedule?.cron ?? null,
+          timezone: planned.spec.schedule?.timezone ?? null,
+          max_seconds: longestRun(planned.spec.timeout, context.ports.provider.capabilities.cron.max_seconds),
+        },
+        not_enforced: [...planned.notEnforced],
+      }),
+    );
+  },
+});

@@ -1,32 +1,23 @@
-/** Receiving a source before the deploy that names it: a form's file may come before its fields. */
-import type { Principal } from "../../domain/accounts/account.ts";
-import { type ControlPlaneError, rateLimited } from "../../errors.ts";
-import type { ReceivedSource } from "../../ports/source-spool.ts";
-import type { CallOptions } from "../../ports/system.ts";
-import { errAsync, type ResultAsync } from "../../result.ts";
-import type { Context } from "../pipeline/context.ts";
+/** Receives a source before the deploy that uses it, because a form may send the file before the other fields. */
+import { rateLimited } from "../../errors.ts";
+import { err } from "../../result.ts";
+import { type Call, parsedUseCase } from "../pipeline/use-case.ts";
 
 /**
- * Receives and walks a source archive. A refused one is an answer, so that its issues can be reported together with
- * those of the fields. Pass the answer to `deploy`, which then owns it, or discard it.
+ * Receives and validates a source archive. An invalid archive is a result, so that its issues can be reported with those of
+ * the fields. The caller must pass the result to `deploy`, which then owns it, or discard it.
  */
-export const receiveSource = (
-  context: Context,
-  principal: Principal,
-  bytes: AsyncIterable<Uint8Array>,
-  options: CallOptions = {},
-): ResultAsync<ReceivedSource, ControlPlaneError> => {
-  const { uploads, settings, ports } = context;
-  if (!uploads.isAvailable(principal.account))
-    return errAsync(
-      rateLimited(
-        `Your account may send ${settings.accountLimits.uploadsAtOnce} sources at once; wait for one to end.`,
-        5,
-      ),
-    );
-  const permit = uploads.acquire(principal.account);
-  return ports.provider.spool
-    .receive(bytes, options)
-    .andTee(() => permit.release())
-    .orTee(() => permit.release());
-};
+export const receiveSource = parsedUseCase({
+  run: async ({ context, principal, input: bytes, options }: Call<AsyncIterable<Uint8Array>>) => {
+    const { uploads, settings, ports } = context;
+    const { uploadsAtOnce: max } = settings.accountLimits;
+    if (!uploads.isAvailable(principal.account))
+      return err(rateLimited(`Your account may send ${max} sources at once; wait for one to end.`, 5));
+    const permit = uploads.acquire(principal.account);
+    try {
+      return await ports.provider.spool.receive(bytes, options);
+    } finally {
+      permit.release();
+    }
+  },
+});

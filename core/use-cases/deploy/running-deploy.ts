@@ -1,7 +1,4 @@
-/**
- * One deploy as it runs: its records, kept so that any client can follow them from any point, and the
- * means to end it. A run goes on without its client.
- */
+/** A running deploy and its records. It runs without its client, and any client can follow it from any record. */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import {
   advance,
@@ -16,21 +13,21 @@ import { type Instant, timestampOf } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { Clock } from "../../ports/system.ts";
 
-/** What a client gets of a deploy. */
+/** A deploy, as its client sees it. */
 export interface DeployRun {
   readonly deployId: string;
-  /** The records after `after` (a `seq`), as they come, to the last; `signal` ends the following, not the deploy. */
+  /** Yields the records after the `seq` `after` until the last one. `signal` stops following; the deploy continues. */
   follow(after?: number, signal?: AbortSignal): AsyncIterable<DeployEvent>;
 }
 
-/** Why a run was told to end before its own end. */
+/** Why a deploy was ended early. */
 export type EndReason = Extract<DeployReason, "interrupted" | "deleted">;
 
 export interface DeployIdentity {
   readonly deployId: string;
   readonly owner: AccountId;
   readonly name: DeploymentName;
-  /** Given if there is no deployment of the name. */
+  /** The service that the deploy creates. Absent if it updates one. */
   readonly first?: ServiceSpec | undefined;
 }
 
@@ -38,10 +35,10 @@ export class RunningDeploy implements DeployRun {
   readonly deployId: string;
   readonly owner: AccountId;
   readonly name: DeploymentName;
-  /** What it makes; undefined if the deployment was there when it began. */
+  /** The service that the deploy creates. Undefined if it updates one. */
   readonly first: ServiceSpec | undefined;
   readonly beganAt: Instant;
-  /** Roughly what its records take. */
+  /** Approximate size of the records in memory. */
   bytes = 0;
   endedAt: Instant | undefined;
   readonly #clock: Clock;
@@ -62,17 +59,17 @@ export class RunningDeploy implements DeployRun {
     this.name = identity.name;
   }
 
-  /** Aborts when the run is told to end. */
+  /** Aborts when `end` is called. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Why it was told to end, once `signal` has aborted. */
+  /** Defined only after `signal` has aborted. */
   get endReason(): EndReason {
     return this.#abort.signal.reason as EndReason;
   }
 
-  /** Resolves when nothing of the run is left: its last record is out and its ports are quiet. */
+  /** Resolves after the last record, when no port call of the deploy runs any more. */
   get settled(): Promise<void> {
     return this.#ended.promise;
   }
@@ -85,7 +82,7 @@ export class RunningDeploy implements DeployRun {
     return this.#records.at(-1);
   }
 
-  /** When the last record came; before the first, when the run was made. */
+  /** The time of the last record. Before the first record, the time at which the deploy began. */
   get lastAt(): Instant {
     return this.#lastAt;
   }
@@ -99,7 +96,7 @@ export class RunningDeploy implements DeployRun {
     this.#ended.resolve();
   }
 
-  /** Adds a record. A record that may not come now is a bug of the caller. */
+  /** Adds a record. Throws if the order of records forbids it. */
   emit(news: DeployNews): void {
     const phase = advance(this.#phase, news.status);
     if (phase === undefined) throw new Error(`a deploy that is ${this.#phase} cannot say ${news.status}`);
@@ -112,7 +109,7 @@ export class RunningDeploy implements DeployRun {
     for (const wake of this.#watchers) wake();
   }
 
-  /** Repeats the present status of a deploy that goes on, so that a client can tell a silent step from a dead connection. */
+  /** Repeats the last status, so that a client can distinguish a silent phase from a dead connection. */
   repeat(): void {
     const { status, message } = this.lastRecord as DeployEvent;
     const step = message.replace(/^Still: /, "");

@@ -1,4 +1,4 @@
-/** The deploys that this replica runs, and those that ended within the hour. */
+/** The deploys of this process: those that run, and those that ended within the last hour. */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
@@ -7,20 +7,20 @@ import type { Clock } from "../../ports/system.ts";
 import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 import { type DeployIdentity, type EndReason, RunningDeploy } from "./running-deploy.ts";
 
-/** Records of ended deploys beyond this are dropped, oldest first, before their hour is over. */
-const KEPT_BYTES = 64 * 1024 * 1024;
+/** Maximum size of the records of ended deploys. Beyond it the oldest deploys are dropped early. */
+const MAX_ENDED_BYTES = 64 * 1024 * 1024;
 
 export class RunningDeploys {
-  /** One deploy of a name at a time, in the order of arrival. */
+  /** One deploy per name at a time, in order of arrival. */
   readonly names = new KeyedSemaphore(1);
-  /** So many builds of an account at once. */
+  /** Limits the concurrent builds of an account. */
   readonly builds: KeyedSemaphore;
   readonly #runs = new Map<string, RunningDeploy>();
-  /** Those of them that have not ended. The list is read often, and the others may be many. */
+  /** The subset of `#runs` that has not ended. Lists read it often, and ended deploys may be many. */
   readonly #live = new Set<RunningDeploy>();
   readonly #clock: Clock;
   readonly #limits: DeployLimits;
-  /** Set once all deploys were told to end: one that was still being checked then ends with its first record. */
+  /** Set by `endAll`. A deploy that begins later ends with its first record. */
   #endReason: EndReason | undefined;
 
   constructor(clock: Clock, limits: DeployLimits, buildsAtOnce: number) {
@@ -45,17 +45,17 @@ export class RunningDeploys {
     return this.#runs.get(deployId);
   }
 
-  /** The account's deploys of a name that have not ended. */
+  /** Returns the account's deploys of a name that have not ended. */
   active(owner: AccountId, name: DeploymentName): RunningDeploy[] {
     return this.#active().filter((run) => run.owner === owner && run.name === name);
   }
 
-  /** The account's deploys that make a deployment and have not ended, in the order of arrival. */
-  makingNew(owner: AccountId): RunningDeploy[] {
+  /** Returns the account's unfinished deploys that create a deployment, in order of arrival. */
+  firstDeploys(owner: AccountId): RunningDeploy[] {
     return this.#active().filter((run) => run.owner === owner && run.first !== undefined && run.phase !== "ended");
   }
 
-  /** Ends every deploy that runs or waits or is still to come, and waits until nothing is left of those that began. */
+  /** Ends all present and future deploys. Resolves when the present ones have settled. */
   async endAll(reason: EndReason): Promise<void> {
     this.#endReason = reason;
     const runs = this.#active();
@@ -85,7 +85,7 @@ export class RunningDeploys {
     let bytes = ended.reduce((sum, run) => sum + run.bytes, 0);
     for (const run of ended) {
       const old = run.endedAt !== undefined && plusMillis(run.endedAt, this.#limits.kept) <= now;
-      if (!old && bytes <= KEPT_BYTES) continue;
+      if (!old && bytes <= MAX_ENDED_BYTES) continue;
       bytes -= run.bytes;
       this.#runs.delete(run.deployId);
     }

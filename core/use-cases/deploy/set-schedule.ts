@@ -1,5 +1,4 @@
-/** A deploy's schedule: set or removed once the new revision serves. */
-
+/** The schedule phase: sets or removes the schedule when the new revision serves. */
 import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { deploying } from "../../domain/deploy/events.ts";
 import { type DeployPlan, scheduleInWords } from "../../domain/deploy/plan.ts";
@@ -11,8 +10,8 @@ import type { RolledOut } from "./roll-out.ts";
 import type { RunningDeploy } from "./running-deploy.ts";
 
 /**
- * Makes the clock follow the plan, and says so. Where the service has no schedule it is removed in any case: a deploy
- * that was cut between its rollout and this step may have left one.
+ * Sets the schedule of the plan. An update without a schedule always removes it: an earlier deploy may have been killed
+ * between its rollout and this phase.
  */
 export const setSchedule = async (
   ports: Ports,

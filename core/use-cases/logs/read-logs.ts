@@ -1,101 +1,88 @@
-/** Reading a deployment's log: a page of it, and where the next one begins. */
-import { mayUse, type Principal } from "../../domain/accounts/account.ts";
+/** Reading the log of a deployment, page by page. */
+import { mayUse } from "../../domain/accounts/account.ts";
 import { before, type LogPosition } from "../../domain/logs/cursor.ts";
-import { type LogPage, logPageOf } from "../../domain/logs/entry.ts";
+import { logPageOf } from "../../domain/logs/entry.ts";
 import { lowerBound } from "../../domain/logs/filter/bounds.ts";
 import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
 import { describeProblem } from "../../domain/logs/filter/problem.ts";
 import { everything, type LogFilter } from "../../domain/logs/filter/tree.ts";
 import type { Feature } from "../../domain/wire/capabilities.ts";
-import { parseFields } from "../../domain/wire/fields.ts";
+import type { RawFields, Values } from "../../domain/wire/fields.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
-import type { DeploymentName } from "../../domain/wire/names.ts";
 import { logsFields } from "../../domain/wire/requests.ts";
-import { type ControlPlaneError, forbidden, invalidInput, notFound } from "../../errors.ts";
+import { forbidden, notFound } from "../../errors.ts";
 import type { LogQuery, LogScope } from "../../ports/log-store.ts";
 import type { CallOptions } from "../../ports/system.ts";
-import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { catchBugs } from "../pipeline/catch-bugs.ts";
+import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
-import type { Raw } from "../pipeline/raw.ts";
+import { useCase } from "../pipeline/use-case.ts";
 
-interface LogRequest {
-  readonly service: DeploymentName;
-  readonly limit: number;
+interface LogQueryInput {
   readonly filter: LogFilter;
-  /** Where the page begins; absent: the newest entries. */
-  readonly place: LogPosition | undefined;
+  /** The page begins after this position. Undefined: the page has the newest entries. */
+  readonly position: LogPosition | undefined;
 }
 
-const needs = (given: unknown, one: Feature, field: string): Issue[] =>
-  given !== undefined && given !== null && given !== "" && !one.supported
-    ? [issue([field], one.reason, "unsupported")]
+const unsupportedField = (raw: RawFields, field: string, feature: Feature): Issue[] => {
+  const value = raw[field];
+  return value !== undefined && value !== null && value !== "" && !feature.supported
+    ? [issue([field], feature.reason, "unsupported")]
     : [];
-
-const readFilter = ({ ports }: Context, text: string): Result<LogFilter, Issue> =>
-  parseLogFilter(text, ports.compilePattern).mapErr((problem) =>
-    issue(["query"], describeProblem(problem), "value_error"),
-  );
-
-const readRequest = (context: Context, raw: Raw): Result<LogRequest, ControlPlaneError> => {
-  const { logs } = context.ports.provider.capabilities;
-  const { values, issues } = parseFields(logsFields, raw);
-  const wanting = [...needs(raw["since"], logs.since, "since"), ...needs(raw["query"], logs.query, "query")];
-  const query = typeof values.query === "string" && logs.query.supported ? values.query : "";
-  const filter = readFilter(context, query);
-  const all = [...issues, ...wanting, ...(filter.isErr() ? [filter.error] : [])];
-  if (all.length > 0) return err(invalidInput(all));
-  const tree = filter.unwrapOr(everything);
-  return ok({
-    service: values.deployment_name as DeploymentName,
-    limit: values.limit as number,
-    filter: tree,
-    place: (values.since as LogPosition | null | undefined) ?? lowerBound(tree),
-  });
 };
 
-/** True where the log has any entry, or cannot be asked. */
+/** Parses the filter, and chooses where the page begins: `since`, or else the filter's own lower bound of time. */
+const checkQuery = (
+  { since, query }: Partial<Values<typeof logsFields>>,
+  { ports }: Context,
+  raw: RawFields,
+): Result<LogQueryInput, readonly Issue[]> => {
+  const { logs } = ports.provider.capabilities;
+  const issues = [...unsupportedField(raw, "since", logs.since), ...unsupportedField(raw, "query", logs.query)];
+  const filter = parseLogFilter(logs.query.supported ? (query ?? "") : "", ports.compilePattern);
+  if (filter.isErr()) issues.push(issue(["query"], describeProblem(filter.error), "value_error"));
+  if (filter.isErr() || issues.length > 0) return err(issues);
+  return ok({ filter: filter.value, position: since ?? lowerBound(filter.value) });
+};
+
+/** Returns true if the log has any entry, or cannot be read. */
 const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: CallOptions): Promise<boolean> => {
   const query = { filter: everything, limit: 1, timeoutMs: settings.logLimits.timeoutMs };
-  const any = await ports.provider.logs.newest(scope, query, options);
-  return any.isErr() || any.value.seen !== undefined;
+  const newest = await ports.provider.logs.newest(scope, query, options);
+  return newest.isErr() || newest.value.seen !== undefined;
 };
 
-/**
- * A page of a deployment's log, oldest first; also of one that was deleted, while its log is kept:
- * behind `since`, else from the filter's own lower bound of time, else the newest entries.
- */
-export const readLogs = (
-  context: Context,
-  principal: Principal,
-  raw: Raw,
-  options: CallOptions = {},
-): ResultAsync<LogPage, ControlPlaneError> =>
-  catchBugs<LogPage, ControlPlaneError>(async () => {
-    const { provider, clock } = context.ports;
-    const request = readRequest(context, raw);
-    if (request.isErr()) return err(request.error);
-    const { service, limit, filter, place } = request.value;
-    const found = await provider.services.find(service, options);
+/** Returns a page of a deployment's log, oldest entry first. The log of a deleted deployment stays readable. */
+export const readLogs = useCase({
+  fields: logsFields,
+  check: checkQuery,
+  authorize: async ({ context, principal, input: { deployment_name: name }, options }) => {
+    const found = await context.ports.provider.services.find(name, options);
     if (found.isErr()) return err(found.error);
-    if (!mayUse(principal.account, found.value)) return err(forbidden(`'${service}' belongs to another account.`));
-    const asked = clock.now();
+    return mayUse(principal.account, found.value)
+      ? ok(found.value)
+      : err(forbidden(`'${name}' belongs to another account.`));
+  },
+  run: async ({ context, principal, input, options }, state) => {
+    const { provider, clock } = context.ports;
+    const { deployment_name: service, limit, filter, position } = input;
+    const now = clock.now();
     const settle = provider.capabilities.logs.settle_seconds * 1000;
     const query: LogQuery = {
       filter,
       limit,
       timeoutMs: context.settings.logLimits.timeoutMs,
-      ...(settle === 0 ? {} : { until: plusMillis(asked, -settle) }),
+      ...(settle === 0 ? {} : { until: plusMillis(now, -settle) }),
     };
     const scope = { owner: principal.account, service };
-    const read = await (place === undefined
+    const read = await (position === undefined
       ? provider.logs.newest(scope, query, options)
-      : provider.logs.after(scope, place, query, options));
+      : provider.logs.after(scope, position, query, options));
     if (read.isErr()) return err(read.error);
     const { entries, seen, partial } = read.value;
-    // A log without a deployment is one that was deleted; without entries, there never was one.
-    if (found.value.kind !== "held" && seen === undefined && !(await hasLog(context, scope, options)))
+    // A log without a deployment belongs to a deleted one. A name without entries was never deployed.
+    if (state.kind !== "held" && seen === undefined && !(await hasLog(context, scope, options)))
       return err(notFound(`There is no deployment '${service}'.`));
-    return ok(logPageOf(entries, seen ?? place ?? before(query.until ?? asked), partial));
-  });
+    return ok(logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial));
+  },
+});

@@ -1,8 +1,13 @@
-/** Turns an asynchronous piece of work into a `ResultAsync`; an exception in it is a bug and becomes `internal`. */
+/** Turns exceptions, which are bugs, into failures. */
 import { type Internal, internal } from "../../errors.ts";
-import { err, type Result, ResultAsync } from "../../result.ts";
+import { err, type Result } from "../../result.ts";
 
-export const catchBugs = <T, E>(work: () => Promise<Result<T, E>>): ResultAsync<T, E | Internal> =>
-  new ResultAsync<T, E | Internal>(
-    work().catch((cause: unknown) => err<T, E | Internal>(internal("The control plane met a bug of its own.", cause))),
-  );
+/** Runs `work`. Fails with `internal` if it throws. The cause is for the log only. */
+export const catchBugs = async <T, E>(work: () => PromiseLike<Result<T, E>>): Promise<Result<T, E | Internal>> => {
+  try {
+    const result: Result<T, E | Internal> = await work();
+    return result;
+  } catch (cause) {
+    return err(internal("The control plane met a bug of its own.", cause));
+  }
+};

@@ -1,4 +1,4 @@
-/** What every use case works with: the ports, the settings, and the deploys of this replica. */
+/** What use cases run on: the ports, the settings, and the deploys of this process. */
 
 import {
   type AccountLimits,
@@ -15,27 +15,29 @@ import type { Ports } from "../../ports/provider.ts";
 import { RunningDeploys } from "../deploy/running-deploys.ts";
 import { KeyedSemaphore } from "./keyed-semaphore.ts";
 
+/** The settings of a control plane, with all defaults. */
 export interface Settings {
   readonly accountLimits: AccountLimits;
   readonly deployLimits: DeployLimits;
   readonly logLimits: LogLimits;
   readonly reservedNames: readonly string[];
-  /** Names under which services see variables of the platform as well; 422 in `env`. */
+  /** Additional names under which services see variables of the platform. Rejected in `env`. */
   readonly envAliases: EnvAliases;
-  /** Asked in this order about every deploy and plan. */
+  /** Applied in this order to every deploy and plan. */
   readonly policies: readonly Policy[];
 }
 
 export interface Context {
   readonly ports: Ports;
   readonly settings: Settings;
-  readonly runs: RunningDeploys;
-  /** Uploads that are being received, by account. */
+  readonly deploys: RunningDeploys;
+  /** Permits to send a source, by account. */
   readonly uploads: KeyedSemaphore;
-  /** SQL queries that run, by account. */
+  /** Permits to run a SQL query, by account. */
   readonly queries: KeyedSemaphore;
 }
 
+/** The settings of a control plane. Each omitted setting has its default. */
 export interface SettingsInput {
   readonly accountLimits?: Partial<AccountLimits>;
   readonly deployLimits?: Partial<DeployLimits>;
@@ -45,8 +47,8 @@ export interface SettingsInput {
   readonly policies?: readonly Policy[];
 }
 
-/** How long the phases of a deploy may take on this provider, where nobody says otherwise. */
-const providersOwn = ({ provider }: Ports): Partial<DeployLimits> => {
+/** The default deadlines of the provider. */
+const deadlinesOf = ({ provider }: Ports): Partial<DeployLimits> => {
   const { build, listen, rollout } = provider.capabilities.deadlines;
   return { buildDeadline: build * 1000, listenDeadline: listen * 1000, rolloutDeadline: rollout * 1000 };
 };
@@ -56,7 +58,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
   if (problem !== undefined) throw new TypeError(`envAliases: ${problem}`);
   const settings: Settings = {
     accountLimits: { ...accountLimits, ...input.accountLimits },
-    deployLimits: { ...deployLimits, ...providersOwn(ports), ...input.deployLimits },
+    deployLimits: { ...deployLimits, ...deadlinesOf(ports), ...input.deployLimits },
     logLimits: { ...logLimits, ...input.logLimits },
     reservedNames: input.reservedNames ?? reservedNames,
     envAliases: input.envAliases ?? {},
@@ -65,7 +67,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
   return {
     ports,
     settings,
-    runs: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
+    deploys: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
   };

@@ -1,7 +1,10 @@
-/** Work that may take so long and no longer. */
+/** Deadlines for port calls. */
 import type { Clock } from "../../ports/system.ts";
 
-/** What the work comes to; undefined where it is late or `signal` aborts first, and then its own signal says so. */
+/**
+ * Returns the result of `work`, or undefined if the deadline passes or `signal` aborts first. In that case the signal of
+ * `work` aborts too.
+ */
 export const withinDeadline = async <T>(
   clock: Clock,
   millis: number,

@@ -1,26 +1,27 @@
-/** Volumes: make, list, delete, restore. What mounts them is read from the templates of what runs, each time. */
+/** Volumes: create, list, delete, restore. The templates of the running services are the only record of what mounts them. */
 import type { z } from "zod";
 import type { AccountId, Principal } from "../../domain/accounts/account.ts";
 import { attachmentsOf, deletionProblem } from "../../domain/volumes/attachments.ts";
 import { type createdVolumeSchema, type TrashedVolume, trashOf, type Volume } from "../../domain/volumes/volume.ts";
-import { refusal } from "../../domain/wire/capabilities.ts";
-import { parseFields } from "../../domain/wire/fields.ts";
+import type { Capabilities, Feature } from "../../domain/wire/capabilities.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
-import { type Issue, issue } from "../../domain/wire/issue.ts";
+import { issue } from "../../domain/wire/issue.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import { createVolumeFields, deleteVolumeFields, restoreVolumeFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, conflict, forbidden, invalidInput, notFound } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume } from "../../ports/volume-store.ts";
-import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { catchBugs } from "../pipeline/catch-bugs.ts";
+import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
-import type { Raw } from "../pipeline/raw.ts";
+import { accountUseCase, useCase } from "../pipeline/use-case.ts";
 
 export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 
-/** The caller's own volume of that name; without one, 403 where another account has one, else 404. */
-export const ownVolume = async (
+/** The capability that every use case of volumes needs. */
+export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store;
+
+/** Returns the account's volume of that name. Without one, fails with 403 if another account has one, else with 404. */
+export const findOwnVolume = async (
   { ports }: Context,
   { account }: Principal,
   name: VolumeName,
@@ -40,14 +41,14 @@ export const ownVolume = async (
   }
 };
 
-/** Why the account may not have so many volumes, in words. */
-export const tooManyVolumes = ({ settings }: Context, count: number): string | undefined => {
-  const most = settings.accountLimits.volumes;
-  return count > most ? `your account may have ${most} volumes; delete one first` : undefined;
+/** Returns why an account must not have `count` volumes, as a message. */
+export const volumeQuotaProblem = ({ settings }: Context, count: number): string | undefined => {
+  const { volumes: max } = settings.accountLimits;
+  return count > max ? `your account may have ${max} volumes; delete one first` : undefined;
 };
 
-/** Ok where the account has the volume, or may have one more. */
-const withRoom = async (
+/** Fails if the account neither has the volume nor may have one more. */
+const checkQuota = async (
   context: Context,
   account: AccountId,
   name: VolumeName,
@@ -55,58 +56,30 @@ const withRoom = async (
 ): Promise<Result<void, ControlPlaneError>> => {
   const own = await context.ports.provider.volumes.list(account, options);
   if (own.isErr()) return err(own.error);
-  const full = own.value.some((one) => one.name === name) ? undefined : tooManyVolumes(context, own.value.length + 1);
-  return full === undefined ? ok(undefined) : err(invalidInput([issue(["name"], full, "quota_exceeded")]));
+  if (own.value.some((one) => one.name === name)) return ok(undefined);
+  const problem = volumeQuotaProblem(context, own.value.length + 1);
+  return problem === undefined ? ok(undefined) : err(invalidInput([issue(["name"], problem, "quota_exceeded")]));
 };
 
-const unlessOffered = ({ ports }: Context): ControlPlaneError | undefined =>
-  refusal(ports.provider.capabilities.volumes.store);
+export const createVolume = useCase({
+  fields: createVolumeFields,
+  requires: volumeStore,
+  run: async ({ context, principal: { account }, input: { name }, options }) => {
+    const quota = await checkQuota(context, account, name, options);
+    if (quota.isErr()) return err(quota.error);
+    const stored = await context.ports.provider.volumes.create(account, name, options);
+    return stored.map(({ volume, created }): CreatedVolume => ({ name, created, created_at: volume.createdAt }));
+  },
+});
 
-/** What every call on a volume that is there begins with: the request is whole, volumes are offered, this one is the caller's. */
-export const admitted = async (
-  context: Context,
-  principal: Principal,
-  issues: readonly Issue[],
-  name: VolumeName | undefined,
-  options: CallOptions,
-): Promise<Result<StoredVolume, ControlPlaneError>> => {
-  if (issues.length > 0) return err(invalidInput(issues));
-  const missing = unlessOffered(context);
-  return missing === undefined ? ownVolume(context, principal, name as VolumeName, options) : err(missing);
-};
-
-export const createVolume = (
-  context: Context,
-  { account }: Principal,
-  raw: Raw,
-  options: CallOptions = {},
-): ResultAsync<CreatedVolume, ControlPlaneError> =>
-  catchBugs<CreatedVolume, ControlPlaneError>(async () => {
-    const { volumes } = context.ports.provider;
-    const { values, issues } = parseFields(createVolumeFields, raw);
-    if (issues.length > 0) return err(invalidInput(issues));
-    const missing = unlessOffered(context);
-    if (missing !== undefined) return err(missing);
-    const name = values.name as VolumeName;
-    const room = await withRoom(context, account, name, options);
-    if (room.isErr()) return err(room.error);
-    const made = await volumes.create(account, name, options);
-    return made.map(({ volume, created }) => ({ name, created, created_at: volume.createdAt }));
-  });
-
-/** The account's volumes by name, each with who mounts it now. */
-export const listVolumes = (
-  context: Context,
-  { account }: Principal,
-  options: CallOptions = {},
-): ResultAsync<readonly Volume[], ControlPlaneError> =>
-  catchBugs<readonly Volume[], ControlPlaneError>(async () => {
-    const missing = unlessOffered(context);
-    if (missing !== undefined) return err(missing);
+/** Lists the account's volumes by name, each with the deployments that mount it. */
+export const listVolumes = accountUseCase({
+  requires: volumeStore,
+  run: async ({ context, principal: { account }, options }) => {
     const { volumes, services } = context.ports.provider;
     const [own, running] = await Promise.all([volumes.list(account, options), services.list(account, options)]);
     if (own.isErr()) return err(own.error);
-    return running.map(attachmentsOf).map((attached) =>
+    return running.map(attachmentsOf).map((attached): readonly Volume[] =>
       own.value.map(({ name, id, createdAt }) => ({
         name,
         id,
@@ -114,10 +87,11 @@ export const listVolumes = (
         attached_to: [...(attached.get(name) ?? [])],
       })),
     );
-  });
+  },
+});
 
-/** Ok where nothing mounts the volume now. */
-const unmounted = async (
+/** Fails with `conflict` if a service mounts the volume. */
+const checkUnmounted = async (
   { ports }: Context,
   { owner, name }: StoredVolume,
   options: CallOptions,
@@ -129,10 +103,10 @@ const unmounted = async (
 };
 
 /**
- * Hidden first, and the mounts read again behind that: a deploy that mounts it meanwhile either shows in them, or finds
- * it hidden (see `mayServe` of the rollout). So whichever comes second is refused, and nothing mounts what is gone.
+ * Moves a volume to the trash. Hides it first and then reads the mounts, so that a concurrent deploy either appears among
+ * them or finds the volume hidden (see `mayServe` of the rollout). No service ever mounts a deleted volume.
  */
-const discard = async (
+const moveToTrash = async (
   context: Context,
   volume: StoredVolume,
   options: CallOptions,
@@ -140,77 +114,75 @@ const discard = async (
   const { clock, logger, provider } = context.ports;
   const hidden = await provider.volumes.beginDelete(volume, options);
   if (hidden.isErr()) return err(hidden.error);
-  const decided = await unmounted(context, volume, options);
-  const gone = decided.isErr() ? decided : await provider.volumes.moveToTrash(volume, timestampOf(clock.now()));
-  if (gone.isOk()) return ok(undefined);
+  const unmounted = await checkUnmounted(context, volume, options);
+  const moved = unmounted.isErr() ? unmounted : await provider.volumes.moveToTrash(volume, timestampOf(clock.now()));
+  if (moved.isOk()) return ok(undefined);
   const shown = await provider.volumes.abortDelete(volume);
   if (shown.isErr()) logger.warn("a volume that stays could not be shown again", { volume: volume.id });
-  return err(gone.error);
+  return err(moved.error);
 };
 
-export const deleteVolume = (
-  context: Context,
-  principal: Principal,
-  raw: Raw,
-  options: CallOptions = {},
-): ResultAsync<{ detail: string }, ControlPlaneError> =>
-  catchBugs<{ detail: string }, ControlPlaneError>(async () => {
-    const { values, issues } = parseFields(deleteVolumeFields, raw);
-    const volume = await admitted(context, principal, issues, values.name, options);
-    if (volume.isErr()) return err(volume.error);
-    const free = await unmounted(context, volume.value, options);
-    if (free.isErr()) return err(free.error);
-    const gone = await discard(context, volume.value, options);
-    return gone.map(() => ({ detail: `'${volume.value.name}' was deleted; it can be restored for 7 days.` }));
-  });
+export const deleteVolume = useCase({
+  fields: deleteVolumeFields,
+  requires: volumeStore,
+  authorize: ({ context, principal, input, options }) => findOwnVolume(context, principal, input.name, options),
+  run: async ({ context, options }, volume) => {
+    const unmounted = await checkUnmounted(context, volume, options);
+    if (unmounted.isErr()) return err(unmounted.error);
+    const moved = await moveToTrash(context, volume, options);
+    return moved.map(() => ({ detail: `'${volume.name}' was deleted; it can be restored for 7 days.` }));
+  },
+});
 
-/** What the account can restore, newest first. */
-export const listTrash = (
-  context: Context,
+/** Returns the volumes that the account can restore, newest first. */
+const restorableVolumes = async (
+  { ports: { provider, clock } }: Context,
   { account }: Principal,
-  options: CallOptions = {},
-): ResultAsync<readonly TrashedVolume[], ControlPlaneError> =>
-  catchBugs<readonly TrashedVolume[], ControlPlaneError>(async () => {
-    const missing = unlessOffered(context);
-    if (missing !== undefined) return err(missing);
-    const { provider, clock } = context.ports;
-    const deleted = await provider.volumes.trash(account, options);
-    return deleted.map((all) => trashOf(all, clock.now()));
-  });
+  options: CallOptions,
+): Promise<Result<readonly TrashedVolume[], ControlPlaneError>> => {
+  const deleted = await provider.volumes.trash(account, options);
+  return deleted.map((all) => trashOf(all, clock.now()));
+};
 
-const restorable = (trash: readonly TrashedVolume[], name: string, id: string | undefined): TrashedVolume | undefined =>
-  trash.find((one) => one.name === name && (id === undefined || one.id === id));
+export const listTrash = accountUseCase({
+  requires: volumeStore,
+  run: ({ context, principal, options }) => restorableVolumes(context, principal, options),
+});
 
-export const restoreVolume = (
-  context: Context,
-  principal: Principal,
-  raw: Raw,
-  options: CallOptions = {},
-): ResultAsync<Volume, ControlPlaneError> =>
-  catchBugs<Volume, ControlPlaneError>(async () => {
-    const { values, issues } = parseFields(restoreVolumeFields, raw);
-    if (issues.length > 0) return err(invalidInput(issues));
-    const name = values.name as VolumeName;
-    const trash = await listTrash(context, principal, options);
-    if (trash.isErr()) return err(trash.error);
-    const wanted = restorable(trash.value, name, values.id ?? undefined);
+export const restoreVolume = useCase({
+  fields: restoreVolumeFields,
+  requires: volumeStore,
+  run: async ({ context, principal, input: { name, id }, options }) => {
+    const { account } = principal;
     const { volumes, services } = context.ports.provider;
-    const present = await volumes.find(principal.account, name, options);
-    if (present.isErr()) return err(present.error);
-    if (wanted === undefined)
+    const trash = await restorableVolumes(context, principal, options);
+    if (trash.isErr()) return err(trash.error);
+    const trashed = trash.value.find((one) => one.name === name && one.id === (id ?? one.id));
+    const found = await volumes.find(account, name, options);
+    if (found.isErr()) return err(found.error);
+    const { kind } = found.value;
+    if (trashed === undefined)
       return err(
-        present.value.kind === "elsewhere"
+        kind === "elsewhere"
           ? forbidden(`The volume '${name}' belongs to another account.`)
           : notFound(`There is no deleted volume '${name}' that could be restored; the trash keeps them for 7 days.`),
       );
-    if (present.value.kind === "held" || present.value.kind === "hidden")
+    if (kind === "held" || kind === "hidden")
       return err(conflict(`You have a volume '${name}' now; delete it first, or keep it.`));
-    const room = await withRoom(context, principal.account, name, options);
-    if (room.isErr()) return err(room.error);
-    // Before it is back, so that nothing is done where the mounts cannot be read.
-    const running = await services.list(principal.account, options);
+    const quota = await checkQuota(context, account, name, options);
+    if (quota.isErr()) return err(quota.error);
+    // Read the mounts before the restore, so that a failed read leaves the volume in the trash.
+    const running = await services.list(account, options);
     if (running.isErr()) return err(running.error);
-    const mounters = attachmentsOf(running.value).get(name) ?? [];
-    const back = await volumes.restore(principal.account, wanted.id, options);
-    return back.map(({ id, createdAt }) => ({ name, id, created_at: createdAt, attached_to: [...mounters] }));
-  });
+    const attached = attachmentsOf(running.value).get(name) ?? [];
+    const restored = await volumes.restore(account, trashed.id, options);
+    return restored.map(
+      (volume): Volume => ({
+        name,
+        id: volume.id,
+        created_at: volume.createdAt,
+        attached_to: [...attached],
+      }),
+    );
+  },
+});

@@ -97,7 +97,7 @@ export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError) 
     const query = request.query as Record<string, unknown>;
     const { deploy_id } = request.params as { deploy_id: string };
     const after = Object.hasOwn(query, "after") ? { after: query["after"] } : {};
-    const found = controlPlane.resumeDeploy(principal, { deploy_id, ...after });
+    const found = await controlPlane.resumeDeploy(principal, { deploy_id, ...after });
     if (found.isErr()) return sendError(reply, found.error);
     return streamRun(reply, found.value.run, found.value.after);
   };

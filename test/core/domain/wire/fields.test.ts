@@ -1,8 +1,19 @@
 /** Single fields: form text and JSON values, defaults, and all issues together. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { booleanField, integerField, jsonField, parseFields, readField } from "../../../../core/domain/wire/fields.ts";
-import { issue } from "../../../../core/domain/wire/issue.ts";
+import {
+  booleanField,
+  type Fields,
+  integerField,
+  jsonField,
+  parseChecked,
+  parseFields,
+  type RawFields,
+  readField,
+  type Values,
+} from "../../../../core/domain/wire/fields.ts";
+import { type Issue, issue } from "../../../../core/domain/wire/issue.ts";
+import { err, ok } from "../../../../core/result.ts";
 
 const shape = {
   count: integerField({ min: 1, max: 9, default: 3 }, "How many."),
@@ -21,9 +32,14 @@ const shape = {
   ),
 };
 
-const read = (raw: Readonly<Record<string, unknown>>) => parseFields(shape, { word: "ok", data: "{}", ...raw });
-const issuesOf = (raw: Readonly<Record<string, unknown>>) =>
-  read(raw).issues.map(({ path, type }) => [path.join("."), type]);
+/** The valid values, and the issues, of a request with these fields. */
+const parsed = <F extends Fields>(fields: F, raw: RawFields) =>
+  parseFields(fields, raw).match(
+    (values): { values: Partial<Values<F>>; issues: readonly Issue[] } => ({ values, issues: [] }),
+    ({ valid, issues }) => ({ values: valid, issues }),
+  );
+const read = (raw: RawFields) => parsed(shape, { word: "ok", data: "{}", ...raw });
+const issuesOf = (raw: RawFields) => read(raw).issues.map(({ path, type }) => [path.join("."), type]);
 
 test("absent fields have their defaults", () => {
   expect(read({})).toEqual({ values: { count: 3, open: 0, flag: false, word: "ok", data: {} }, issues: [] });
@@ -96,9 +112,7 @@ describe("booleans", () => {
 
 describe("texts and JSON", () => {
   test("a required text", () => {
-    expect(parseFields(shape, { data: 1 }).issues).toEqual([
-      { path: ["word"], message: "is required", type: "missing" },
-    ]);
+    expect(parsed(shape, { data: 1 }).issues).toEqual([{ path: ["word"], message: "is required", type: "missing" }]);
     expect(issuesOf({ word: 5 })).toEqual([["word", "string_type"]]);
     expect(issuesOf({ word: null })).toEqual([["word", "string_type"]]);
   });
@@ -126,7 +140,35 @@ test("an unknown field lists the known ones, or suggests one", () => {
 
 test("ignores inherited properties", () => {
   const inherited = Object.create({ count: 5, typo: 1 });
-  expect(parseFields({ count: shape.count }, inherited)).toEqual({ values: { count: 3 }, issues: [] });
+  expect(parseFields({ count: shape.count }, inherited)).toEqual(ok({ count: 3 }));
+});
+
+describe("a rule across fields", () => {
+  const fields = { count: shape.count, flag: shape.flag };
+  const sum = issue(["count"], "too many with the flag", "value_error");
+  const check = (raw: RawFields) =>
+    parseChecked(fields, raw, ({ count, flag }) => {
+      if (count === undefined || flag === undefined) return err([]);
+      return flag && count > 5 ? err([sum]) : ok({ double: count * 2 });
+    });
+
+  test("adds its values to those of the fields", () => {
+    expect(check({ count: 4 })).toEqual(ok({ count: 4, flag: false, double: 8 }));
+  });
+
+  test("adds its issues behind those of the fields", () => {
+    expect(check({ count: 9, flag: true })).toEqual(err([sum]));
+    const both = check({ count: 9, flag: true, typo: 1 })._unsafeUnwrapErr();
+    expect(both.map(({ type }) => type)).toEqual(["extra_forbidden", "value_error"]);
+  });
+
+  test("does not see a field that is invalid", () => {
+    expect(
+      check({ count: "x", flag: true })
+        ._unsafeUnwrapErr()
+        .map(({ type }) => type),
+    ).toEqual(["int_parsing"]);
+  });
 });
 
 test("each field describes itself for the OpenAPI document", () => {

@@ -1,6 +1,7 @@
 /** The small requests, and the ids that clients may set. */
 import { describe, expect, test } from "vitest";
-import { parseFields } from "../../../../core/domain/wire/fields.ts";
+import { type Fields, parseFields, type RawFields } from "../../../../core/domain/wire/fields.ts";
+import type { Issue } from "../../../../core/domain/wire/issue.ts";
 import { saneRequestId } from "../../../../core/domain/wire/request-id.ts";
 import {
   cancelFields,
@@ -11,13 +12,17 @@ import {
   resumeFields,
 } from "../../../../core/domain/wire/requests.ts";
 
-type Shape = Parameters<typeof parseFields>[0];
-const issuesOf = (shape: Shape, raw: Readonly<Record<string, unknown>>) =>
-  parseFields(shape, raw).issues.map(({ path, type }) => [path.join("."), type]);
+const issuesIn = (fields: Fields, raw: RawFields) =>
+  parseFields(fields, raw).match(
+    (): readonly Issue[] => [],
+    ({ issues }) => issues,
+  );
+const issuesOf = (fields: Fields, raw: RawFields) =>
+  issuesIn(fields, raw).map(({ path, type }) => [path.join("."), type]);
 
 describe("a lookup accepts any name, with '_' read as '-'", () => {
   test("accepts any text: an invalid name has no owner", () => {
-    expect(parseFields(checkNameFields, { name: "My_App!" }).values.name).toBe("My-App!");
+    expect(parseFields(checkNameFields, { name: "My_App!" })._unsafeUnwrap().name).toBe("My-App!");
     expect(issuesOf(checkNameFields, { name: "" })).toEqual([]);
   });
   test("a name is required", () => {
@@ -29,7 +34,7 @@ describe("a lookup accepts any name, with '_' read as '-'", () => {
 describe("logs", () => {
   const app = { deployment_name: "app" };
   test("limits", () => {
-    expect(parseFields(logsFields, app).values.limit).toBe(100);
+    expect(parseFields(logsFields, app)._unsafeUnwrap().limit).toBe(100);
     for (const limit of [1, 1000, "1000"]) expect(issuesOf(logsFields, { ...app, limit })).toEqual([]);
     expect(issuesOf(logsFields, { ...app, limit: 0 })).toEqual([["limit", "greater_than_equal"]]);
     expect(issuesOf(logsFields, { ...app, limit: 1001 })).toEqual([["limit", "less_than_equal"]]);
@@ -50,14 +55,13 @@ describe("logs", () => {
 });
 
 test("resuming begins after the last record seen", () => {
-  expect(parseFields(resumeFields, { deploy_id: "d" }).values).toEqual({ deploy_id: "d", after: 0 });
-  expect(parseFields(resumeFields, { deploy_id: "d", after: "12" }).values.after).toBe(12);
+  expect(parseFields(resumeFields, { deploy_id: "d" })._unsafeUnwrap()).toEqual({ deploy_id: "d", after: 0 });
+  expect(parseFields(resumeFields, { deploy_id: "d", after: "12" })._unsafeUnwrap().after).toBe(12);
   expect(issuesOf(resumeFields, { deploy_id: "d", after: "-1" })).toEqual([["after", "greater_than_equal"]]);
 });
 
 test("the message states what a field must be", () => {
-  const words = (shape: Shape, raw: Readonly<Record<string, unknown>>) =>
-    parseFields(shape, raw).issues.map(({ message }) => message);
+  const words = (fields: Fields, raw: RawFields) => issuesIn(fields, raw).map(({ message }) => message);
   expect(words(cancelFields, {})).toEqual(["is required"]);
   expect(words(cancelFields, { deploy_id: 5 })).toEqual(["must be a text"]);
   expect(words(cancelFields, { deploy_id: "" })).toEqual(["must not be empty"]);

@@ -47,7 +47,7 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     expect((await controlPlane.deploy(other, { fields, archive }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
   resumeDeploy: async (controlPlane, other, { deployId }) => {
-    expect(controlPlane.resumeDeploy(other, { deploy_id: deployId })._unsafeUnwrapErr().kind).toBe("forbidden");
+    expect((await controlPlane.resumeDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
   cancelDeploy: async (controlPlane, other, { deployId }) => {
     expect((await controlPlane.cancelDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");

@@ -3,10 +3,11 @@ import { expect, test } from "vitest";
 import { faulty } from "../../../../adapters/decorators/faulty.ts";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
 import { type AccountId, accountOf, isAccount, type Principal } from "../../../../core/domain/accounts/account.ts";
+import { ResultAsync } from "../../../../core/result.ts";
 import { recorder, startMemory } from "../../../support/providers/memory-platform.ts";
 
-/** Methods without a principal, and `resumeDeploy`, which only looks up a running deploy. */
-const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "resumeDeploy", "close"];
+/** The members that are not use cases of an account. */
+const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "close"];
 const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
   (account) => ({ account, credentialId: "session" }) as unknown as Principal,
 );
@@ -19,7 +20,9 @@ test.each(useCases)("%s rejects a caller without an account, and does nothing", 
   const before = memory.snapshot();
   for (const principal of nobodies) {
     const useCase = controlPlane[name as keyof ControlPlane] as ControlPlane["createVolume"];
-    const error = (await useCase(principal, { name: "photos" }))._unsafeUnwrapErr();
+    const called = useCase(principal, { name: "photos" });
+    expect(called).toBeInstanceOf(ResultAsync);
+    const error = (await called)._unsafeUnwrapErr();
     expect(error).toMatchObject({ kind: "internal", message: expect.stringContaining("There is no account") });
   }
   expect(memory.snapshot()).toEqual(before);

@@ -84,7 +84,8 @@ const live = async (actions: readonly Action[], schedule: FaultSchedule): Promis
       const last = (await run.records).at(-1);
       expect(cancelled.isOk()).toBe(last?.reason === "interrupted");
     } else {
-      const found = controlPlane.resumeDeploy(principal(run.account), { deploy_id: run.deployId, after: one.after });
+      const from = { deploy_id: run.deployId, after: one.after };
+      const found = await controlPlane.resumeDeploy(principal(run.account), from);
       // The control plane remembers an ended deploy for an hour; these runs are shorter.
       const rest = await Array.fromAsync(found._unsafeUnwrap().run.follow(one.after));
       expect(rest).toEqual((await run.records).slice(one.after));

@@ -45,7 +45,7 @@ test("from any record, at any moment, every later record comes exactly once and 
         const run = await accepted(platform);
         const whole = Array.fromAsync(run.follow());
         await platform.clock.advance(moment);
-        const found = resumed(platform, run.deployId, String(after))._unsafeUnwrap();
+        const found = (await resumed(platform, run.deployId, String(after)))._unsafeUnwrap();
         expect(found.after).toBe(after);
         const rest = await whileTicking(platform.clock, Array.fromAsync(found.run.follow(found.after)));
         expect(rest).toEqual((await whole).slice(after));
@@ -87,9 +87,9 @@ describe("how long", () => {
     const [record] = await deployed(platform);
     const deployId = record?.deploy_id ?? "";
     await platform.clock.advance(59 * 60_000);
-    expect(resumed(platform, deployId).isOk()).toBe(true);
+    expect((await resumed(platform, deployId)).isOk()).toBe(true);
     await platform.clock.advance(60_000);
-    expect(resumed(platform, deployId)._unsafeUnwrapErr().kind).toBe("not_found");
+    expect((await resumed(platform, deployId))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
   test("a running deploy is never dropped, however long it takes", async () => {
@@ -107,7 +107,7 @@ describe("how long", () => {
     const run = await accepted(platform);
     await platform.clock.advance(3_700_000);
     await deployed(platform, { function_name: "other" });
-    expect(resumed(platform, run.deployId).isOk()).toBe(true);
+    expect((await resumed(platform, run.deployId)).isOk()).toBe(true);
   });
 });
 
@@ -116,17 +116,21 @@ describe("errors", () => {
     const platform = startMemory();
     const [record] = await deployed(platform);
     const deployId = record?.deploy_id ?? "";
-    expect(resumed(platform, "unknown")._unsafeUnwrapErr().kind).toBe("not_found");
-    const others = platform.controlPlane.resumeDeploy(platform.principal("other"), { deploy_id: deployId });
+    expect((await resumed(platform, "unknown"))._unsafeUnwrapErr().kind).toBe("not_found");
+    const others = await platform.controlPlane.resumeDeploy(platform.principal("other"), { deploy_id: deployId });
     expect(others._unsafeUnwrapErr().kind).toBe("forbidden");
-    expect(resumed(platform, deployId, "-1")._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["after"] }] });
-    expect(resumed(platform, deployId, "x")._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["after"] }] });
+    expect((await resumed(platform, deployId, "-1"))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["after"] }],
+    });
+    expect((await resumed(platform, deployId, "x"))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["after"] }],
+    });
   });
 
   test("nothing follows the last record", async () => {
     const platform = startMemory();
     const records = await deployed(platform);
-    const found = resumed(platform, records[0]?.deploy_id ?? "", 1000)._unsafeUnwrap();
+    const found = (await resumed(platform, records[0]?.deploy_id ?? "", 1000))._unsafeUnwrap();
     expect(await Array.fromAsync(found.run.follow(found.after))).toEqual([]);
   });
 });

@@ -1,0 +1,34 @@
+/** Persists the status of a deploy where it outlives the process: in the platform's `lastDeploy` and in the deployment's log. */
+import { type DeployNews, type DeployOutcome, isFinal } from "../../domain/deploy/events.ts";
+import { deployEntry } from "../../domain/logs/entry.ts";
+import { timestampOf } from "../../domain/wire/instant.ts";
+import type { Context } from "../pipeline/context.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
+
+/**
+ * Persists the present status of a deploy.
+ *
+ * The process may be killed between the two writes. A start is therefore noted before it is logged, and an end is logged
+ * before it is noted: the log then contains the end, or a note tells the next server that the end is missing.
+ */
+export const recordStatus = async (context: Context, run: RunningDeploy, news: DeployNews): Promise<void> => {
+  const { provider, logger, clock } = context.ports;
+  const { status, reason } = news;
+  const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
+  const outcome: DeployOutcome = { deployId: run.deployId, status, reason: reason ?? null, finishedAt };
+  const note = async () => {
+    const noted = await provider.services.noteDeploy({ name: run.name, owner: run.owner }, outcome);
+    if (noted.isErr()) logger.warn("the outcome of a deploy was not noted", { deployId: run.deployId });
+  };
+  const log = async () => {
+    const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, news)]);
+    if (logged.isErr()) logger.warn("the outcome of a deploy was not logged", { deployId: run.deployId });
+  };
+  for (const write of isFinal(status) ? [log, note] : [note, log]) await write();
+};
+
+/** Persists the outcome before it is streamed, so that a client that saw the last record finds it in the list. */
+export const recordOutcome = async (context: Context, run: RunningDeploy, news: DeployNews): Promise<void> => {
+  await recordStatus(context, run, news);
+  run.emit(news);
+};

@@ -1,0 +1,116 @@
+/**
+ * The pipeline of every use case: parse the request, check the capability, authorize the caller, run.
+ *
+ * ```ts
+ * export const revokeKey = useCase({
+ *   fields: revokeKeyFields,
+ *   run: ({ context, principal, input, options }) =>
+ *     context.ports.identity.keys.revoke(principal.account, input.id, options),
+ * });
+ * ```
+ *
+ * The stages run in this order, so that a request that is wrong in several ways fails in the same way everywhere: 422,
+ * then 501, then 403 or 404, then the failures of the use case.
+ */
+import { isAccount, type Principal } from "../../domain/accounts/account.ts";
+import { type Capabilities, type Feature, refusal } from "../../domain/wire/capabilities.ts";
+import { type Fields, parseChecked, type RawFields, type Values } from "../../domain/wire/fields.ts";
+import type { Issue } from "../../domain/wire/issue.ts";
+import { type ControlPlaneError, internal, invalidInput } from "../../errors.ts";
+import type { CallOptions } from "../../ports/system.ts";
+import { err, ok, type Result, ResultAsync } from "../../result.ts";
+import { catchBugs } from "./catch-bugs.ts";
+import type { Context } from "./context.ts";
+
+/** One call of a use case, after parsing. */
+export interface Call<I> {
+  readonly context: Context;
+  readonly principal: Principal;
+  readonly input: I;
+  readonly options: CallOptions;
+}
+
+type Outcome<T> =
+  | Result<T, ControlPlaneError>
+  | ResultAsync<T, ControlPlaneError>
+  | Promise<Result<T, ControlPlaneError>>;
+
+interface Stages<I, R, T> {
+  /** The capability that the use case needs. Fails with `unsupported` if the provider lacks it. */
+  readonly requires?: (capabilities: Capabilities) => Feature;
+  /** Fails if the principal may not do this. Returns the resource that `run` works on, such as the account's own volume. */
+  readonly authorize?: (call: Call<I>) => Outcome<R>;
+  readonly run: (call: Call<I>, resource: R) => Outcome<T>;
+}
+
+interface Declaration<F extends Fields, X extends object, R, T> extends Stages<Values<F> & X, R, T> {
+  readonly fields: F;
+  /** A rule across fields, with the contract of `parseChecked`. Its values become part of the input. */
+  readonly check?: (valid: Partial<Values<F>>, context: Context, raw: RawFields) => Result<X, readonly Issue[]>;
+}
+
+/** A use case that `bindUseCase` binds to a context. */
+export type UseCase<A extends readonly unknown[], T> = (
+  context: Context,
+  principal: Principal,
+  ...args: A
+) => Promise<Result<T, ControlPlaneError>>;
+
+const runStages = async <I, R, T>(
+  { requires, authorize, run }: Stages<I, R, T>,
+  call: Call<I>,
+): Promise<Result<T, ControlPlaneError>> => {
+  const unsupported = requires === undefined ? undefined : refusal(requires(call.context.ports.provider.capabilities));
+  if (unsupported !== undefined) return err(unsupported);
+  // `R` is undefined for a use case without `authorize`.
+  const authorized = authorize === undefined ? ok(undefined as R) : await authorize(call);
+  return authorized.isErr() ? err(authorized.error) : await run(call, authorized.value);
+};
+
+/** Declares a use case that parses the fields of a request. Fails with all issues of the request. */
+export const useCase =
+  <F extends Fields, T, X extends object = object, R = undefined>({
+    fields,
+    check,
+    ...stages
+  }: Declaration<F, X, R, T>): UseCase<[request: RawFields, options?: CallOptions], T> =>
+  async (context, principal, request, options = {}) => {
+    // `X` has no properties for a use case without `check`.
+    const input = parseChecked(fields, request, (valid) => check?.(valid, context, request) ?? ok({} as X));
+    if (input.isErr()) return err(invalidInput(input.error));
+    return await runStages(stages, { context, principal, input: input.value, options });
+  };
+
+/** Declares a use case with an input that its caller has parsed already, or that is not made of fields. */
+export const parsedUseCase =
+  <I, T, R = undefined>(stages: Stages<I, R, T>): UseCase<[input: I, options?: CallOptions], T> =>
+  (context, principal, input, options = {}) =>
+    runStages(stages, { context, principal, input, options });
+
+/** Declares a use case that needs no input but the account. */
+export const accountUseCase =
+  <T, R = undefined>(stages: Stages<undefined, R, T>): UseCase<[options?: CallOptions], T> =>
+  (context, principal, options = {}) =>
+    runStages(stages, { context, principal, input: undefined, options });
+
+/**
+ * Binds use cases to a context. A bound use case never throws: a bug becomes `internal`, and is logged.
+ *
+ * It refuses a principal without a valid account, because all such principals would share one.
+ */
+export const bindUseCase =
+  (context: Context) =>
+  <A extends readonly unknown[], T>(run: UseCase<A, T>) =>
+  (principal: Principal, ...args: A): ResultAsync<T, ControlPlaneError> => {
+    const call = async (): Promise<Result<T, ControlPlaneError>> => {
+      const { account } = principal;
+      const result = isAccount(account)
+        ? await catchBugs(() => run(context, principal, ...args))
+        : err(internal(`There is no account '${account}'; make one by accountOf().`));
+      if (result.isErr() && result.error.kind === "internal")
+        context.ports.logger.error("a use case met a bug", { bug: result.error.message, cause: result.error.cause });
+      return result;
+    };
+    // Chained methods of ResultAsync allocate objects that live until the next full garbage collection.
+    return new ResultAsync(call());
+  };
