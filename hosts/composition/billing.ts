@@ -1,4 +1,4 @@
-/** Billing through Stripe if the settings have a Stripe key, otherwise no billing. */
+/** Billing: Stripe if the settings have a key for it, otherwise the free plan for every account. */
 import { createStripeBilling, createStripeClient, noBilling } from "../../adapters/stripe/index.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { RuntimeDeps } from "../../core/ports/provider-module.ts";

@@ -15,24 +15,11 @@ import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { LoadedProvider } from "../../core/ports/provider-module.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
-import { identityContainerModule } from "./accounts/identity-container-module.ts";
 import { createPino, loggerOf } from "./logger.ts";
+import { platformContainerModule } from "./platform-container-module.ts";
 import { providerContainerModule } from "./providers/provider-container-module.ts";
-import { runtimeContainerModule } from "./runtime-container-module.ts";
 import type { ServeSettings } from "./settings.ts";
-import {
-  BILLING,
-  CLOCK,
-  IDENTITY,
-  IDS,
-  LOADED_PROVIDER,
-  LOGGER,
-  OBSERVABILITY,
-  type PlatformIdentity,
-  POLICIES,
-  PROVIDER,
-  RUNTIME,
-} from "./tokens.ts";
+import { type PlatformIdentity, tokens } from "./tokens.ts";
 
 /** Replacements for what `buildPlatform` would otherwise create from the settings. All are optional. */
 export interface PlatformOverrides {
@@ -86,14 +73,14 @@ const rebind = (container: Container, overrides: PlatformOverrides): void => {
   const replace = <T>(token: ServiceIdentifier<T>, value: T | undefined): void => {
     if (value !== undefined) container.rebind(token).toConstantValue(value);
   };
-  replace(CLOCK, clock);
-  replace(IDS, ids);
-  replace(LOGGER, logger);
-  replace(IDENTITY, identity && { identity });
-  replace(BILLING, billing);
-  replace(POLICIES, policies);
+  replace(tokens.clock, clock);
+  replace(tokens.ids, ids);
+  replace(tokens.logger, logger);
+  replace(tokens.identity, identity && { identity });
+  replace(tokens.billing, billing);
+  replace(tokens.policies, policies);
   if (provider !== undefined)
-    container.rebind(PROVIDER).toResolvedValue((loaded) => provider(loaded.provider), [LOADED_PROVIDER]);
+    container.rebind(tokens.provider).toResolvedValue((loaded) => provider(loaded.provider), [tokens.loaded]);
 };
 
 /**
@@ -108,23 +95,19 @@ export const buildPlatform = async (settings: ServeSettings, overrides: Platform
   await using stack = new AsyncDisposableStack();
   const log = createPino(settings.logLevel);
   const container = new Container({ defaultScope: "Singleton" });
-  container.load(
-    runtimeContainerModule(settings, loggerOf(log)),
-    providerContainerModule(settings, stack),
-    identityContainerModule(settings, stack),
-  );
+  container.load(platformContainerModule(settings, loggerOf(log), stack), providerContainerModule(settings, stack));
   rebind(container, overrides);
 
   // Each waits for the previous one: the container would create them concurrently, in no defined order for the stack.
-  const { clock, ids, logger } = await container.getAsync(RUNTIME);
-  const loaded = await container.getAsync(LOADED_PROVIDER);
-  const provider = await container.getAsync(PROVIDER);
-  const { identity, claimFirstKey } = await container.getAsync(IDENTITY);
-  const billing = await container.getAsync(BILLING);
-  const { ports: instrument, controlPlane: measured, metrics } = await container.getAsync(OBSERVABILITY);
+  const { clock, ids, logger } = await container.getAsync(tokens.runtime);
+  const loaded = await container.getAsync(tokens.loaded);
+  const provider = await container.getAsync(tokens.provider);
+  const { identity, claimFirstKey } = await container.getAsync(tokens.identity);
+  const billing = await container.getAsync(tokens.billing);
+  const { ports: instrument, controlPlane: measured, metrics } = await container.getAsync(tokens.observability);
 
   const ports = instrument({ provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 });
-  const controlPlane = measured(createControlPlane(ports, coreSettings(settings, container.get(POLICIES))));
+  const controlPlane = measured(createControlPlane(ports, coreSettings(settings, container.get(tokens.policies))));
   stack.defer(() => controlPlane.close());
   const teardown = stack.move();
   return {

@@ -12,10 +12,10 @@ export const diagnosable: readonly string[] = providers
 
 export const onlyLocal = ({ provider }: ServeSettings): void => {
   if (provider !== "local")
-    throw new SettingsError(`Only the provider local has a data folder to work on, not '${provider}'.`);
+    throw new SettingsError(`This command works only with the provider local, not with '${provider}'.`);
 };
 
-/** Repairs or rebuilds the data folder. Calls `say` for each action and each loss it finds. */
+/** Repairs or rebuilds the data folder. Reports each action and each loss to `say`. */
 export const repair = async (
   settings: ServeSettings,
   how: "repair" | "rebuild",
@@ -36,12 +36,14 @@ export const findQuarantine = async (settings: ServeSettings) => {
 };
 
 /**
- * Checks the provider's requirements, such as credentials and installed tools, and yields each finding immediately.
+ * Checks the provider's requirements, such as credentials and tools. Yields each finding as soon as it is known.
  * @throws SettingsError if the provider has no doctor
  */
 export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   const { module, config } = await chooseProvider(settings);
   if (module.doctor === undefined)
-    throw new SettingsError(`The doctor knows the providers ${listed(diagnosable)}, not '${settings.provider}'.`);
+    throw new SettingsError(
+      `The provider '${settings.provider}' has no checks. portside doctor can check ${listed(diagnosable)}.`,
+    );
   yield* module.doctor(config, env);
 }

@@ -7,7 +7,7 @@ import {
 } from "../../adapters/local/containers/exec-targets.ts";
 import { resolveSettings } from "./settings.ts";
 
-/** @param flags the data folder, with the same meaning as for `serve` */
+/** @param flags the data folder, as for `serve` */
 export const execTargetsOf = async (
   service: string,
   flags: { readonly dataDir: string | undefined },

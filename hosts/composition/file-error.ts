@@ -1,4 +1,4 @@
-/** File system errors as one sentence with the path. Node's own messages give an error code and a system call. */
+/** Formats file system errors as one sentence with the path, without Node's error code and system call. */
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",

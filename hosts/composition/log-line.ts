@@ -19,7 +19,7 @@ interface Cause {
   readonly stack?: string;
 }
 
-/** @param line one line of JSON from pino */
+/** @param line JSON from pino */
 export const formatLogLine = (line: string, coloured: boolean): string => {
   const { level, time, msg = "", cause, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const [name, style] = levels[Number(level)] ?? ["FATAL", "red"];

@@ -6,7 +6,7 @@ import { formatLogLine } from "./log-line.ts";
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Logs to standard error, as readable lines on a terminal and as JSON otherwise. Standard output is the command's. */
+/** Logs to standard error: readable lines on a terminal, otherwise JSON. Standard output belongs to the command. */
 export const createPino = (level: LogLevel): Pino =>
   pino(
     {

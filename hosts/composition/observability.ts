@@ -1,4 +1,4 @@
-/** Instruments a platform: metrics if the settings enable them, spans if `@opentelemetry/api` is installed. */
+/** Instruments a platform: with metrics if the settings enable them, with spans if `@opentelemetry/api` is installed. */
 import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
 import { findPackage, UnusablePackage } from "../../adapters/shared/runtime/optional-package.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
@@ -8,7 +8,7 @@ import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export interface Observability {
-  /** Passed to the provider. */
+  /** For the provider's own metrics. */
   readonly telemetry: Telemetry;
   ports(ports: Ports): Ports;
   controlPlane(controlPlane: ControlPlane): ControlPlane;
@@ -18,7 +18,7 @@ export interface Observability {
 
 type Tracing = Pick<Observability, "ports" | "controlPlane">;
 
-/** Always on if the API is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
+/** Always on if `@opentelemetry/api` is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
 const loadTracing = async (logger: Logger): Promise<Tracing> => {
   try {
     const { tracePorts, traceControlPlane } = await import("../../adapters/decorators/tracing/index.ts");

@@ -1,4 +1,4 @@
-/** The local engine for `portside run`: one folder, one developer, few logs, free ports, fast shutdown. */
+/** A local platform for `portside run`: one developer, few logs, free ports, fast shutdown. */
 import { clearDataFolder } from "../../adapters/local/data-folder/clear.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
@@ -15,10 +15,10 @@ export interface RunPlatform {
 /** Also deletes deployments left behind by an earlier run that was killed. */
 const deleteDeployments = async (controlPlane: ControlPlane, principal: Principal, logger: Logger): Promise<void> => {
   const deployments = await controlPlane.listDeployments(principal);
-  if (deployments.isErr()) return logger.error("deployments were not removed", { cause: deployments.error });
+  if (deployments.isErr()) return logger.error("could not delete the deployments", { cause: deployments.error });
   for (const { name } of deployments.value) {
     const deleted = await controlPlane.deleteDeployment(principal, { name });
-    if (deleted.isErr()) logger.error("a deployment was not removed", { name, cause: deleted.error });
+    if (deleted.isErr()) logger.error("could not delete a deployment", { name, cause: deleted.error });
   }
 };
 

@@ -14,27 +14,20 @@ import { closest } from "../../core/domain/wire/closest.ts";
 import { logLevels } from "./logger.ts";
 import { providerNames, providerSettings } from "./providers/index.ts";
 
+const text = z.string().min(1);
+const port = z.int().min(0).max(65_535);
+const url = (protocol: RegExp, example: string) => z.url({ protocol, error: `must be a URL such as ${example}` });
+const seconds = z.number().positive().optional();
 const count = (initial: number, description: string) => z.int().min(1).default(initial).describe(description);
 
 export const serveShape = {
-  dataDir: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Folder for all data of the platform (default: ~/.local/share/portside)"),
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8787)
-    .describe("Port of the API; 0 picks a free port and reuses it at the next start"),
+  dataDir: text.optional().describe("Folder for all data of the platform (default: ~/.local/share/portside)"),
+  port: port.default(8787).describe("Port of the API; 0 picks a free port and reuses it at the next start"),
   provider: z
     .string()
     .default("local")
-    .describe(`Where services run: ${providerNames.join(", ")}, or the path of a provider module`),
-  sourceSpool: spoolSetting.describe(
-    "Where sources wait for their build, on gcp and aws; `auto` chooses the bucket if the disk is memory",
-  ),
+    .describe(`Where services run: ${providerNames.join(", ")}, or a module's path`),
+  sourceSpool: spoolSetting.describe("Where sources wait on gcp and aws; `auto`: in the bucket if the disk is memory"),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
   instances: count(accountLimits.instances, "Maximum instances per account, over all its deployments"),
@@ -43,16 +36,8 @@ export const serveShape = {
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),
   requestsPerMinute: count(accountLimits.requestsPerMinute, "Maximum API requests per account and minute"),
   deploysQueued: count(deployLimits.queuedPerName, "Maximum queued deploys per deployment"),
-  buildSeconds: z
-    .number()
-    .positive()
-    .optional()
-    .describe("Timeout of a build (default: the provider's `deadlines` in /v1/capabilities)"),
-  listenSeconds: z
-    .number()
-    .positive()
-    .optional()
-    .describe("How long a new instance may take to listen (default: the provider's `deadlines`)"),
+  buildSeconds: seconds.describe("Timeout of a build (default: the provider's `deadlines` in /v1/capabilities)"),
+  listenSeconds: seconds.describe("How long a new instance may take to listen (default: the provider's `deadlines`)"),
   envAliases: z
     .record(z.string(), z.string())
     .optional()
@@ -63,8 +48,7 @@ export const serveShape = {
     .describe(
       "Additional names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services, as OTHER_TOKEN=CRON_TOKEN,...; an object in the configuration file",
     ),
-  keysDatabase: z
-    .url({ protocol: /^postgres(ql)?$/, error: "must be a URL such as postgres://user:password@host/database" })
+  keysDatabase: url(/^postgres(ql)?$/, "postgres://user:password@host/database")
     .optional()
     .describe(
       "URL of a PostgreSQL database for API keys, which replicas share (default: API keys in the data folder). Prefer the variable: process lists show flags",
@@ -73,26 +57,16 @@ export const serveShape = {
   jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
   jwtJwks: z.string().optional().describe("URL of the issuer's keys (default: from its discovery document)"),
   jwtAccountClaim: z.string().default("sub").describe("Claim that contains the account"),
-  stripeKey: z
-    .string()
-    .min(1)
+  stripeKey: text
     .optional()
     .describe("Stripe key that may read customers and subscriptions. Prefer the variable: process lists show flags"),
-  stripeUrl: z
-    .url({ protocol: /^https?$/, error: "must be a URL such as http://127.0.0.1:12111" })
+  stripeUrl: url(/^https?$/, "http://127.0.0.1:12111")
     .optional()
     .describe("URL of Stripe's API, for tests"),
-  metricsPort: z
-    .int()
-    .min(0)
-    .max(65_535)
+  metricsPort: port
     .optional()
     .describe("Port of `/metrics` for Prometheus; 0 picks a free port. If unset, Portside collects no metrics"),
-  metricsHost: z
-    .string()
-    .min(1)
-    .default("127.0.0.1")
-    .describe("Address of the metrics port. Reading metrics needs no credential"),
+  metricsHost: text.default("127.0.0.1").describe("Address of the metrics port. Reading metrics needs no credential"),
   logLevel: z.enum(logLevels).default("info").describe("Minimum level of log lines on standard error"),
 } as const;
 
@@ -121,7 +95,7 @@ export class SettingsError extends Error {}
 
 interface Given {
   readonly value: unknown;
-  /** As the user wrote it: `--port`, `PORTSIDE_PORT`, `'port' in FILE`. */
+  /** Its source: `--port`, `PORTSIDE_PORT`, `'port' in FILE`. */
   readonly from: string;
 }
 
@@ -204,7 +178,7 @@ const otherVariables = ["URL", "API_KEY", "INSTANCE"];
 /** Returns a warning for each PORTSIDE_ variable that looks like a misspelt setting. */
 export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
   const known = keys.map(endOf);
-  // Compares without the common prefix, which would make any two names look similar.
+  // The common prefix would make any two names look similar.
   const ends = Object.keys(env)
     .filter((name) => name.startsWith(PREFIX))
     .map((name) => name.slice(PREFIX.length))
@@ -273,7 +247,7 @@ export const dataDirProblem = (folder: string): string | undefined => {
       ? `--data-dir ${folder} is a file, not a folder.`
       : `--data-dir ${folder} cannot be a folder: ${file} is a file.`;
   } catch {
-    // The path cannot be inspected, for example without permission. Opening the folder reports why.
+    // Without permission to inspect the path. Opening the folder later reports why.
     return undefined;
   }
 };

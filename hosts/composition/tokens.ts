@@ -15,16 +15,17 @@ export interface PlatformIdentity {
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol.for(`portside.${name}`) as ServiceIdentifier<T>;
 
-// Embedders may override these (`PlatformOverrides`).
-export const CLOCK = token<Clock>("clock");
-export const IDS = token<Ids>("ids");
-export const LOGGER = token<Logger>("logger");
-export const PROVIDER = token<Provider>("provider");
-export const IDENTITY = token<PlatformIdentity>("identity");
-export const BILLING = token<Billing>("billing");
-export const POLICIES = token<readonly Policy[]>("policies");
-
-// Shared by several bindings.
-export const OBSERVABILITY = token<Observability>("observability");
-export const RUNTIME = token<RuntimeDeps>("runtime");
-export const LOADED_PROVIDER = token<LoadedProvider>("loaded-provider");
+export const tokens = {
+  // Embedders may override these (`PlatformOverrides`).
+  clock: token<Clock>("clock"),
+  ids: token<Ids>("ids"),
+  logger: token<Logger>("logger"),
+  provider: token<Provider>("provider"),
+  identity: token<PlatformIdentity>("identity"),
+  billing: token<Billing>("billing"),
+  policies: token<readonly Policy[]>("policies"),
+  // Several bindings need these.
+  observability: token<Observability>("observability"),
+  runtime: token<RuntimeDeps>("runtime"),
+  loaded: token<LoadedProvider>("loaded-provider"),
+};

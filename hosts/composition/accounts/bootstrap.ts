@@ -1,4 +1,4 @@
-/** Creates an account's first API key directly in the server's key store. */
+/** Creates an API key directly in the server's key store, because the API needs a key for every request. */
 import { createSystemClock, randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Identity } from "../../../core/ports/provider.ts";
@@ -9,12 +9,12 @@ import { openSharedIdentity } from "./keys-database.ts";
 export interface BootstrapKey {
   readonly id: string;
   readonly key: string;
-  /** Show this to the operator. */
+  /** The caller must show it to the operator. */
   readonly warning?: string;
 }
 
 const NEIGHBOURS =
-  "this folder has keys of another account. Below 'full' isolation (see /v1/capabilities) neighbours on this machine are not kept apart in every way: share it only among people who trust each other.";
+  "this data folder has API keys of another account. Unless `isolation` in /v1/capabilities is 'full', services of different accounts are not completely isolated. Share the platform only with people whom you trust.";
 
 const newKey = async ({ keys }: Identity, account: AccountId, label: string): Promise<BootstrapKey> => {
   const made = await keys.create(account, label);

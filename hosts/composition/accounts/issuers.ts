@@ -1,4 +1,4 @@
-/** The configured issuer of bearer tokens. OpenID Connect discovery finds its keys unless `--jwt-jwks` names them. */
+/** The configured issuer of bearer tokens. Its keys come from `--jwt-jwks` or from OpenID Connect discovery. */
 import { accountFromClaim, issuerAlias, type JwtIssuer } from "../../../adapters/jwt/index.ts";
 import type { ServeSettings } from "../settings.ts";
 
@@ -24,20 +24,12 @@ export const issuersOf = (settings: ServeSettings): JwtIssuer[] => {
       audience: jwtAudience,
       accountOf: accountFromClaim(issuerAlias(jwtIssuer), jwtAccountClaim),
       keys: async (header, token) => {
-        keys ??= load();
-        try {
-          return await (await keys)(header, token);
-        } catch (error) {
-          // The next token retries a failed discovery.
-          if (
-            await keys.then(
-              () => false,
-              () => true,
-            )
-          )
-            keys = undefined;
+        keys ??= load().catch((error: unknown) => {
+          // The next token retries the discovery.
+          keys = undefined;
           throw error;
-        }
+        });
+        return (await keys)(header, token);
       },
     },
   ];

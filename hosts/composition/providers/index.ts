@@ -1,6 +1,6 @@
 /**
  * The providers of this repository. To add one, add its folder to `adapters` and a line to this list.
- * A module and its schema must not load the provider's packages: `--help` loads every module.
+ * A module must not import the provider's packages at its top level, because `--help` loads every module.
  */
 import { awsModule } from "../../../adapters/aws/module.ts";
 import { gcpModule } from "../../../adapters/gcp/module.ts";

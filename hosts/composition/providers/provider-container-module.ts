@@ -4,12 +4,12 @@ import type { JwtIssuer } from "../../../adapters/jwt/index.ts";
 import type { RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import { issuersOf } from "../accounts/issuers.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
-import { LOADED_PROVIDER, PROVIDER, RUNTIME } from "../tokens.ts";
+import { tokens } from "../tokens.ts";
 import { chooseProvider } from "./choose-provider.ts";
 import { listed, providers } from "./index.ts";
 
 interface ProviderDeps extends RuntimeDeps {
-  /** For a provider with an identity of its own. */
+  /** For providers with their own identity. */
   readonly issuers: readonly JwtIssuer[];
 }
 
@@ -25,7 +25,7 @@ const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
 /** @param stack closes the provider */
 export const providerContainerModule = (settings: ServeSettings, stack: AsyncDisposableStack): ContainerModule =>
   new ContainerModule(({ bind }) => {
-    bind(LOADED_PROVIDER).toResolvedValue(
+    bind(tokens.loaded).toResolvedValue(
       async (runtime) => {
         refuseBucket(settings);
         const { module, config } = await chooseProvider(settings);
@@ -34,7 +34,7 @@ export const providerContainerModule = (settings: ServeSettings, stack: AsyncDis
         stack.defer(() => loaded.close?.());
         return loaded;
       },
-      [RUNTIME],
+      [tokens.runtime],
     );
-    bind(PROVIDER).toResolvedValue(({ provider }) => provider, [LOADED_PROVIDER]);
+    bind(tokens.provider).toResolvedValue(({ provider }) => provider, [tokens.loaded]);
   });

@@ -57,7 +57,7 @@ test.each([
   ],
   [["--provider", "gcp", "--gcp-project", "p"], "The provider gcp needs --gcp-region"],
   [["--provider", "aws"], "The provider aws needs --aws-region (or PORTSIDE_AWS_REGION)."],
-  [["--provider", "memory"], "The doctor knows the providers local, gcp and aws, not 'memory'."],
+  [["--provider", "memory"], "The provider 'memory' has no checks. portside doctor can check local, gcp and aws."],
 ])("%j is told in words", async (args, words) => {
   const { code, stderr } = await portside(["doctor", ...args], { env: bare });
   expect(code).toBe(1);

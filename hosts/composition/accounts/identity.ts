@@ -1,0 +1,34 @@
+/** The platform's credentials: in the keys database, else the provider's own, else in the data folder. */
+import { memoryDisk } from "../../../adapters/shared/archives/spool-place.ts";
+import type { LoadedProvider, RuntimeDeps } from "../../../core/ports/provider-module.ts";
+import type { ServeSettings } from "../settings.ts";
+import type { PlatformIdentity } from "../tokens.ts";
+import { issuersOf } from "./issuers.ts";
+import { openSharedIdentity } from "./keys-database.ts";
+
+const openFolderIdentity = async (settings: ServeSettings, { logger }: RuntimeDeps) => {
+  const { dataDir, jwtIssuer, acceptState } = settings;
+  const memory = memoryDisk(dataDir, process.env);
+  if (memory !== undefined && jwtIssuer === undefined)
+    logger.warn(
+      `API keys are stored in ${dataDir}, but ${memory}. They are lost with it. Store them in PostgreSQL with --keys-database.`,
+    );
+  const { createLocalIdentity } = await import("../../../adapters/local/index.ts");
+  return createLocalIdentity(dataDir, { logger, issuers: issuersOf(settings), acceptState });
+};
+
+/** @param stack closes the store of keys */
+export const openIdentity = async (
+  settings: ServeSettings,
+  loaded: LoadedProvider,
+  runtime: RuntimeDeps,
+  stack: AsyncDisposableStack,
+): Promise<PlatformIdentity> => {
+  const { identity } = loaded;
+  if (settings.keysDatabase === undefined && identity !== undefined)
+    return { identity, claimFirstKey: async () => (await loaded.claimFirstKey?.()) ?? false };
+  const open = settings.keysDatabase === undefined ? openFolderIdentity : openSharedIdentity;
+  const opened = await open(settings, runtime);
+  stack.defer(() => opened.close());
+  return opened;
+};
