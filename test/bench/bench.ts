@@ -78,12 +78,12 @@ const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["
 };
 
 /** No measurement takes longer, on the busiest machine: it ends what hangs, and says what that was. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 const measured = async ({ name, measure }: Contender): Promise<number> => {
   const over = new AbortController();
-  const hangs = sleep(PATIENCE_MS, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`'${name}' was not measured within ${PATIENCE_MS / 1000} s`);
+  const hangs = sleep(TIMEOUT_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`'${name}' was not measured within ${TIMEOUT_MS / 1000} s`);
   });
   try {
     return await Promise.race([measure(), hangs]);

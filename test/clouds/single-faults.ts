@@ -15,7 +15,7 @@ import { first, second, stepsOn } from "./deploy-steps.ts";
 const kinds: readonly FaultKind[] = ["permission_denied", "reply_lost", "unavailable"];
 /** Concurrent matrices, each on its own account: a deploy spends most of its time waiting. */
 const LANES = 3;
-const patience = { timeout: MATRIX_MS };
+const options = { timeout: MATRIX_MS };
 
 type Calls = Readonly<Record<string, readonly string[]>>;
 
@@ -72,7 +72,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
   };
 
   describe(`a fault at any single call of ${cloud.name}`, () => {
-    test("of a deploy that makes a volume and sets a schedule", patience, async () => {
+    test("of a deploy that makes a volume and sets a schedule", options, async () => {
       const [lane] = lanes as [Lane];
       await lane.deployed("counted", first);
       const calls = await callsOf(lane.fakes, () => lane.deployed("counted", second("counted")));
@@ -106,7 +106,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
       );
     });
 
-    test("of a delete", patience, async () => {
+    test("of a delete", options, async () => {
       const prepare = async ({ deployed, fakes }: Lane, name: string) => {
         await deployed(name, second(name));
         expect(fakes.jobsOf(name)).toHaveLength(1);
@@ -130,7 +130,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
       });
     });
 
-    test("of a volume's delete", patience, async () => {
+    test("of a volume's delete", options, async () => {
       const prepare = async ({ createVolume }: Lane, name: string) =>
         expect((await createVolume(name, "data")).isOk()).toBe(true);
       const [lane] = lanes as [Lane];

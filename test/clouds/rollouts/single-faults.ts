@@ -27,7 +27,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
   { open, freed, mounting }: RolloutCloud<W>,
   { finder, calls: least, every, nothingElse }: FaultedRollouts<W>,
 ): void => {
-  const patience = { timeout: MATRIX_MS };
+  const options = { timeout: MATRIX_MS };
   let run: W;
   beforeAll(async () => {
     run = await open();
@@ -89,7 +89,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
     expect(end, what).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   };
 
-  test("a first deploy", patience, async () => {
+  test("a first deploy", options, async () => {
     const calls = await callsOfRollout(fresh(), 10);
     expect(calls.length).toBeGreaterThan(least.deploy);
     for (const { fake, nth, method } of sampled(calls, every))
@@ -107,7 +107,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("a later deploy", patience, async () => {
+  test("a later deploy", options, async () => {
     const known = fresh();
     await deploy(known, 10);
     for (const { fake, nth, method } of sampled(await callsOfRollout(known, 11), every))
@@ -128,7 +128,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("a removal", patience, async () => {
+  test("a removal", options, async () => {
     const removal = async (app: App) => {
       const expected = await run.expectedOf(app.name);
       return () => run.platform.remove(nameOf(app.name), expected);

@@ -1,4 +1,4 @@
-/** An identity provider for tests: keys, tokens as wrong as wanted, and its keys over HTTP. */
+/** An identity provider for tests: signing keys, valid and invalid tokens, and a key set over HTTP. */
 import { createServer } from "node:http";
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 
@@ -17,7 +17,7 @@ export const issuerKey = async (kid: string, algorithm = "ES256"): Promise<Issue
 export const ISSUER = "https://id.example/tenant";
 export const AUDIENCE = "portside-test";
 
-/** Claims of a token that is all right at this second. */
+/** Claims of a token that is valid now. */
 export const goodClaims = (now: number): JWTPayload => ({
   iss: ISSUER,
   aud: AUDIENCE,
@@ -31,11 +31,11 @@ export const signed = (claims: JWTPayload, key: IssuerKey): Promise<string> =>
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** A token put together by hand: any header, any signature. */
+/** A hand-made token with any header and any signature. */
 export const forged = (header: object, claims: JWTPayload, signature = ""): string =>
   `${part(header)}.${part(claims)}.${signature}`;
 
-/** The mistake of old libraries: the public key, taken for the secret of a symmetric signature. */
+/** The algorithm confusion of old libraries: the public key used as the secret of a symmetric signature. */
 export const signedWithPublicKey = async (claims: JWTPayload, key: IssuerKey): Promise<string> =>
   new SignJWT(claims)
     .setProtectedHeader({ alg: "HS256", kid: key.kid })
@@ -43,15 +43,15 @@ export const signedWithPublicKey = async (claims: JWTPayload, key: IssuerKey): P
 
 export interface KeyServer extends AsyncDisposable {
   readonly url: URL;
-  /** How often the keys were asked for. */
+  /** How often the key set was fetched. */
   readonly asked: () => number;
-  /** What it answers from now on. */
+  /** The response from now on. */
   serve(answer: KeyAnswer): void;
 }
 
 export type KeyAnswer = { readonly keys: readonly IssuerKey[] } | { readonly status: number; readonly body: string };
 
-/** The issuer's keys at a loopback address. */
+/** The issuer's key set at a loopback address. */
 export const serveKeys = async (first: KeyAnswer): Promise<KeyServer> => {
   let answer = first;
   let asked = 0;

@@ -1,4 +1,4 @@
-/** Source archives for tests, good and bad, without a tar program. */
+/** Source archives for tests, valid and invalid, made without a tar program. */
 import { gzipSync } from "node:zlib";
 import { Header } from "tar";
 
@@ -8,7 +8,7 @@ export interface Entry {
   readonly mode?: number;
   readonly type?: "File" | "Directory" | "SymbolicLink" | "Link" | "CharacterDevice" | "BlockDevice" | "FIFO";
   readonly linkpath?: string;
-  /** What the header claims, where it is not the content's length. */
+  /** The size in the header, if it differs from the content's length. */
   readonly claimedSize?: number;
 }
 
@@ -29,7 +29,7 @@ const entryBlocks = (entry: Entry): Buffer[] => {
   return [header, content, padding];
 };
 
-/** An uncompressed tar; paths over 100 bytes need `longPath` from a real tar. */
+/** An uncompressed tar. Paths over 100 bytes need the `longPath` of a real tar. */
 export const tarOf = (entries: readonly Entry[]): Buffer =>
   Buffer.concat([...entries.flatMap(entryBlocks), Buffer.alloc(2 * BLOCK)]);
 
@@ -39,7 +39,7 @@ export const tarGz = (entries: readonly Entry[]): Buffer => gzipSync(tarOf(entri
 export const sourceOf = (files: Readonly<Record<string, string>>): Buffer =>
   tarGz(Object.entries(files).map(([path, content]) => ({ path, content })));
 
-/** A Node source whose server is this text; `PORT` is in the environment. */
+/** A Node source with this text as its server; the environment has `PORT`. */
 export const nodeSource = (server: string, more: Readonly<Record<string, string>> = {}): Buffer =>
   sourceOf({
     "package.json": JSON.stringify({

@@ -1,4 +1,4 @@
-/** Temporary folders with files in them, gone at the end of the test. */
+/** Temporary folders with files, deleted at the end of the test. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

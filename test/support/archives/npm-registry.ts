@@ -1,17 +1,19 @@
-/** A package registry on a loopback port, with what npm asks of one: a document a package, and its archives. */
+/**
+ * A package registry on a loopback port with the two parts that npm needs: a document for each package, and archives.
+ */
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { tarGz } from "./archives.ts";
 
 export interface Registry extends AsyncDisposable {
   readonly url: string;
-  /** The paths that were asked for, oldest first. */
+  /** The requested paths, oldest first. */
   readonly asked: string[];
-  /** A lock file for a package that needs these, at the versions that the registry has. */
+  /** A lock file with these packages, at the versions of the registry. */
   lockFor(dependencies: Readonly<Record<string, string>>, dev?: Readonly<Record<string, string>>): string;
 }
 
-/** A package's files by path; its `package.json` is made. */
+/** A package's files by path; its `package.json` is generated. */
 export type Packages = Readonly<
   Record<string, { readonly version: string; readonly files: Readonly<Record<string, string>> }>
 >;

@@ -1,4 +1,4 @@
-/** Archives that no ordinary packer writes: headers of other kinds, sizes that are only claimed, bombs. */
+/** Archives that no ordinary packer writes: unusual headers, false sizes, bombs. */
 import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib";
 import { type Entry, tarOf } from "./archives.ts";
 
@@ -8,10 +8,10 @@ const MiB = 1024 * 1024;
 /** The end of an archive: two blocks of zeros. */
 export const END = Buffer.alloc(2 * BLOCK);
 
-/** Entries without the end of the archive after them. */
+/** Entries without the end of the archive. */
 export const blocksOf = (...entries: readonly Entry[]): Buffer => tarOf(entries).subarray(0, -END.length);
 
-/** Changes a header and makes its checksum right again. */
+/** Changes a header and corrects its checksum. */
 export const patched = (blocks: Buffer, change: (header: Buffer) => void): Buffer => {
   const made = Buffer.from(blocks);
   const header = made.subarray(0, BLOCK);
@@ -22,7 +22,7 @@ export const patched = (blocks: Buffer, change: (header: Buffer) => void): Buffe
   return made;
 };
 
-/** An entry of the type that tar writes as this letter; a claimed size comes with no content. */
+/** An entry of the type that tar writes as this letter. It has no content, whatever size it claims. */
 export const entryOfType = (letter: string, entry: Entry): Buffer =>
   patched(blocksOf(entry), (header) => header.write(letter, 156));
 
@@ -33,7 +33,7 @@ const paxRecord = (key: string, value: string): string => {
   return `${length} ${key}=${value}\n`;
 };
 
-/** A pax header for the entry after it (`x`), or for all that follow (`g`). */
+/** A pax header for the next entry (`x`), or for all that follow (`g`). */
 export const paxHeader = (records: Readonly<Record<string, string>>, letter: "x" | "g" = "x"): Buffer => {
   const content = Object.entries(records)
     .map(([key, value]) => paxRecord(key, value))
@@ -41,7 +41,7 @@ export const paxHeader = (records: Readonly<Record<string, string>>, letter: "x"
   return entryOfType(letter, { path: "PaxHeader", content });
 };
 
-/** GNU tar's way to say a path of over 100 bytes. */
+/** GNU tar's extension for a path of over 100 bytes. */
 export const gnuLongName = (path: string): Buffer => entryOfType("L", { path: "././@LongLink", content: `${path}\0` });
 
 /** Sizes of 8 GiB and more, which do not fit into eleven octal digits. */
@@ -57,8 +57,8 @@ const deflatedPiece = (bytes: Uint8Array): Buffer =>
   deflateRawSync(bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
 
 /**
- * One gzip member that holds `start`, zeros by the MiB, then `end`. It is put together from pieces that are packed
- * once, so that gigabytes take no time to make; its checksum is right only where there are no zeros.
+ * One gzip member with `start`, zeros by the MiB, then `end`. It repeats blocks that are compressed once, so gigabytes
+ * are fast to make. Its checksum is right only without zeros.
  */
 export const gzipWithZeros = (start: Uint8Array, mebibytes: number, end: Uint8Array = new Uint8Array()): Buffer => {
   const zeros = deflatedPiece(Buffer.alloc(16 * MiB));
@@ -80,7 +80,7 @@ const headersWithoutEnd = (letter: "x" | "g"): Buffer => {
   return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 2048 }, () => header)]);
 };
 
-/** Ten gigabytes in some ten megabytes, in every way that we know of. */
+/** Ten gigabytes compressed to about ten megabytes, in every way that we know of. */
 export const bombs: Readonly<Record<string, () => Buffer>> = {
   "an entry that claims it": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
   "a pax header that claims it": () =>

@@ -1,6 +1,6 @@
 /**
- * Sources that bring npm packages with them, as they are installed here: tests have no registry. The builder makes
- * `node_modules` anew, so they lie in a folder of their own, beside the server that imports them.
+ * Sources that contain npm packages from this checkout, because tests have no registry. The builder recreates
+ * `node_modules`, so the packages lie in another folder, next to the server that imports them.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,14 +9,14 @@ import { type Entry, tarGz } from "./archives.ts";
 
 const needed = /\.(js|cjs|mjs|json|proto)$/;
 
-/** The folder of an installed package, as one that needs it would find it. */
+/** The folder of an installed package, resolved from a package that needs it. */
 const folderOf = (name: string, from: string): string => {
   for (const folder of createRequire(join(from, "package.json")).resolve.paths(name) ?? []) {
     try {
       readFileSync(join(folder, name, "package.json"));
       return join(folder, name);
     } catch {
-      // Further up, then.
+      // Not in this folder: the loop tries the parent.
     }
   }
   throw new Error(`the package ${name} is not installed`);

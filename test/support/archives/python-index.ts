@@ -33,7 +33,7 @@ const zip = (files: Readonly<Record<string, string>>): Buffer => {
   return Buffer.concat([...locals, directory, Buffer.from("PK\x05\x06"), end]);
 };
 
-/** A wheel of one module, with a program of the package's name that calls its `main`. */
+/** A wheel with one module and a program of the package's name that calls its `main`. */
 export const wheelOf = (name: string, version: string, module: string): { file: string; content: Buffer } => {
   const info = `${name}-${version}.dist-info`;
   const content = zip({
@@ -48,7 +48,7 @@ export const wheelOf = (name: string, version: string, module: string): { file: 
 
 export interface PythonIndex extends AsyncDisposable {
   readonly url: string;
-  /** The wheels that were fetched, oldest first. */
+  /** The downloaded wheels, oldest first. */
   readonly fetched: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Arbitrary archives of allowed entries, packed in the ways that packers pack, and single bad entries among them. */
+/** Arbitrary archives of allowed entries, written as packers write them, and single invalid entries. */
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { blocksOf, END, entryOfType, gnuLongName, paxHeader } from "./odd-archives.ts";
@@ -11,11 +11,11 @@ export interface SourceFile {
 
 export interface SourceTree {
   readonly files: readonly SourceFile[];
-  /** Folders that have an entry of their own. */
+  /** Folders with an entry of their own. */
   readonly folders: readonly string[];
 }
 
-/** A part of a path: any text that is one, of at most 60 bytes. */
+/** A path component: any valid text of at most 60 bytes. */
 const part = fc
   .string({
     unit: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(..."ab.-_ %éß語😀") }, fc.string({ unit: "grapheme" })),
@@ -28,7 +28,7 @@ const path = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => part
 
 const isWithin = (inner: string, outer: string): boolean => inner.startsWith(`${outer}/`);
 
-/** No path is also the folder of another, and none is given twice. */
+/** No path is also the folder of another, and none repeats. */
 const fits = (path: string, taken: readonly string[]): boolean =>
   !/^[A-Za-z]:/.test(path) && taken.every((one) => one !== path && !isWithin(one, path) && !isWithin(path, one));
 
@@ -60,7 +60,7 @@ export const sourceTree = (): fc.Arbitrary<SourceTree> =>
     })
     .filter(({ files }) => files.length > 0);
 
-/** How a packer writes what does not fit into a plain header. */
+/** How packers write values that do not fit into a plain header. */
 export type Packing = "gnu" | "pax" | "paxAlways";
 export const packing = (): fc.Arbitrary<Packing> => fc.constantFrom("gnu", "pax", "paxAlways");
 
@@ -88,7 +88,7 @@ export const entriesOf = ({ files, folders }: SourceTree, how: Packing): Buffer[
 
 export const packed = (entries: readonly Buffer[]): Buffer => gzipSync(Buffer.concat([...entries, END]));
 
-/** Entries that are refused wherever they stand; each is called `bad` somewhere in its path. */
+/** Entries that are rejected at any position; each has `bad` in its path. */
 export const badEntry = (): fc.Arbitrary<Buffer> =>
   fc.oneof(
     fc

@@ -1,4 +1,4 @@
-/** Unpacks an archive into a folder of its own and reads back what is there. */
+/** Unpacks an archive into a new folder and reads back what it wrote. */
 import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { TreeWriter } from "../../../adapters/local/builds/tree-writer.ts";
@@ -11,9 +11,9 @@ export interface Unpacked {
   /** Every file by its path. */
   readonly files: Readonly<Record<string, { readonly content: Buffer; readonly mode: number }>>;
   readonly folders: Readonly<Record<string, { readonly mode: number }>>;
-  /** What is beside the folder, where nothing may be. */
+  /** Files outside of the folder, where none may be. */
   readonly outside: readonly string[];
-  /** Why it was refused. */
+  /** The reason if the archive was rejected. */
   readonly problem: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Walks one bomb in a process of its own and reports how much of the processor it took and how much memory. */
+/** Walks one bomb in a child process and reports the processor time and memory that it took. */
 import { ArchiveWalk } from "../../../adapters/shared/archives/archive-walk.ts";
 import { archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { memoryUse } from "../crashes/memory-use.ts";
@@ -15,7 +15,7 @@ const walk = async (archive: Uint8Array): Promise<string | undefined> => {
   return one.problem;
 };
 
-// What the first walk of a process loads is not the bomb's.
+// Excludes the code that the first walk of a process loads.
 await walk(tarGz([{ path: "a", content: "a" }]));
 const bomb = (bombs[process.argv[2] as string] as () => Buffer)();
 globalThis.gc?.();

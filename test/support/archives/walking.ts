@@ -1,9 +1,9 @@
-/** Walks an archive as an upload is walked, whole or in pieces of any size. */
+/** Walks an archive like an upload, whole or in pieces of any size. */
 import { ArchiveWalk } from "../../../adapters/shared/archives/archive-walk.ts";
 import { type ArchiveLimits, archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { bytesOf } from "./archives.ts";
 
-/** What is wrong with the archive; undefined where it is taken. */
+/** The issue of the archive; undefined if it is valid. */
 export const walkArchive = async (
   archive: Uint8Array,
   { limits = archiveLimits, piece = 64 * 1024 }: { limits?: ArchiveLimits; piece?: number } = {},

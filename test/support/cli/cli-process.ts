@@ -1,4 +1,4 @@
-/** The command line as a process of its own. */
+/** The command line as a child process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ export const startCli = (
   return { child, ended: all.then(([[code], stdout, stderr]) => ({ code: code as number | null, stdout, stderr })) };
 };
 
-/** Runs it to its end; resolves to the most bytes that it has held. */
+/** Runs it to its end; resolves to its peak memory in bytes. */
 export const peakOfCli = async (args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Promise<number> => {
   const file = join(cwd, "peak");
   const report = ["--import", new URL("../crashes/peak-report.ts", import.meta.url).href];

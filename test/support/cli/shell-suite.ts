@@ -1,4 +1,4 @@
-/** `portside shell` on a platform with one of the runners: what whoever enters sees, and whom it leads nowhere. */
+/** `portside shell` on a platform with one of the runners: what the shell can see and what it cannot reach. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -16,7 +16,7 @@ const main = join(import.meta.dirname, "..", "..", "..", "hosts", "cli", "main.t
 /** For Node. */
 export const server = `require("node:http").createServer((_, response) => response.end("hi")).listen(process.env.PORT);`;
 
-/** What it is deployed as. */
+/** The name of its deployment. */
 export const DEPLOYED = "entered";
 
 /** Without a Dockerfile. */
@@ -33,7 +33,7 @@ const last = async (records: AsyncIterable<DeployEvent>): Promise<DeployEvent | 
  * @param kind how the service runs
  * @param options of the server
  * @param source answers at `/`, and has a file `mark`
- * @param lacks what the machine may lack for it
+ * @param lacks the requirements that the machine lacks
  */
 export const shellTests = (
   kind: string,
@@ -76,7 +76,7 @@ export const shellTests = (
     };
 
     if (kind === "bubblewrap" && process.getuid?.() !== 0) {
-      test("only root is let into a sandbox that a user has made, and that is said", () => {
+      test("only root may enter a sandbox that a user has created, and the error explains it", () => {
         const { code, stdout, stderr } = shell(DEPLOYED, "ls mark");
         expect([code, stdout]).toEqual([1, ""]);
         expect(stderr).toContain("enter it with sudo");
@@ -84,7 +84,7 @@ export const shellTests = (
       return;
     }
 
-    test("a shell is in its folder, with its files and variables, and no other's", () => {
+    test("a shell starts in the service's folder, with its files and variables only", () => {
       const { code, stdout, stderr } = shell(
         DEPLOYED,
         "ls mark; echo $K_SERVICE $PORT; env | grep -c SECRET_OF_WHO_ENTERS; exit 7",
@@ -97,8 +97,8 @@ export const shellTests = (
     });
 
     if (kind === "bubblewrap") {
-      test("a shell has the service's user, namespaces, filter and control groups, and no right beyond", () => {
-        // Process 1 is bubblewrap's own; the service is its first child.
+      test("a shell has the service's user, namespaces, filter and control groups, and no further rights", () => {
+        // Process 1 is bubblewrap's; the service is its first child.
         const script = `show() {
   grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)' $1/status
   for one in cgroup ipc net pid user uts; do readlink $1/ns/$one; done
@@ -113,13 +113,13 @@ show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Sec
         expect(rest).not.toContain("user:[");
       });
 
-      test("root enters with an environment of its own, for the service's could load its libraries", async () => {
+      test("the shell of root has a clean environment, because the service's could load its libraries", async () => {
         const { found } = await findExecTargets(DEPLOYED, { dataDir, environment: {}, isTerminal: false });
         expect(found.map(({ env = {} }) => Object.keys(env))).toEqual([["PATH"]]);
       });
     }
 
-    test("a process that only calls itself an instance of it is not entered", async () => {
+    test("rejects a process that only claims to be an instance", async () => {
       const env = { K_SERVICE: DEPLOYED, PORTSIDE_INSTANCE: "made.up" };
       const other = spawn("sleep", ["1000"], { cwd: "/", stdio: "ignore", env: { ...env, PATH: process.env["PATH"] } });
       await once(other, "spawn");
@@ -129,7 +129,7 @@ show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Sec
       expect(stderr).not.toContain("one of");
     });
 
-    test("a name that is nobody's, and one that is misspelt, say so", () => {
+    test("reports unknown and misspelt names", () => {
       const { code, stderr } = shell("entred", "");
       expect(code).toBe(1);
       expect(stderr).toContain(`There is no deployment 'entred' on this machine. Instances run of: ${DEPLOYED}.`);

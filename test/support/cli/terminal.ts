@@ -1,4 +1,4 @@
-/** A terminal for commands under test: what they print is kept, what they are asked comes from the test. */
+/** A terminal for commands under test: it records their output and answers their prompts from the test. */
 import { Readable } from "node:stream";
 import { runProgram } from "../../../hosts/cli/program.ts";
 import type { Io } from "../../../hosts/cli/terminal/io.ts";
@@ -13,12 +13,12 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly stdin?: string | Uint8Array;
-  /** Standard input is a terminal, at which this is typed. */
+  /** Standard input is a terminal with this text typed. */
   readonly typed?: string;
   readonly signal?: AbortSignal;
   /** Output goes to a terminal of this width. */
   readonly columns?: number;
-  /** Told of every piece of standard output as it comes. */
+  /** Called with every chunk of standard output. */
   readonly onOutput?: (text: string) => void;
 }
 
@@ -37,7 +37,7 @@ const stdinOf = ({ stdin, typed }: RunOptions): NodeJS.ReadStream => {
   return Object.assign(stream, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
 };
 
-/** A terminal, or a pipe where it has no width, and what was written to it. */
+/** A terminal, or a pipe if it has no width, and its recorded output. */
 export const terminal = (options: RunOptions = {}) => {
   const stdout = sink(options.columns, options.onOutput);
   const stderr = sink(options.columns);
@@ -52,7 +52,7 @@ export const terminal = (options: RunOptions = {}) => {
   return { io, stdout: stdout.text, stderr: stderr.text };
 };
 
-/** Runs a command line in this process, as a pipe would, or as a terminal of some width. */
+/** Runs a command line in this process, with pipes or with a terminal of some width. */
 export const portside = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
   const { io, stdout, stderr } = terminal(options);
   const code = await runProgram(args, io);

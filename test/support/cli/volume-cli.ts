@@ -1,4 +1,4 @@
-/** A volume behind the real HTTP API, over memory or over a storage that a test has, and the command line on it. */
+/** A volume behind the real HTTP API, in memory or on a given storage, and the command line. */
 import type { MemoryProvider } from "../../../adapters/memory/index.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
 import { serveApi, serveMemory, type TestApi } from "../http/api.ts";
@@ -9,14 +9,14 @@ export interface VolumeCli<Api extends TestApi = TestApi> extends AsyncDisposabl
   readonly env: NodeJS.ProcessEnv;
   /** `portside volume …` */
   volume(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** An object's bytes through a URL of its own; undefined where there is none. */
+  /** An object's bytes through a new signed URL; undefined if it does not exist. */
   read(path: string): Promise<Buffer | undefined>;
   write(path: string, bytes: string | Uint8Array<ArrayBuffer>): Promise<void>;
   /** The paths of all objects. */
   paths(): Promise<string[]>;
 }
 
-/** Has a volume `data` from the beginning. */
+/** Starts with a volume `data`. */
 const volumeOver = async <Api extends TestApi>(api: Api, close?: () => Promise<void>): Promise<VolumeCli<Api>> => {
   const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
   await api.call("POST", "/v1/volume/create", { json: { name: "data" } });

@@ -1,13 +1,13 @@
-/** croner as the judge of fire times: https://github.com/hexagon/croner, version 11. */
+/** croner as the reference for fire times: https://github.com/hexagon/croner, version 11. */
 import { Cron } from "croner";
 import { type CronFields, parseCron, type Schedule } from "../../../core/domain/schedules/schedule.ts";
 
 /**
- * The expression and options that make croner read a schedule as Portside does, where the two differ on purpose:
- * - To Vixie cron and Portside, a day field that begins with a star (`*` followed by a step or a list) leaves the day
- *   to the other one: both must match. To croner only the star alone does so.
- * - croner takes a schedule for one with a single time of day by how it is written, without a step; Portside by what
- *   it means, so that `5-9/10 2 * * *` is `5 2 * * *`.
+ * The expression and options that make croner read a schedule like Portside, which differs on purpose in two points:
+ * - In Vixie cron and Portside, a day field that begins with a star (`*` followed by a step or a list) leaves the day
+ *   to the other one: both must match. In croner only a single star does so.
+ * - croner recognises a schedule with a single time of day by its notation, without a step; Portside by its meaning, so
+ *   that `5-9/10 2 * * *` equals `5 2 * * *`.
  */
 const asCronerReadsIt = ({ cron }: Schedule): { readonly cron: string; readonly domAndDow: boolean } => {
   const { minutes, hours, anyDay, anyWeekday } = parseCron(cron) as CronFields;

@@ -1,4 +1,4 @@
-/** A clock that runs so many times faster than the machine's: deadlines keep their order, and repeats take no time. */
+/** A clock that runs a number of times faster than the machine's: the order of deadlines stays, and polling is fast. */
 
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { instantOfMillis } from "../../../core/domain/wire/instant.ts";

@@ -1,9 +1,12 @@
-/** A clock whose sleepers wake at once, with the time passed: hours of repeats take milliseconds beside real connections. */
+/**
+ * A clock whose sleepers wake immediately, with the time advanced: hours of polling take milliseconds next to real
+ * connections.
+ */
 import { type Instant, parseInstant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
 export interface LeapingClock extends Clock {
-  /** Moves it although nobody sleeps. */
+  /** Advances it without a sleeper. */
   pass(millis: number): void;
 }
 
@@ -17,7 +20,7 @@ export const createLeapingClock = (start = "2026-01-01T00:00:00Z"): LeapingClock
     sleep: async (millis, signal) => {
       if (signal?.aborted === true) return;
       pass(millis);
-      // Connections have their turn, so that whoever repeats until something happens sees it happen.
+      // Lets connections make progress, so that a polling loop sees their effect.
       await new Promise((resolve) => setImmediate(resolve));
     },
     pass,

@@ -1,9 +1,9 @@
-/** A clock that somebody may set: another one, and how far off it is. */
+/** A clock that a test can set: another clock plus an offset. */
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
 export interface ShiftedClock extends Clock {
-  /** Sets it forward, or back. */
+  /** Moves it forward, or back. */
   set(millis: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** What the clocks of a zone show, read field by field, and when they are changed: slow, and by another way than core. */
+/** The wall clock of a zone, read field by field, and its changes: slow, and independent of core. */
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
@@ -11,7 +11,7 @@ const formatterOf = (zone: string): Intl.DateTimeFormat => {
   return made;
 };
 
-/** A moment in milliseconds as the zone's clocks show it, written as if that were UTC. */
+/** A moment in milliseconds as wall clock time, encoded as if it were UTC. */
 export const wallAt = (zone: string, millis: number): Date => {
   const { year, month, day, hour, minute, second } = Object.fromEntries(
     formatterOf(zone)
@@ -21,17 +21,17 @@ export const wallAt = (zone: string, millis: number): Date => {
   return new Date(Date.UTC(year, month - 1, day, hour, minute, second));
 };
 
-/** Milliseconds east of UTC. */
+/** The offset from UTC in milliseconds, positive in the east. */
 export const offsetOf = (zone: string, millis: number): number => wallAt(zone, millis).getTime() - millis;
 
 const DAY = 86_400_000;
 
-/** The starts of the stretches, of so many days each from `from` on, within which the zone's clocks are changed. */
+/** The starts of the periods, of so many days each from `from` on, in which the zone's clocks change. */
 const stretchesWithChange = (zone: string, from: number, stretches: number, days: number): number[] =>
   Array.from({ length: stretches }, (_, index) => from + index * days * DAY).filter(
     (start) => offsetOf(zone, start) !== offsetOf(zone, start + days * DAY),
   );
 
-/** The days of a year, UTC, in which the zone's clocks are changed: the milliseconds at which each begins. */
+/** The UTC days of a year in which the zone's clocks change, as the milliseconds of their start. */
 export const daysOfChange = (zone: string, year: number): number[] =>
   stretchesWithChange(zone, Date.UTC(year, 0, 1), 53, 7).flatMap((week) => stretchesWithChange(zone, week, 7, 1));

@@ -1,4 +1,4 @@
-/** A file system that turns read-only under the files that are open on it, as after an error of its disk. For root. */
+/** A file system that becomes read-only while files on it are open, as after a disk error. Requires root. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What must hold when a server that was killed has been started again. */
+/** The invariants after a killed server has started again. */
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { marked } from "../sandbox/jobs.ts";
 /** What a client knows of a deployment. */
 export interface Known {
   readonly name: string;
-  /** What it answers since the last deploy that was seen to end well; undefined: there was none. */
+  /** The text of the last deploy that the client saw succeed; undefined if there was none. */
   serving?: string | undefined;
   /** A deploy whose end the client has not seen: the text that it would serve, and its id after the first record. */
   pending?: { readonly text: string; deployId?: string } | undefined;
@@ -19,14 +19,14 @@ export interface Known {
   deleting?: "sent" | "done" | undefined;
 }
 
-/** The bound is five seconds; three times that here, because the machine may be busy with other tests. */
+/** Three times the specified bound of five seconds, because other tests may load the machine. */
 const ANSWER_MS = 15_000;
 
 const assert = (holds: boolean, words: string, about?: unknown): void => {
   if (!holds) throw new Error(about === undefined ? words : `${words}: ${JSON.stringify(about)}`);
 };
 
-/** With what the marks of a folder's instances begin. */
+/** The prefix of the markers of a folder's instances. */
 export const scopeOf = (dataDir: string): string => {
   const db = new DatabaseSync(join(dataDir, "state.sqlite"), { readOnly: true });
   const { value } = db.prepare("SELECT value FROM settings WHERE name = 'scope'").get() as { value: string };
@@ -36,7 +36,7 @@ export const scopeOf = (dataDir: string): string => {
 
 const namesIn = (...path: string[]): string[] => (existsSync(join(...path)) ? readdirSync(join(...path)) : []);
 
-/** The control groups of a folder's instances, whichever version the machine has. */
+/** The control groups of a folder's instances, for either cgroup version of the machine. */
 const groupsOf = (dataDir: string): string[] =>
   ["", "memory", "cpu", "pids"].flatMap((controller) => {
     const folder = join("/sys/fs/cgroup", controller, `portside-${scopeOf(dataDir)}`);
@@ -45,21 +45,21 @@ const groupsOf = (dataDir: string): string[] =>
       : [];
   });
 
-/** No process, folder or group of a dead instance, no half image, no source. */
+/** No process, folder or group of a dead instance, no partial image, no source. */
 const nothingIsLeft = (dataDir: string, dead: ReadonlySet<string>): void => {
   const alive = marked(`${scopeOf(dataDir)}.`).map(({ instance }) => instance);
   const left = [...alive, ...groupsOf(dataDir), ...namesIn(dataDir, "run").map((id) => `${scopeOf(dataDir)}.${id}`)];
-  assert(!left.some((instance) => dead.has(instance)), "something of a dead instance is left", left);
-  assert(namesIn(dataDir, "spool").length === 0, "a source is left", namesIn(dataDir, "spool"));
+  assert(!left.some((instance) => dead.has(instance)), "a dead instance left a process, folder or control group", left);
+  assert(namesIn(dataDir, "spool").length === 0, "a source was not deleted", namesIn(dataDir, "spool"));
   for (const owner of namesIn(dataDir, "images"))
     for (const image of namesIn(dataDir, "images", owner)) {
       const manifest = join(dataDir, "images", owner, image, "image.json");
-      assert(existsSync(manifest), "half an image is left", image);
+      assert(existsSync(manifest), "a partial image was not deleted", image);
       JSON.parse(readFileSync(manifest, "utf8"));
     }
 };
 
-/** The text with which a deployment answers, tried until it does. */
+/** The text that a deployment serves; retries until it responds. */
 const answerOf = async (url: string, until: number): Promise<string> => {
   for (;;) {
     try {
@@ -68,55 +68,57 @@ const answerOf = async (url: string, until: number): Promise<string> => {
     } catch {
       // Not yet.
     }
-    if (Date.now() > until) throw new Error(`${url} does not answer`);
+    if (Date.now() > until) throw new Error(`${url} does not respond`);
     await sleep(10);
   }
 };
 
-/** How a deploy of the workload may fail: cut by the kill, or refused because a volume was deleted meanwhile. */
+/**
+ * How a deploy of the workload may fail: interrupted by the kill, or rejected because a volume was deleted meanwhile.
+ */
 const ends = ["interrupted", "volume_unavailable"];
 
-/** An interrupted deploy ended, and both the list and the log say how. */
+/** An interrupted deploy has ended, and the list and the log agree on its end. */
 const checkPending = async (client: Client, known: Known, listed: Deployment | undefined, text: string | undefined) => {
   const deployId = known.pending?.deployId;
   const last = listed?.last_deploy;
   if (last != null) {
-    assert(last.finished_at !== null, "a deploy of a dead server has not ended", last);
-    assert(last.status === "DONE" || ends.includes(String(last.reason)), "a deploy ended otherwise", last);
+    assert(last.finished_at !== null, "a deploy of the killed server has not ended", last);
+    assert(last.status === "DONE" || ends.includes(String(last.reason)), "a deploy has an unexpected outcome", last);
     if (deployId !== undefined) assert(last.deploy_id === deployId, "last_deploy is about another deploy", last);
     if (last.deploy_id === deployId && last.status === "DONE")
       assert(text === known.pending?.text, "a deploy that is DONE does not serve", { last, text });
   }
   if (deployId === undefined) return;
   const said = (await client.entries(known.name)).filter((entry) => entry["deploy_id"] === deployId);
-  // Of a first deploy that was cut before it began, nothing is left at all.
+  // A first deploy that was killed before it began leaves nothing.
   if (listed === undefined && said.length === 0) return;
   const ended = said.filter(({ status }) => status === "DONE" || status === "ERROR");
-  assert(ended.length === 1, "the log does not say once how the deploy ended", said);
+  assert(ended.length === 1, "the log does not have the deploy's end exactly once", said);
   if (last == null) return;
-  assert(ended[0]?.["status"] === last.status, "the list and the log do not agree on the end", { ended, last });
-  assert((ended[0]?.["reason"] ?? null) === last.reason, "the list and the log do not agree", { ended, last });
+  assert(ended[0]?.["status"] === last.status, "the list and the log disagree on the end", { ended, last });
+  assert((ended[0]?.["reason"] ?? null) === last.reason, "the list and the log disagree", { ended, last });
   assert(last.status === "DONE" || text !== known.pending?.text, "a deploy that serves is not DONE", { last, text });
 };
 
 const checkOne = async (client: Client, known: Known, listed: Deployment | undefined, until: number): Promise<void> => {
   const { serving, pending, deleting } = known;
   if (deleting === "done" && pending === undefined)
-    return assert(listed === undefined, "what was deleted is listed", listed);
+    return assert(listed === undefined, "a deleted deployment is listed", listed);
   if (listed === undefined) {
-    assert(serving === undefined || deleting === "sent", "what served is not listed", known);
+    assert(serving === undefined || deleting === "sent", "a serving deployment is not listed", known);
     return checkPending(client, known, listed, undefined);
   }
-  assert(listed.status === "READY", "something half made is listed", listed);
+  assert(listed.status === "READY", "a partial deployment is listed", listed);
   const text = await answerOf(listed.url, until);
   assert([serving, pending?.text].includes(text), `'${text}' is neither the old nor the new revision`, known);
   await checkPending(client, known, listed, text);
 };
 
 /**
- * Compares what clients knew with what they find.
+ * Compares what clients knew with the state after the restart.
  * @param orphans the instances that outlived the server
- * @returns how long it took until everything answered, in milliseconds
+ * @returns the milliseconds until everything responded
  */
 export const checkAfterCrash = async (
   client: Client,
@@ -130,7 +132,7 @@ export const checkAfterCrash = async (
   const names = all.map(({ name }) => name);
   assert(
     listed.every(({ name }) => names.includes(name)),
-    "something is listed that nobody deployed",
+    "a deployment is listed that no client created",
     listed,
   );
   await Promise.all(
@@ -146,10 +148,10 @@ export const checkAfterCrash = async (
   return Date.now() - ready;
 };
 
-/** A server that ends when it is asked to leaves nothing running. */
+/** A server that shuts down on request leaves nothing running. */
 export const checkAfterEnd = async ({ child, errors }: Served, dataDir: string): Promise<void> => {
   if (child.exitCode === null) await once(child, "exit");
-  assert(child.exitCode === 0, "the server did not end well", { code: child.exitCode, errors });
+  assert(child.exitCode === 0, "the server did not shut down cleanly", { code: child.exitCode, errors });
   const left = [...marked(`${scopeOf(dataDir)}.`), ...groupsOf(dataDir)];
-  assert(left.length === 0, "a server that ended left something", left);
+  assert(left.length === 0, "a server that shut down left something", left);
 };

@@ -1,6 +1,6 @@
 /**
- * Volumes through a kill: what a client knows of them by then, and what it must find. A volume that was made is there
- * or in the trash; an object that was put is there whole; nothing is mounted that is not there.
+ * Volumes across a kill: what a client knows before and must find after it. A created volume exists or is in the trash;
+ * an uploaded object is complete; every mount exists.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.
 import type { Client } from "../http/served.ts";
 
 interface KnownVolume {
-  /** Made, and no delete of it was sent. */
+  /** Created, and no delete of it was sent. */
   lives: boolean;
-  /** A delete was answered, and nothing was done to it since. */
+  /** A delete was answered, and nothing changed it since. */
   deleted: boolean;
-  /** What each object is, or might be where a put was cut. */
+  /** The content of each object, or the possible contents if an upload was interrupted. */
   readonly objects: Map<string, { readonly was: string | undefined; readonly becomes: string | undefined }>;
 }
 
@@ -40,7 +40,7 @@ export class VolumeWork {
     this.#over = true;
   }
 
-  /** Makes, fills, deletes and restores, one after the other, until it is stopped or cut. */
+  /** Creates, fills, deletes and restores in sequence, until it is stopped or killed. */
   async lane(): Promise<void> {
     while (!this.#over) {
       const name = names[Math.floor(this.#random() * names.length)] as string;
@@ -59,7 +59,7 @@ export class VolumeWork {
     return known;
   }
 
-  /** A call that may be refused in the present state; whether it was done. */
+  /** A call that may fail in the present state; returns whether it succeeded. */
   async #attempt(path: string, body: object): Promise<boolean> {
     try {
       await this.#client.post(path, body);
@@ -92,7 +92,7 @@ export class VolumeWork {
 
   async #delete(name: string): Promise<void> {
     const known = this.#of(name);
-    // From here to the answer it may be either; what is restored later is not followed.
+    // Either outcome is possible until the response. Restored volumes are not tracked.
     const lived = known.lives;
     known.lives = false;
     const done = await this.#attempt("/v1/volume/delete", { name });
@@ -126,21 +126,21 @@ export const checkVolumes = async (
   for (const deployment of deployments)
     for (const { name } of Object.values(deployment.volumes)) {
       const volume = volumes.find((one) => one.name === name);
-      assert(volume !== undefined, "what is mounted is not there", { deployment, volumes });
-      assert(volume?.attached_to.includes(deployment.name) === true, "a mount is not shown", { deployment, volume });
+      assert(volume !== undefined, "a mounted volume does not exist", { deployment, volumes });
+      assert(volume?.attached_to.includes(deployment.name) === true, "a mount is not listed", { deployment, volume });
     }
   for (const { name, attached_to } of volumes)
     for (const mounter of attached_to) {
       const mounted = deployments.find((one) => one.name === mounter)?.volumes ?? {};
       assert(
         Object.values(mounted).some((mount) => mount.name === name),
-        "a mount is shown that is none",
+        "a mount is listed that does not exist",
         { name, mounter },
       );
     }
   for (const [name, one] of known) {
     const lives = volumes.some((volume) => volume.name === name);
-    if (one.lives) assert(lives, "a volume is gone", { name, volumes, trash });
+    if (one.lives) assert(lives, "a volume is missing", { name, volumes, trash });
     if (one.deleted && !lives)
       assert(
         trash.some((volume) => volume.name === name),
@@ -150,7 +150,7 @@ export const checkVolumes = async (
     if (one.lives) await checkObjects(client, name, one);
   }
   const uploads = join(dataDir, "storage", "uploads");
-  assert(existsSync(uploads) && readdirSync(uploads).length === 0, "half an upload is left");
+  assert(existsSync(uploads) && readdirSync(uploads).length === 0, "a partial upload was not deleted");
   const folders = readdirSync(join(dataDir, "storage", "volumes")).sort();
   const ids = [...volumes, ...trash].map(({ id }) => id).sort();
   assert(JSON.stringify(folders) === JSON.stringify(ids), "folders and volumes differ", { folders, ids });

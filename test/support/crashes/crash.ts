@@ -1,6 +1,6 @@
 /**
- * A server that is killed at a seeded random moment of a seeded random workload, and started again: what its
- * clients know by then, to compare with what they find (crash-check.ts).
+ * A server that is killed at a seeded random moment of a seeded random workload, and started again. Records what its
+ * clients know at that time, for crash-check.ts to compare with the state afterwards.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { has } from "../vitest/machine.ts";
 import { checkAfterCrash, checkAfterEnd, type Known, scopeOf } from "./crash-check.ts";
 import { checkVolumes, mountsFor, VolumeWork } from "./crash-volumes.ts";
 
-/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+/** Numbers from 0 to 1, determined by a seed (mulberry32). */
 export const randomFrom = (seed: number) => {
   let state = seed >>> 0;
   return (): number => {
@@ -24,7 +24,7 @@ export const randomFrom = (seed: number) => {
   };
 };
 
-/** A revision that answers with its text; some are built for a while. */
+/** A revision that responds with its text; some take time to build. */
 const revision = (text: string, slowly: boolean): Uint8Array =>
   sourceOf({
     "package.json": JSON.stringify({
@@ -52,7 +52,7 @@ class Workload {
     return known;
   }
 
-  /** The URL; undefined where a volume was deleted meanwhile, so that nothing was changed. */
+  /** The URL; undefined if a volume was deleted meanwhile, which fails the deploy without a change. */
   async deploy(name: string): Promise<string | undefined> {
     const known = this.of(name);
     const text = `${name} ${++this.#deploys}`;
@@ -86,12 +86,12 @@ class Workload {
     known.serving = undefined;
   }
 
-  /** Deploys one name again and again. */
+  /** Deploys one name repeatedly. */
   async redeploys(name: string): Promise<void> {
     while (!this.#over) await this.deploy(name);
   }
 
-  /** Makes deployments and takes them away. */
+  /** Creates and deletes deployments. */
   async others(): Promise<void> {
     for (let n = 0; !this.#over; n++) {
       const names = [...this.known.values()].filter(({ name, serving }) => name !== "alpha" && serving !== undefined);
@@ -101,7 +101,7 @@ class Workload {
     }
   }
 
-  /** Calls a deployment all the time; it must answer as one of its revisions. */
+  /** Calls a deployment continuously; it must respond as one of its revisions. */
   async requests(name: string, url: string): Promise<void> {
     const known = this.of(name);
     while (!this.#over) {
@@ -114,13 +114,13 @@ class Workload {
     }
   }
 
-  /** Nothing more is begun; what the kill cuts short is no failure. */
+  /** No new calls begin; a call that the kill interrupts is not a failure. */
   stop(): void {
     this.#over = true;
   }
 }
 
-/** Something that must not happen, killed or not. */
+/** A violation, whether or not the server was killed. */
 class Failure extends Error {}
 
 const untilCut = (work: Promise<unknown>): Promise<unknown> =>
@@ -129,9 +129,9 @@ const untilCut = (work: Promise<unknown>): Promise<unknown> =>
   });
 
 export interface Crash {
-  /** Milliseconds from `ready` until everything that served answered again. */
+  /** Milliseconds from `ready` until every deployment responded again. */
   readonly answered: number;
-  /** Deploys whose end nobody saw. */
+  /** Deploys whose end no client saw. */
   readonly cut: number;
 }
 
@@ -142,7 +142,7 @@ const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<v
   await ended;
 };
 
-/** Starts a server and kills it before or soon after it is ready, in the middle of putting things right. */
+/** Starts a server and kills it before or soon after it is ready, during its recovery. */
 const killAtStart = async (
   dataDir: string,
   options: Readonly<Record<string, string>>,
@@ -186,7 +186,7 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
     const client = new Client(second.url, first.apiKey as string);
     const answered = await checkAfterCrash(client, dataDir, [...workload.known.values()], orphans);
     await checkVolumes(client, dataDir, volumes.known, await client.list());
-    // And it is as good as new.
+    // The recovered server must work normally.
     const after = new Workload(client, random);
     await after.deploy("alpha");
     second.child.kill("SIGTERM");

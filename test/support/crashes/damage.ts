@@ -1,4 +1,4 @@
-/** Seeded damage to a data folder, and what must hold afterwards. */
+/** Seeded damage to a data folder, and the invariants afterwards. */
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -27,7 +27,7 @@ const entriesBelow = (root: string): string[] =>
     .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
     .sort();
 
-/** Calls `read` with permission on the folder, which keeps its mode. */
+/** Calls `read` with permission on the folder, and restores its mode. */
 const withPermission = <T>(folder: string, read: () => T): T => {
   const { mode } = lstatSync(folder);
   chmodSync(folder, 0o700);
@@ -47,7 +47,7 @@ const digestsBelow = (folder: string): string[] =>
     }),
   );
 
-/** The content of every object, in its volume or in quarantine, whatever the folders' modes are. */
+/** The content of every object, in its volume or in quarantine, whatever the modes of the folders. */
 const objectsIn = (root: string): string[] => digestsBelow(join(root, "storage")).sort();
 
 const damages = {
@@ -68,7 +68,7 @@ const damages = {
 
 type Kind = keyof typeof damages;
 const ofFiles = Object.keys(damages) as readonly Kind[];
-/** A folder that has objects may not be removed: that would delete them. */
+/** A folder with objects must not be removed: that would delete them. */
 const ofFolders: readonly Kind[] = ["chmod", "remove"];
 
 const oneOf = <T>(all: readonly T[], random: () => number): T => all[Math.floor(random() * all.length)] as T;
@@ -76,11 +76,11 @@ const oneOf = <T>(all: readonly T[], random: () => number): T => all[Math.floor(
 type Moment = "stopped" | "killed" | "running";
 
 /**
- * A path in the folder. Files of the state are chosen more often, because there are few of them, and so is one place
- * before one file, because an environment has many files.
+ * A path in the folder. Prefers files of the state, because there are few of them, and chooses a folder before a file,
+ * because an environment has many files.
  */
 const pick = (root: string, moment: Moment, random: () => number): string => {
-  // Objects are what must not be lost. SQLite maps -shm files into memory: truncating one ends the process.
+  // Objects must never be lost. SQLite maps -shm files into memory: truncating one ends the process.
   const paths = entriesBelow(root).filter(
     (path) => !path.endsWith("photo.jpg") && !(moment === "running" && path.endsWith("-shm")),
   );
@@ -105,11 +105,11 @@ export interface DamageCase {
   readonly isRebuilt: boolean;
 }
 
-/** What the undamaged paths hold. */
+/** The contents of the undamaged paths. */
 const expectedAfter = (moment: Moment, paths: readonly string[], seed: number): Expected => {
   const hits = (...starts: string[]) => paths.some((path) => starts.some((start) => path.startsWith(start)));
   const isStateLost = hits("state.sqlite") && hits("state.copy", "state.check");
-  // Its row is in the write-ahead log alone. Without that and its record, its name is nowhere on disk.
+  // Its row is only in the write-ahead log. Without that and its record, no file contains its name.
   const isThirdLost = hits("state.") && hits(join("storage", "records"));
   return {
     volumes: ["first", "second", ...(moment === "killed" && !isThirdLost ? ["third"] : [])],
@@ -125,7 +125,7 @@ const expectedAfter = (moment: Moment, paths: readonly string[], seed: number): 
 
 const step = /portside (doctor|restore)|--data-dir|chown|Check|Move it away/;
 
-/** Starts and checks. Returns the refusal, if there is one; it must name a file and the next step. */
+/** Starts and checks. Returns the error, if any; it must name a file and the next step. */
 const attempt = async (dataDir: string, check: (platform: TestPlatform) => Promise<void>) => {
   let platform: TestPlatform;
   try {
@@ -133,7 +133,7 @@ const attempt = async (dataDir: string, check: (platform: TestPlatform) => Promi
   } catch (error) {
     if (!(error instanceof DataFolderError)) throw error;
     if (!error.message.includes(error.path) || !step.test(error.message))
-      throw new Error(`the refusal names no file or no next step: ${error.message}`);
+      throw new Error(`the error names no file or no next step: ${error.message}`);
     return error;
   }
   try {
@@ -160,7 +160,7 @@ const same = (found: readonly string[], expected: readonly string[], when: strin
     throw new Error(`${when}, there are ${found.length} of ${expected.length} objects`);
 };
 
-/** Throws if an object is deleted, if a start neither works nor explains itself, or if repair leaves something out. */
+/** Throws if an object is lost, if a start fails without an explanation, or if repair leaves damage. */
 export const damage = async (bases: Bases, seed: number): Promise<DamageCase> => {
   const random = randomFrom(seed);
   const moment = oneOf(["stopped", "killed", "running"] as const, random);
@@ -178,13 +178,13 @@ export const damage = async (bases: Bases, seed: number): Promise<DamageCase> =>
     done.push(`${kind} ${path}`);
   }
   const words = `${moment}: ${done.join(", ")}`;
-  // A start opens its folders again; a running server says that it is not ready.
+  // A start opens its folders again; a running server reports that it is not ready.
   const isClosed = process.geteuid?.() !== 0 && done.includes("chmod logs");
   const expected = expectedAfter(moment, paths, seed);
   try {
     if (running !== undefined) {
       try {
-        // Without its state or its folders, a server only must not lose objects.
+        // Without its state or its folders, a server must still not lose objects.
         if (paths.every((path) => /^(logs|billing|images|cache|sql)/.test(path)))
           await checkServed(running, bases, { ...expected, ready: !isClosed }).catch((error: Error) => {
             throw new Error(`running, ${error.message}`);
@@ -198,7 +198,7 @@ export const damage = async (bases: Bases, seed: number): Promise<DamageCase> =>
     const isRebuilt = await repair(live);
     const rest = isRebuilt ? { ...expected, state: false, app: false, python: false, logs: false } : expected;
     const again = await attempt(live, (platform) => checkServed(platform, bases, rest));
-    if (again !== undefined) throw new Error(`refused after the repair: ${again.message}`);
+    if (again !== undefined) throw new Error(`fails after the repair: ${again.message}`);
     same(objectsIn(live), objects, "after the repair");
     return { words, outcome: refusal === undefined ? "started" : "refused", isRebuilt };
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Data folders of a real platform with something of each kind in them, and what a platform on them must still serve. */
+/** Data folders of a real platform with one example of everything, and what a platform on them must still serve. */
 import { chmodSync, cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
@@ -12,7 +12,7 @@ const acme = principalOf("acme");
 const APP = "still here";
 const PYTHON = "still here, too";
 
-/** Removes the tree, whatever the modes of its folders are. */
+/** Removes the tree, whatever the modes of its folders. */
 const remove = (path: string): void => {
   const open = (folder: string): void => {
     chmodSync(folder, 0o700);
@@ -23,22 +23,22 @@ const remove = (path: string): void => {
   rmSync(path, { recursive: true });
 };
 
-/** Restores the tree under the path, whatever is there now. */
+/** Restores the tree under the path and replaces the existing one. */
 export const putFolder = (from: string, to: string): void => {
   if (existsSync(to)) remove(to);
   cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 };
 
 export interface Bases extends Disposable {
-  /** Where each case must be put: Python environments name their own path. */
+  /** The path of each case: Python environments contain their own path. */
   readonly live: string;
   /** After an orderly stop. */
   readonly stopped: string;
-  /** As a kill leaves it, with changes that are in the write-ahead log alone. */
+  /** After a kill, with changes that are only in the write-ahead log. */
   readonly killed: string;
-  /** An earlier moment of the same folder. */
+  /** An earlier state of the same folder. */
   readonly older: string;
-  /** An API key that all of them have. */
+  /** An API key that is valid in all of them. */
   readonly apiKey: string;
 }
 
@@ -61,7 +61,10 @@ const addVolume = async ({ controlPlane, local, dataDir }: TestPlatform, name: s
   if (state.kind === "held") writeFileSync(join(dataDir, "storage", "volumes", state.volume.id, "photo.jpg"), name);
 };
 
-/** Deploys a Python source with an environment, and removes its packages: a thousand files to copy for each case. */
+/**
+ * Deploys a Python source with an environment, and removes its packages, which are a thousand files to copy for each
+ * case.
+ */
 const addPython = async (platform: TestPlatform): Promise<void> => {
   if (!has("python")) return;
   const source = sourceOf({ "requirements.txt": "# nothing\n", "main.py": pythonServer });
@@ -108,7 +111,7 @@ export const makeBases = async (): Promise<Bases> => {
   };
 };
 
-/** What must be there, given what was damaged. Everything else may be there. */
+/** What must exist after this damage. Everything else is optional. */
 export interface Expected {
   readonly volumes: readonly string[];
   /** Deployments, their fields, keys and the trash. */
@@ -117,7 +120,7 @@ export interface Expected {
   readonly python: boolean;
   readonly logs: boolean;
   readonly billing: boolean;
-  /** False if it may also say that it is not ready. */
+  /** False if it may also report that it is not ready. */
   readonly ready: boolean;
 }
 
@@ -158,7 +161,7 @@ const checkService = async ({ controlPlane }: TestPlatform, name: string, text: 
   assertSame(await (await fetch(found?.url as string)).text(), text, `${name} answers`);
 };
 
-/** A damaged image must be said, and its calls must be answered. */
+/** A damaged image must be reported, and calls to it must be answered. */
 const checkBroken = async ({ controlPlane }: TestPlatform): Promise<void> => {
   for (const { name, status, last_deploy, url } of (await controlPlane.listDeployments(acme))._unsafeUnwrap()) {
     if (status === "READY") continue;
@@ -174,7 +177,7 @@ const checkLogs = async ({ controlPlane }: TestPlatform, isWhole: boolean): Prom
   if (isWhole && ends < 2) throw new Error(`the log has ${ends} of 2 ends of deploys`);
 };
 
-/** Throws if something that is expected is not served. */
+/** Throws if an expected part is not served. */
 export const checkServed = async (platform: TestPlatform, bases: Bases, expected: Expected): Promise<void> => {
   await checkVolumes(platform, expected.volumes);
   if (expected.state) await checkState(platform, bases.apiKey);

@@ -1,4 +1,4 @@
-/** Flushes to disk that fail with EIO, as those of a broken disk do, for a process that loads the library. */
+/** A library that makes flushes fail with EIO, like a broken disk, in the process that loads it. */
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ export interface FailingFlush {
   heal(): void;
 }
 
-/** @param below the flushes of files whose paths begin so fail */
+/** @param below path prefix of the files whose flushes fail */
 export const failingFlush = (folder: string, below: string): FailingFlush => {
   const [code, library, flag] = ["flush.c", "flush.so", "flag"].map((name) => join(folder, name)) as [
     string,

@@ -1,4 +1,4 @@
-/** Backups with whatever a test wants in them. */
+/** Backups with arbitrary content. */
 import { createHash } from "node:crypto";
 import {
   type BackupEntry,
@@ -16,7 +16,7 @@ export interface Forged {
   readonly end?: object;
 }
 
-/** A backup before its compression, with a right digest, and what the test wants in it. */
+/** An uncompressed backup with a correct digest and arbitrary content. */
 export const forgeBackup = ({ entries = [], head = {}, end = {} }: Forged): Buffer => {
   const blocks: Buffer[] = [];
   const add = (entry: Partial<BackupEntry>, content = "") => {

@@ -1,6 +1,6 @@
 /**
  * A server that kills itself at a fixed moment of the second deploy of `app`: `kill-moment-child.ts FOLDER MOMENT`.
- * Each moment lies between the switch of traffic and the note that the deploy has ended.
+ * Each moment lies between the traffic switch and the record of the deploy's end.
  */
 import { createLocalProvider } from "../../../adapters/local/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
@@ -11,7 +11,7 @@ import { principalOf } from "../providers/local-platform.ts";
 export const moments = ["traffic moved", "schedule set", "end logged", "end noted"] as const;
 export type Moment = (typeof moments)[number];
 
-/** The provider with one step after which the process is gone. */
+/** The provider, which kills the process after one step. */
 const dyingAt = (provider: Provider, moment: Moment, isArmed: () => boolean): Provider => {
   const { services, scheduler, logs } = provider;
   const die = <T>(at: Moment, value: T): T => {

@@ -1,6 +1,6 @@
 /**
- * Backs up or restores, and kills itself: as soon as so many bytes are done, or before the given change of the file
- * system. With `count` it prints how many changes there are instead.
+ * Backs up or restores, and kills itself after a number of bytes or before the given change of the file system. With
+ * `count` it prints the number of changes instead.
  */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -29,7 +29,7 @@ const names = [
   "writeFile",
 ];
 
-/** Counts the call before it is made. */
+/** Counts the call before it runs. */
 const counted = (work: (...args: unknown[]) => unknown) =>
   function (this: unknown, ...args: unknown[]): unknown {
     changes++;
@@ -50,7 +50,7 @@ if (when !== "bytes") {
   syncBuiltinESMExports();
 }
 
-// Loaded now, so that it gets the counted calls.
+// Imported late, so that it uses the counted calls.
 const { backupDataFolder, restoreDataFolder } = await import("../../../adapters/local/index.ts");
 const onProgress = (more: number) => {
   if (when !== "bytes") return;

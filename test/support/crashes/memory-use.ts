@@ -1,4 +1,4 @@
-/** How much memory this process holds, and the most it has held. */
+/** The current and the peak memory of this process. */
 import { readFileSync } from "node:fs";
 
 export interface MemoryUse {
@@ -10,7 +10,7 @@ export interface MemoryUse {
 const field = (status: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
 
-/** Of any process, by Linux's own account; zeros elsewhere. */
+/** Of any process, from Linux's /proc; zeros elsewhere. */
 export const processMemory = (pid: number | "self"): MemoryUse => {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -20,7 +20,7 @@ export const processMemory = (pid: number | "self"): MemoryUse => {
   }
 };
 
-/** By Linux's own account where there is one: elsewhere a child inherits its parent's peak. */
+/** From Linux's /proc if available: elsewhere a child inherits its parent's peak. */
 const peakOf = (): number => processMemory("self").peak || process.resourceUsage().maxRSS * 1024;
 
 export const memoryUse = (): MemoryUse => ({ now: process.memoryUsage.rss(), peak: peakOf() });

@@ -1,4 +1,4 @@
-/** Loaded into a process before its program (`--import`): says at its end how much memory it has held at most. */
+/** Preloaded into a process (`--import`): prints its peak memory when it exits. */
 import { writeFileSync } from "node:fs";
 import { memoryUse } from "./memory-use.ts";
 

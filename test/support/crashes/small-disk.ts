@@ -1,4 +1,4 @@
-/** A file system in memory that a test can fill. Only root can mount one. */
+/** An in-memory file system that a test can fill. Mounting requires root. */
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, statSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -6,14 +6,14 @@ import { folderWith } from "../archives/folders.ts";
 
 export interface SmallDisk extends Disposable {
   readonly path: string;
-  /** Leaves room for so many bytes, none by default. */
+  /** Leaves so many bytes free, none by default. */
   fill(room?: number): void;
   free(): void;
 }
 
 const ZEROS = Buffer.alloc(1024 * 1024);
 
-/** Where `fill` puts what takes the room. A service may fill the disk as well: it writes here. */
+/** The file that `fill` writes. A service that fills the disk writes to it as well. */
 export const ballastOn = (path: string): string => join(path, "ballast");
 
 /** @param size as mount(8) reads it, such as `16m` */

@@ -1,4 +1,4 @@
-/** The HTTP API on a loopback port, over memory or over a platform that a test has, and a client for it. */
+/** The HTTP API on a loopback port, on memory or on a given platform, and a client for it. */
 import { createMemoryProvider, type MemoryProvider } from "../../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
@@ -23,7 +23,7 @@ export interface TestApi extends AsyncDisposable {
   key(account?: string): Promise<string>;
   /** A call with a key of the account; pass `key: null` for none. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** A deploy form; resolves when the stream has ended. */
+  /** Sends a deploy form; resolves when the stream has ended. */
   deploy(
     fields: Readonly<Record<string, string>>,
     archive?: Uint8Array,
@@ -100,7 +100,7 @@ export const serveApi = async (ports: Ports, settings: SettingsInput = {}): Prom
   };
 };
 
-/** The records of a stream that has ended. */
+/** The records of a finished stream. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
 export const recordsOf = (answer: Answer): any[] =>
   answer.text

@@ -1,4 +1,4 @@
-/** Names and accounts of tests, without the rules that real ones keep. */
+/** Branded names and accounts for tests, without validation. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 

@@ -1,18 +1,18 @@
 /**
- * What services under test tell the test, and where they wait for its word: events instead of clocks.
+ * A server that services under test report to and wait on, so that tests need no sleeps.
  *
- * A service gets the address by its environment and the two functions of `callbackCode`.
+ * A service gets the address from its environment and calls the two functions of `callbackCode`.
  */
 import { createServer, type ServerResponse } from "node:http";
 
 export interface CallbackServer extends AsyncDisposable {
   /** For a service's environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** What was reported under this name so far, oldest first. */
+  /** Reports under this name so far, oldest first. */
   seen(name: string): readonly string[];
-  /** Resolves when there are this many reports of the name. */
+  /** Resolves when the name has this many reports. */
   reported(name: string, count?: number): Promise<readonly string[]>;
-  /** Lets everything go on that waits under the name, now or later. */
+  /** Releases present and future waiters of the name. */
   release(name: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** HTTP clients for tests: one that shows everything of an answer, and one that sends bytes as they are. */
+/** HTTP clients for tests: one that returns every detail of a response, and one that sends raw bytes. */
 import {
   type Agent,
   type ClientRequest,
@@ -24,19 +24,19 @@ export interface SendOptions {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders | readonly string[];
   readonly body?: string | Uint8Array;
-  /** Connections that are kept; without it every request has one of its own. */
+  /** Keep-alive connections; without it every request has a new one. */
   readonly agent?: Agent;
 }
 
 export interface Opened {
   readonly request: ClientRequest;
-  /** The head of the answer. */
+  /** The head of the response. */
   readonly response: Promise<IncomingMessage>;
 }
 
 export const portOf = (url: string): number => Number(new URL(url).port);
 
-/** Begins a request; its body is the caller's to write and end. */
+/** Begins a request; the caller writes and ends its body. */
 export const openRequest = (url: string, { method, path, headers, agent }: Omit<SendOptions, "body"> = {}): Opened => {
   const request = httpRequest({
     host: "127.0.0.1",
@@ -50,12 +50,12 @@ export const openRequest = (url: string, { method, path, headers, agent }: Omit<
     request.once("response", resolve);
     request.once("error", reject);
   });
-  // Those who hang up themselves do not look at it.
+  // A caller that closes the connection itself ignores this error.
   response.catch(() => undefined);
   return { request, response };
 };
 
-/** The rest of an answer; rejects where it breaks off. */
+/** The rest of a response; rejects if it breaks off. */
 export const replyOf = async (response: IncomingMessage): Promise<Reply> => {
   const body = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>));
   return {
@@ -75,20 +75,20 @@ export const send = async (url: string, options: SendOptions = {}): Promise<Repl
   return replyOf(await response);
 };
 
-/** Sends, and reads the answer as JSON. */
+/** Sends a request and parses the response as JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
 export const sendForJson = async (url: string, options: SendOptions = {}): Promise<any> =>
   JSON.parse((await send(url, options)).text);
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** Everything that came, when the other side has closed or the connection broke. */
+  /** All received bytes, after the peer has closed or the connection broke. */
   readonly closed: Promise<string>;
-  /** Resolves with everything that came once this is in it. */
+  /** Resolves with all received text once it contains this. */
   received(text: string): Promise<string>;
 }
 
-/** A connection for bytes as they are. */
+/** A connection for raw bytes. */
 export const openRaw = (url: string): RawConnection => {
   const socket = connect({ host: "127.0.0.1", port: portOf(url) });
   let came = "";
@@ -118,13 +118,13 @@ export const openRaw = (url: string): RawConnection => {
   };
 };
 
-/** Sends bytes and returns all that comes back until the other side closes. */
+/** Sends bytes and returns everything received until the peer closes. */
 export const sendRaw = (url: string, bytes: string): Promise<string> => {
   const { socket, closed } = openRaw(url);
   socket.write(bytes, "latin1");
   return closed;
 };
 
-/** The status codes of the answers in what came over a connection. */
+/** The status codes of all responses in the received bytes. */
 export const statusesOf = (came: string): number[] =>
   [...came.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));

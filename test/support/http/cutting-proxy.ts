@@ -1,17 +1,17 @@
-/** A TCP proxy that cuts connections after so many bytes, in either direction, or lets them hang. */
+/** A TCP proxy that closes connections after a number of bytes, in either direction, or stalls them. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
-  /** Connections that were cut. */
+  /** How many connections it closed. */
   readonly cuts: number;
 }
 
 /**
- * @param target the port that it leads to
+ * @param target port of the server
  * @param after how many bytes the next connection may carry; undefined for any number
- * @param hangs what has carried them stays open, and carries no more
+ * @param hangs stalls a connection instead of closing it
  */
 export const serveCutting = async (
   target: number,
@@ -44,7 +44,7 @@ export const serveCutting = async (
         if (left > 0) return;
         if (hangs) return void from.pause();
         cuts++;
-        // What has been let through arrives, as it would before a cable is pulled.
+        // Bytes before the limit arrive, as before a cable is pulled.
         to.end(() => cut());
       });
     };

@@ -1,4 +1,4 @@
-/** The HTTP API over memory with its uploads on disk, as every real server has them. */
+/** The HTTP API on memory with uploads on disk, like a real server. */
 import { readdir } from "node:fs/promises";
 import { createMemoryProvider, type MemoryProvider } from "../../../adapters/memory/index.ts";
 import { createDiskSpool } from "../../../adapters/shared/archives/disk-spool.ts";
@@ -14,7 +14,7 @@ export interface DiskApi extends TestApi {
   spooled(): Promise<string[]>;
 }
 
-/** @param wrap puts something in front of the ports */
+/** @param wrap decorates the ports */
 export const serveOnDisk = async (
   settings: SettingsInput = {},
   wrap: (ports: Ports) => Ports = (ports) => ports,

@@ -1,10 +1,10 @@
-/** A call of each endpoint that is all right as far as the request goes; a new endpoint needs one here. */
+/** A valid call of each endpoint; a new endpoint needs one here. */
 import { endpoints } from "../../../hosts/http/endpoints.ts";
 import { sourceOf } from "../archives/archives.ts";
 import type { Answer, CallOptions, TestApi } from "./api.ts";
 import { deployForm } from "./record-stream.ts";
 
-/** What a call names: a deployment and a deploy. */
+/** The deployment and the deploy that calls name. */
 export interface Names {
   readonly name: string;
   readonly deployId: string;
@@ -59,7 +59,7 @@ const nobody: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such
 
 export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
   const sample = samples[endpoint];
-  if (sample === undefined) throw new Error(`there is no sample call of ${endpoint} in endpoint-calls.ts`);
+  if (sample === undefined) throw new Error(`endpoint-calls.ts has no call of ${endpoint}. Add one.`);
   return sample({ ...nobody, ...names });
 };
 

@@ -1,10 +1,10 @@
-/** Free ports, and programs that can only be told theirs: on another one where somebody took it meanwhile. */
+/** Free ports, and programs that need one as an argument: they start again on another port after a conflict. */
 import type { ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A loopback port that nobody has now, and that no kernel hands out: those are from 32768 on. */
+/** A free loopback port below 32768, where the kernel's ephemeral ports begin. */
 export const freePort = async (): Promise<number> => {
   const port = randomInt(20_000, 32_000);
   const probe = createServer().listen(port, "127.0.0.1");
@@ -28,7 +28,7 @@ const answers = async (url: string, child: ChildProcess): Promise<boolean> => {
   return false;
 };
 
-/** @param path is answered with a 2xx by nobody else, once the program is up */
+/** @param path answered with a 2xx only by this program, once it is up */
 export const startOnFreePort = async (
   start: (port: number) => ChildProcess,
   path: string,
@@ -39,5 +39,5 @@ export const startOnFreePort = async (
     const url = `http://127.0.0.1:${port}`;
     if (await answers(`${url}${path}`, child)) return { child, url };
   }
-  throw new Error("the program ended five times before it answered");
+  throw new Error("the program exited five times before it responded");
 };

@@ -1,4 +1,4 @@
-/** A gRPC service made of an unmodified `@grpc/grpc-js` server, and the calls of an unmodified client. */
+/** A gRPC service on an unmodified `@grpc/grpc-js` server, and calls of an unmodified client. */
 import {
   type Client,
   type ClientDuplexStream,
@@ -12,7 +12,7 @@ import {
 import { packagedSource } from "../archives/packages.ts";
 import { callbackCode } from "./callback-server.ts";
 
-/** Methods that succeed and fail in every way that there is; reports calls that were cancelled to the callback server. */
+/** Methods that succeed and fail in every possible way; reports cancelled calls to the callback server. */
 export const grpcEcho = packagedSource(
   `
 import grpc from "@grpc/grpc-js";
@@ -88,7 +88,7 @@ interface Answer {
   readonly end: StatusObject;
 }
 
-/** A unary call, and everything that came with its answer. */
+/** A unary call with all metadata of its response. */
 export const unary = (client: Client, name: string, metadata = new Metadata()): Promise<Answer> =>
   new Promise((resolve) => {
     let head = new Metadata();
@@ -104,7 +104,7 @@ export const unary = (client: Client, name: string, metadata = new Metadata()): 
       .on("status", (end) => setImmediate(() => resolve({ ...result, head, end })));
   });
 
-/** All messages of a call and how it ended. */
+/** All messages of a call and its status. */
 export const drain = async (call: ClientReadableStream<Message> | ClientDuplexStream<Message, Message>) => {
   const values: number[] = [];
   call.on("data", ({ value }: Message) => values.push(value));
@@ -116,7 +116,7 @@ export const drain = async (call: ClientReadableStream<Message> | ClientDuplexSt
 export const stream = (client: Client, name: string, value: number) =>
   client.makeServerStreamRequest<Message, Message>(path(name), toBytes, fromBytes, { value });
 
-/** A failure as the tests compare it. */
+/** A failure in the form that tests compare. */
 export const failed = (end: Pick<StatusObject, "code" | "details" | "metadata">) => ({
   code: end.code,
   details: end.details,
@@ -124,7 +124,7 @@ export const failed = (end: Pick<StatusObject, "code" | "details" | "metadata">)
   bytes: end.metadata.get("x-bytes-bin"),
 });
 
-/** What `Fail` and `FailLate` end with. */
+/** The status of `Fail` and `FailLate`. */
 export const FAILURE = {
   code: status.FAILED_PRECONDITION,
   details: "not today: 100% (é)",
@@ -132,7 +132,7 @@ export const FAILURE = {
   bytes: [Buffer.from([0, 255, 1])],
 };
 
-/** A call that streams these numbers to the service and gets their sum. */
+/** A call that streams these numbers to the service and returns their sum. */
 export const sumOf = (client: Client, values: readonly number[]): Promise<Message | undefined> =>
   new Promise((resolve, reject) => {
     const call: ClientWritableStream<Message> = client.makeClientStreamRequest<Message, Message>(
@@ -145,6 +145,6 @@ export const sumOf = (client: Client, values: readonly number[]): Promise<Messag
     call.end();
   });
 
-/** A call in which both sides stream. */
+/** A bidirectional stream. */
 export const chat = (client: Client): ClientDuplexStream<Message, Message> =>
   client.makeBidiStreamRequest<Message, Message>(path("Chat"), toBytes, fromBytes);

@@ -1,4 +1,4 @@
-/** Uploads that stop halfway, over a connection that the test holds. */
+/** Uploads that stop halfway, over a connection that the test controls. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { tarGz } from "../archives/archives.ts";
@@ -7,7 +7,7 @@ import { openRaw, type RawConnection } from "./clients.ts";
 import type { DiskApi } from "./disk-api.ts";
 import { aroundFile, formType } from "./multipart.ts";
 
-/** A megabyte that stays one when it is packed. */
+/** A megabyte that does not compress. */
 export const bigArchive = tarGz([{ path: "data.bin", content: randomBytes(1024 * 1024) }]);
 
 export interface HalfUpload extends RawConnection {
@@ -34,8 +34,8 @@ const sendHalf = async (api: DiskApi, account: string): Promise<HalfUpload> => {
 };
 
 /**
- * Sends half of an upload, and waits until some of it has been stored. The place of an upload that broke off is free
- * only after its file is gone, so one that is refused meanwhile is sent again.
+ * Sends half of an upload, and waits until some of it has been stored. An aborted upload releases its slot only after
+ * its file is deleted, so a rejected one is sent again.
  */
 export const uploadHalf = async (api: DiskApi, account = "acme"): Promise<HalfUpload> => {
   const before = (await api.spooled()).length;

@@ -1,4 +1,4 @@
-/** Requests over cleartext HTTP/2, each in a session of its own. */
+/** Requests over cleartext HTTP/2, each in a new session. */
 import { type ClientHttp2Stream, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { portOf } from "./clients.ts";
 
@@ -11,11 +11,11 @@ export interface Http2Reply {
 
 export interface Http2Opened {
   readonly stream: ClientHttp2Stream;
-  /** Rejects where the answer breaks off. */
+  /** Rejects if the response breaks off. */
   readonly reply: Promise<Http2Reply>;
 }
 
-/** Begins a request; where it is to have a body, that is the caller's to write and end. */
+/** Begins a request; the caller writes and ends its body, if any. */
 export const openHttp2 = (url: string, headers: OutgoingHttpHeaders = {}, withBody = false): Http2Opened => {
   const session = connect(`http://127.0.0.1:${portOf(url)}`);
   session.on("error", () => undefined);
@@ -40,7 +40,7 @@ export const openHttp2 = (url: string, headers: OutgoingHttpHeaders = {}, withBo
     stream.on("error", reject);
     stream.on("close", () => {
       session.close();
-      // To Node not every broken stream is an error.
+      // Node does not report an error for every reset stream.
       if (whole && stream.rstCode === 0) resolve({ status: Number(head[":status"]), headers: head, text, trailers });
       else reject(new Error(`the stream was reset with ${stream.rstCode} after: ${text}`));
     });

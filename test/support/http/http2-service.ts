@@ -1,8 +1,8 @@
-/** A service that speaks HTTP/2 alone, by `node:http2`, with every bad habit that a service can have. */
+/** A service that speaks only HTTP/2, on `node:http2`, and can misbehave in every possible way. */
 import { nodeSource } from "../archives/archives.ts";
 import { callbackCode } from "./callback-server.ts";
 
-/** Answers what it saw; some paths never end their answer, or end more than that. */
+/** Responds with the request that it received; some paths never end their response, or misbehave at its end. */
 export const http2Service = nodeSource(`
 import { constants, createServer } from "node:http2";
 ${callbackCode}

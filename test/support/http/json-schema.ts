@@ -1,4 +1,4 @@
-/** As much of JSON Schema as our own schemas use; a keyword that it does not know is an error, not a pass. */
+/** A validator for the subset of JSON Schema in Portside's schemas. An unknown keyword is an error, not a pass. */
 
 interface Schema {
   readonly [keyword: string]: unknown;
@@ -61,11 +61,11 @@ const checks: Readonly<Record<string, Check>> = {
 
 const silent = ["$schema", "title", "description", "default", "examples", "format", "readOnly", "deprecated"];
 
-/** Where and by which keyword the value breaks the schema. */
+/** The path and the keyword of each violation. */
 export const violations = (value: unknown, schema: Schema): string[] =>
   Object.entries(schema).flatMap(([keyword, argument]) => {
     if (silent.includes(keyword)) return [];
     const check = checks[keyword];
-    if (check === undefined) throw new Error(`the keyword ${keyword} is not known here`);
+    if (check === undefined) throw new Error(`unknown keyword ${keyword}`);
     return check(value, argument as never, schema);
   });

@@ -1,4 +1,4 @@
-/** A service that keeps what it was asked, and answers as it is told. */
+/** A service that records its requests and returns configured responses. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -30,7 +30,7 @@ export const listen = async () => {
       statuses = given;
     },
     seen: (): readonly Asked[] => asked,
-    /** Lets what is under way arrive and be answered. */
+    /** Waits until pending requests have been answered. */
     quiet: async () => {
       for (let left = 20; left > 0 || open > 0; left--) await turn();
     },

@@ -1,4 +1,4 @@
-/** The API behind a server that may answer something else: what a platform of another kind, or a broken one, says. */
+/** The API behind a server that can change responses, like a platform of another version, or a broken one. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
@@ -13,7 +13,7 @@ export interface Meddled {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @param meddle makes another answer of the API's own */
+/** @param meddle returns the changed response */
 export const serveMeddling = async (
   api: string,
   meddle: (path: string, answer: Meddled) => Meddled,
@@ -40,7 +40,7 @@ export const serveMeddling = async (
   };
 };
 
-/** The same URL at another port. */
+/** The same URL on another port. */
 export const atPort = (url: string, port: number): string => Object.assign(new URL(url), { port: String(port) }).href;
 
 export const portOf = (url: string): number => Number(new URL(url).port);

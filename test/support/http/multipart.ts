@@ -1,13 +1,13 @@
-/** Multipart forms as bytes, for the parts that no well-behaved client would send. */
+/** Multipart forms as bytes, for parts that no well-behaved client sends. */
 
 const BOUNDARY = "portside-test-boundary";
 
 export const formType = `multipart/form-data; boundary=${BOUNDARY}`;
 
-/** A part as it stands between two boundaries. */
+/** A part between two boundaries. */
 export type Part = Buffer;
 
-/** A part with these lines as its head. */
+/** A part with these header lines. */
 export const part = (head: readonly string[], content: string | Uint8Array = ""): Part =>
   Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), Buffer.from(content)]);
 
@@ -30,7 +30,7 @@ const closing = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
 export const formOf = (...parts: readonly Part[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.concat([...parts.flatMap((one, index) => [index === 0 ? opening : between, one]), closing]));
 
-/** The bytes before and after a file's content in a form with these fields first; for files that are streamed. */
+/** The bytes before and after a file's content in a form that begins with these fields; for streamed files. */
 export const aroundFile = (fields: Readonly<Record<string, string>>): { before: Buffer; after: Buffer } => {
   const texts = Object.entries(fields).flatMap(([name, value]) => [field(name, value), between]);
   return { before: Buffer.concat([opening, ...texts, file("source_archive", "source.tar.gz")]), after: closing };

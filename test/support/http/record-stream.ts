@@ -1,4 +1,4 @@
-/** A deploy's stream read record by record, while it runs. */
+/** Reads a deploy's stream record by record, while it runs. */
 import type { TestApi } from "./api.ts";
 
 export interface RecordStream {
@@ -7,10 +7,10 @@ export interface RecordStream {
   /** The next record; undefined at the end. */
   // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
   next(): Promise<any>;
-  /** Every record from here to the end. */
+  /** All remaining records. */
   // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
   rest(): Promise<any[]>;
-  /** Closes the connection, as a client does that goes away. */
+  /** Closes the connection, like a client that disconnects. */
   hangUp(): void;
 }
 
@@ -39,7 +39,7 @@ export const openRecords = async (
     signal: gone.signal,
     ...(options.form === undefined ? {} : { body: options.form }),
   });
-  // Taken now, not when the first record is asked for: fetch ends a body that nobody reads once its response is collected.
+  // Get the reader now, not at the first record: fetch cancels an unread body when its response is garbage-collected.
   const chunks = (response.body as ReadableStream<Uint8Array>).values();
   const lines = linesOf(chunks);
   const next = async () => {

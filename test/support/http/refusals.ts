@@ -1,8 +1,8 @@
-/** Reading refusals as contract section 3 has them. */
+/** Parses error responses in the format of contract section 3. */
 import { expect } from "vitest";
 import type { Answer } from "./api.ts";
 
-/** Where and what each problem is, as `field.part: type`, sorted; checks the shape of the answer on the way. */
+/** Path and type of each issue, as `field.part: type`, sorted. Also checks the format of the response. */
 export const problemsOf = (answer: Answer): string[] => {
   expect(answer.status, answer.text).toBe(422);
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
@@ -17,7 +17,7 @@ export const problemsOf = (answer: Answer): string[] => {
   return problems.map(({ loc, type }) => `${loc.join(".")}: ${type}`).sort();
 };
 
-/** What a refusal that is not about fields says. */
+/** The message of an error that is not about fields. */
 export const detailOf = (answer: Answer, status: number): string => {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);

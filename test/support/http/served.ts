@@ -1,4 +1,4 @@
-/** `portside serve` as a process of its own, and its API. */
+/** `portside serve` as a child process, and its API. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
@@ -9,20 +9,20 @@ import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..");
 
-/** What a client may wait for one answer. */
-const PATIENCE_MS = 30_000;
+/** How long a client waits for one response. */
+const TIMEOUT_MS = 30_000;
 
 export interface Served {
   readonly child: ChildProcess;
   readonly url: string;
-  /** The first key, where this start made it. */
+  /** The first key, if this start created it. */
   readonly apiKey: string | undefined;
-  /** What it wrote to standard error. */
+  /** Its standard error. */
   readonly errors: string[];
 }
 
 /**
- * Starts a server in a process group of its own; `started` is called before it is ready.
+ * Starts a server in a new process group; calls `started` before it is ready.
  * @param node flags for Node itself
  */
 export const serve = async (
@@ -55,7 +55,7 @@ export const serve = async (
 
 export class ServerEnded extends Error {}
 
-/** The API's calls that the tests of crashes need. */
+/** The API calls that the crash tests need. */
 export class Client {
   readonly #url: string;
   readonly #key: string;
@@ -65,7 +65,7 @@ export class Client {
     this.#key = key;
   }
 
-  /** The records of a deploy, as they come. */
+  /** The records of a deploy as they arrive. */
   async *deploy(
     name: string,
     source: Uint8Array,
@@ -92,7 +92,7 @@ export class Client {
     await this.#json("/v1/deployment/delete", { name });
   }
 
-  /** The newest entries of a deployment's log that are JSON; none where there is no log. */
+  /** The newest entries of a deployment's log that are JSON; none if it has no log. */
   async entries(name: string): Promise<Record<string, unknown>[]> {
     const request = { deployment_name: name, limit: 1000 };
     const { logs } = await this.#json<{ logs: { message: string }[] }>("/v1/deployment/logs", request).catch(
@@ -104,7 +104,7 @@ export class Client {
     return logs.flatMap(({ message }) => (message.startsWith("{") ? [JSON.parse(message)] : []));
   }
 
-  /** A small request, and its answer. */
+  /** A small request and its response. */
   post<T>(path: string, body: unknown): Promise<T> {
     return this.#json(path, body);
   }
@@ -123,8 +123,8 @@ export class Client {
 
   async #send(path: string, init: RequestInit): Promise<Response> {
     const headers = { ...(init.headers as Record<string, string>), "x-api-key": this.#key };
-    const response = await fetch(this.#url + path, { ...init, headers, signal: AbortSignal.timeout(PATIENCE_MS) });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    const response = await fetch(this.#url + path, { ...init, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return response;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The API in a process of its own, over memory with uploads on disk, so that its memory and its log can be measured.
- * Started by `server-process.ts`; the first argument is the spool's folder, the second the log level.
+ * The API on memory in a child process, with uploads on disk, so that tests can measure its memory and log.
+ * `server-process.ts` starts it with the spool's folder and the log level as arguments.
  */
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createDiskSpool } from "../../../adapters/shared/archives/disk-spool.ts";
@@ -17,7 +17,7 @@ const provider = { ...memory.provider, spool: createDiskSpool(spoolFolder, rando
 const app = await createServer({ controlPlane: createControlPlane({ ...memory.ports, provider }), logger: log });
 await app.listen({ host: "127.0.0.1", port: 0 });
 
-// What is left after a collection: resident memory depends on when V8 collects buffers, which a busy machine delays.
+// Measures after a garbage collection: V8 delays collecting buffers on a busy machine, which changes resident memory.
 let most = 0;
 const sample = () => {
   const begun = performance.now();
@@ -28,7 +28,7 @@ const sample = () => {
   most = Math.max(most, heapUsed + external);
   return performance.now() - begun;
 };
-// Collections take a tenth of the time at most, on the busiest machine.
+// Collections take at most a tenth of the time, also on a slow machine.
 const sampleForever = () => setTimeout(sampleForever, Math.max(50, 9 * sample()));
 sampleForever();
 

@@ -1,4 +1,4 @@
-/** Starts the API in a process of its own; ends it with the test. */
+/** Starts the API in a child process and stops it at the end of the test. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
@@ -7,10 +7,12 @@ import { folderWith } from "../archives/folders.ts";
 
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
-  /** Everything that it has written to its log. */
+  /** All lines of its log. */
   readonly log: () => string;
   key(account?: string): Promise<string>;
-  /** Bytes that the server held at most since the last call, garbage not counted. Samples every 50 ms from the first call. */
+  /**
+   * The server's peak memory in bytes since the last call, without garbage. Samples every 50 ms from the first call on.
+   */
   held(): Promise<number>;
   spooled(): Promise<string[]>;
 }

@@ -1,10 +1,10 @@
-/** Ports that break their promise and throw, with words in the exception that no client may ever see. */
+/** Ports that break their contract and throw, with messages that no client may see. */
 import type { Ports } from "../../../core/ports/provider.ts";
 import { ResultAsync } from "../../../core/result.ts";
 
 export const SECRET_WORDS = "at /srv/secret/accounts/beta.db, password hunter2";
 
-/** How a broken port breaks: at the call, or in what it promised. */
+/** How a broken port throws: in the call, or in the returned promise or stream. */
 export type Breaking = "throws" | "rejects";
 
 // biome-ignore lint/correctness/useYield: it breaks before it has anything to say
@@ -27,8 +27,8 @@ const breakAll = <P extends object>(port: P, how: Breaking, only: (method: strin
   });
 
 /**
- * Every method of every port of the provider, of the identity and of billing, except those that tell who calls.
- * @param only chooses the methods, by `port.method`
+ * Every method of every port of the provider, the identity and billing, except those that identify the caller.
+ * @param only chooses the methods, as `port.method`
  */
 export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string) => boolean = () => true): Ports => {
   const wrap = <P extends object>(port: P, name: string): P =>

@@ -1,4 +1,4 @@
-/** Programs that send a file as their users would: Node's fetch, curl, and Python's http.client. */
+/** Programs that upload a file like users do: Node's fetch, curl, and Python's http.client. */
 import { execFile } from "node:child_process";
 import { createReadStream, openAsBlob } from "node:fs";
 import { Readable } from "node:stream";
@@ -12,7 +12,7 @@ export interface Upload {
   readonly key: string;
   /** The path of the file. */
   readonly archive: string;
-  /** By pieces of unknown number, or with the length said before. */
+  /** Chunked, or with a Content-Length. */
   readonly chunked: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Seen {
   readonly body: string;
 }
 
-/** Sends the same upload so many times, one after the other, and gives what the client saw of each answer. */
+/** Sends the same upload several times in sequence and returns the client's view of each response. */
 export type UploadClient = (upload: Upload, times: number) => Promise<Seen[]>;
 
 const fields = { function_name: "app", volumes: "{}" };

@@ -1,6 +1,6 @@
-/** Prometheus' text as numbers by series: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/** Prometheus text as numbers by series: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
-/** Every series but the buckets of histograms. */
+/** Every series except histogram buckets. */
 export const figuresIn = (text: string): Readonly<Record<string, number>> =>
   Object.fromEntries(
     text

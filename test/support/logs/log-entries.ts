@@ -1,4 +1,4 @@
-/** The log of a deployment as tests look at it. */
+/** Reads the log of a deployment for tests. */
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
@@ -15,7 +15,7 @@ export const entriesOf = async (
   return (await local.provider.logs.newest(scope, every()))._unsafeUnwrap().entries;
 };
 
-/** The platform's own entries of a kind, such as `started` or `crashed`. */
+/** The platform's entries of a kind, such as `started` or `crashed`. */
 export const eventsOf = async (
   platform: Pick<TestPlatform, "local">,
   event: string,

@@ -1,4 +1,4 @@
-/** Services as a platform would show them, for tests of the rules that read them. */
+/** Services in the platform's format, for tests of the rules that read them. */
 import type { DeployDeclaration } from "../../../core/domain/deploy/declaration.ts";
 import type { Service, ServiceSpec, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -13,7 +13,7 @@ export const templateOf = (spec: ServiceSpec): ServiceTemplate => ({
   deployId: "00000000000000000000",
 });
 
-/** A service whose only revision serves this template. */
+/** A service with a single revision that serves this template. */
 export const serviceOf = (template: ServiceTemplate): Service => ({
   name: template.name,
   owner: template.owner,
@@ -28,13 +28,13 @@ export const serviceOf = (template: ServiceTemplate): Service => ({
   lastDeploy: null,
 });
 
-/** A volume as the account has it. */
+/** A volume of the account. */
 export const volumeNamed = (name: string): { readonly name: VolumeName; readonly id: string } => ({
   name: name as VolumeName,
   id: `vol-${name}`,
 });
 
-/** The declaration that asks for exactly what the template has. */
+/** The declaration of exactly this template. */
 export const declarationOf = (template: ServiceTemplate): DeployDeclaration => {
   const { owner: _owner, image: _image, deployId: _deployId, cronToken: _cronToken, ...declared } = template;
   const mounts = declared.mounts.map(({ bucket: _bucket, ...mount }) => mount);

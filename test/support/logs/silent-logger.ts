@@ -1,4 +1,4 @@
-/** A logger that says nothing, and one that keeps what it was told. */
+/** A logger that discards everything, and one that records everything. */
 import type { Logger } from "../../../core/ports/system.ts";
 
 const nothing = (): void => undefined;

@@ -1,4 +1,4 @@
-/** An SDK of OpenTelemetry that keeps the spans that have ended, and how they hang together. */
+/** An OpenTelemetry SDK that records finished spans and their parents. */
 import { context, trace } from "@opentelemetry/api";
 import {
   InMemorySpanExporter,
@@ -15,7 +15,7 @@ export interface Spans extends Disposable {
   pathOf(span: ReadableSpan): string;
 }
 
-/** The API knows one SDK a process: dispose of it before the next. */
+/** The OpenTelemetry API allows one SDK a process: dispose of it before the next one. */
 export const recordSpans = (sampler?: Sampler): Spans => {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({

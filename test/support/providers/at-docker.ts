@@ -1,4 +1,4 @@
-/** What Docker has of a service, whichever platform made it. */
+/** What Docker holds for a service, for any platform. */
 import Dockerode from "dockerode";
 
 const docker = new Dockerode();
@@ -12,7 +12,7 @@ export const containersOf = async (service: string): Promise<string[]> => {
 export const volumesOf = async (): Promise<string[]> =>
   ((await docker.listVolumes()).Volumes ?? []).map(({ Name }) => Name).sort();
 
-/** How many processes and threads a container has. */
+/** The number of processes and threads of a container. */
 export const processesOf = async (id: string): Promise<number> =>
   (await docker.getContainer(id).stats({ stream: false })).pids_stats?.current ?? 0;
 
@@ -23,7 +23,7 @@ export const imagesOf = async (service: string): Promise<string[]> => {
     .map(({ Id }) => Id);
 };
 
-/** Removes what a killed run of the tests has left. */
+/** Removes what a killed test run has left. */
 export const sweepLabelled = async (label: string): Promise<void> => {
   for (const { Id } of await docker.listContainers({ all: true, filters: { label: [label] } }))
     await docker.getContainer(Id).remove({ force: true });

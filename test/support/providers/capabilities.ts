@@ -1,9 +1,9 @@
-/** Capability records for tests of rules: what a provider offers decides what a request may ask for. */
+/** Capability records for tests of rules that depend on what a provider supports. */
 import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts";
 import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 
-/** A provider that can do everything the contract has. */
+/** A provider that supports the whole contract. */
 export const fullCapabilities: Capabilities = {
   ...memoryCapabilities,
   runs: offered(),
@@ -15,13 +15,13 @@ export const fullCapabilities: Capabilities = {
   subscription: offered(),
 };
 
-/** The same, selling these sizes. */
+/** The same, with these sizes. */
 export const selling = (catalogue: ResourceCatalogue): Capabilities => ({
   ...fullCapabilities,
   resources: [...catalogue],
 });
 
-/** A provider that offers none of what a deploy may ask for; each with a reason that names itself. */
+/** A provider without any optional feature of a deploy; each has a distinct reason. */
 export const minimalCapabilities: Capabilities = {
   ...fullCapabilities,
   session_affinity: missing("no affinity here"),

@@ -1,4 +1,4 @@
-/** Cloud Run as the platform over a fake whose services are pretended, for the suites of rollouts and its own. */
+/** Cloud Run as the platform, on a fake with simulated services, for the rollout suites and its own. */
 import { expect } from "vitest";
 import { createRunPlatform } from "../../../adapters/gcp/deploy/platform.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
@@ -21,7 +21,7 @@ export const openFakeCloudRun = async (
   const { logger, said } = keepingLogger();
   const replica = (): ServicePlatform => {
     const needs = { lastLines: world.lastLines };
-    // A pause of nothing would let a loop of repeats never pass its deadline.
+    // A zero pause would let a polling loop never reach its deadline.
     const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
     return createRunPlatform(config, world.clients, ambient, needs);
   };
@@ -36,7 +36,7 @@ export const openFakeCloudRun = async (
     said,
     clock,
     faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },
-    /** The revision that gets requests. */
+    /** The revision that receives requests. */
     routed: (name: string): string | undefined => world.made.serving.get(name),
   };
 };
@@ -47,12 +47,12 @@ export const runRollouts: RolloutCloud<FakeCloudRun> = {
   open: async (clock) => {
     const run = await openFakeCloudRun({}, clock);
     run.storage.world.insertBucket({ name: "vol-data" });
-    // An account has an identity, and there may be more accounts than a project has by default.
+    // Each account has a service identity, and tests may have more accounts than a project's default quota.
     run.iam.most = 10_000;
     return run;
   },
   freed: "free",
-  // What is written of a volume is in memory first, so there is a warning below this.
+  // Writes to a volume are buffered in memory, so a limit below this has a warning.
   mounting: { mounts: oneMount, memory: 2 ** 30 },
   onlyServing: (run, names) => {
     expect([...run.made.serving.keys()].sort()).toEqual([...names].sort());

@@ -1,4 +1,4 @@
-/** The sources that the contract suites deploy, for builders that take Node. */
+/** The sources of the contract suites, for builders that accept Node. */
 import type { ContractSources } from "../../contracts/index.ts";
 import { helloServer, nodeSource, sourceOf } from "../archives/archives.ts";
 

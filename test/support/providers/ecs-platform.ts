@@ -1,4 +1,4 @@
-/** ECS as the platform over fakes whose services are pretended, for the suites of rollouts and its own. */
+/** ECS as the platform, on fakes with simulated services, for the rollout suites and its own. */
 import { expect } from "vitest";
 import { createEcsPlatform } from "../../../adapters/aws/deploy/platform.ts";
 import { randomIds } from "../../../adapters/shared/runtime/system.ts";
@@ -19,7 +19,7 @@ export const openFakeEcs = async (
   const world = await openEcsWorld({ engine: createFakeEngine, ...options });
   const { logger, said } = keepingLogger();
   const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
-    // A pause of nothing would let a loop of repeats never pass its deadline.
+    // A zero pause would let a polling loop never reach its deadline.
     const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
     return createEcsPlatform(world.config, world.clients, ambient, { ...world.needs, ...more });
   };
@@ -40,7 +40,7 @@ export const openFakeEcs = async (
       balancer: world.balancer.faults,
       scaling: world.scaling.faults,
     },
-    /** The revision that the load balancer sends requests to. */
+    /** The revision that the load balancer forwards requests to. */
     routed: (name: string): string | undefined => {
       const group = world.balancer.groupFor(`${name}.apps.portside.test`);
       return group === undefined ? undefined : world.ecs.serviceIn(group);

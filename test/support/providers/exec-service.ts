@@ -1,4 +1,4 @@
-/** A service that runs any command it is told to, to try from inside what a service may reach. */
+/** A service that runs the command in each request, to test from inside what a service can reach. */
 
 /** For Node, as `server.mjs`. */
 export const execService = `

@@ -1,11 +1,11 @@
-/** A pool with instances that are only pretended, for tests of its rules under a clock that they move. */
+/** A pool with fake instances, for tests of its rules under a manual clock. */
 import { vi } from "vitest";
 import { type Lease, Pool, type PoolConfig, type Refusal } from "../../../adapters/local/ingress/pool.ts";
 import type { Instance } from "../../../adapters/local/instances/instance.ts";
 import type { Exit } from "../../../adapters/local/sandbox/runner.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 
-/** An instance as the pool sees it. */
+/** An instance in the pool's view. */
 export class FakeInstance {
   readonly id: string;
   readonly exited: Promise<Exit>;
@@ -34,10 +34,10 @@ export class FakeInstance {
   }
 }
 
-/** Why a pretended start fails. */
+/** The error of a failed fake start. */
 export const FAILURE: DeployFailure = { reason: "crashed", message: "It crashed." };
 
-/** A pool whose instances come up when the test says so. */
+/** A pool whose instances start when the test says so. */
 export const poolOf = (config: Partial<PoolConfig> = {}) => {
   const starting: { resolve(outcome: Instance | DeployFailure): void; signal: AbortSignal }[] = [];
   const events: string[] = [];
@@ -83,7 +83,7 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
   };
 };
 
-/** The place that was given; throws where there was none. */
+/** The granted instance; throws if none was granted. */
 export const leaseOf = async (outcome: Promise<Lease | Refusal>): Promise<Lease> => {
   const lease = await outcome;
   if ("kind" in lease) throw new Error(`refused: ${lease.kind}`);

@@ -1,4 +1,4 @@
-/** A volume whose signed URLs lead to a storage that the test makes up: what other storages, or broken ones, may do. */
+/** A volume whose signed URLs point to a storage of the test, for responses of other or broken storages. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { serveVolume, type VolumeCli } from "../cli/volume-cli.ts";
@@ -6,7 +6,7 @@ import { atPort, serveMeddling } from "../http/meddling-api.ts";
 
 export interface FakeVolumeStorage extends AsyncDisposable {
   readonly cli: VolumeCli;
-  /** Of the storage. */
+  /** The URL of the storage. */
   readonly url: string;
   /** Makes the command line use it. */
   readonly env: NodeJS.ProcessEnv;

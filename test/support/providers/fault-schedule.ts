@@ -1,4 +1,4 @@
-/** A provider whose every call may be slow, fail before it acts, or lose its answer: what deploys must live through. */
+/** A provider whose calls are slow, fail before they act, or lose their response. */
 import fc from "fast-check";
 import { delayed, type Fault, faulty, type PortCall } from "../../../adapters/memory/index.ts";
 import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
@@ -6,7 +6,7 @@ import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { unavailable } from "../../../core/errors.ts";
 import { type MemoryPlatform, startMemory } from "./memory-platform.ts";
 
-/** What the provider does: how long each call takes, and which calls go wrong. */
+/** The provider's faults: how long each call takes, and which calls fail. */
 export interface FaultSchedule {
   readonly pauses: readonly number[];
   readonly faults: readonly { readonly method: string; readonly count: number; readonly fault: Fault }[];
@@ -34,7 +34,7 @@ const fault = fc.oneof(
   }),
 );
 
-/** Mostly fair; now and then slower than a heartbeat, and sometimes past every deadline. */
+/** Mostly fast; now and then slower than a heartbeat, sometimes past every deadline. */
 export const faultSchedule = (): fc.Arbitrary<FaultSchedule> =>
   fc.record({
     pauses: fc.array(
@@ -48,7 +48,7 @@ export const faultSchedule = (): fc.Arbitrary<FaultSchedule> =>
     faults: fc.array(fault, { maxLength: 4 }),
   });
 
-/** A control plane over a provider with these faults; `onBuild` hears of every build that begins. */
+/** A control plane on a provider with these faults; calls `onBuild` at the start of every build. */
 export const startWithFaults = (
   { pauses, faults }: FaultSchedule,
   onBuild: (deployId: string, now: Instant) => void,

@@ -1,4 +1,4 @@
-/** Ports whose builds wait for the test's word, so that what happens meanwhile can be looked at without clocks. */
+/** Ports whose builds wait for the test, so that it can check the state in between without sleeps. */
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -7,12 +7,12 @@ export interface HeldBuild {
   readonly ports: Ports;
   /** Resolves when a build has begun to wait. */
   readonly waiting: Promise<void>;
-  /** Lets every build go on, those to come as well. */
+  /** Lets every present and future build continue. */
   release(): void;
 }
 
 export interface HoldOptions {
-  /** Builds that are told to end go on waiting, as a slow builder would. */
+  /** Builds ignore an abort, like a slow builder. */
   readonly stubborn?: boolean;
 }
 

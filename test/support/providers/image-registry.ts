@@ -1,4 +1,6 @@
-/** A registry of container images on the loopback: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
+/**
+ * A registry of container images on the loopback: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
+ */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -8,9 +10,9 @@ import { tarGz } from "../archives/archives.ts";
 
 export interface ImageRegistry extends AsyncDisposable {
   readonly port: number;
-  /** Paths that were asked for, in their order. */
+  /** The requested paths in order. */
   readonly asked: readonly string[];
-  /** Every further question for the image gets the next one of these; the last one stays. */
+  /** Each further request for the image gets the next of these; the last one repeats. */
   put(name: string, ...configs: readonly object[]): void;
 }
 

@@ -1,4 +1,4 @@
-/** Instances of a service on a runner of the test's choice, without a platform around them. */
+/** Instances of a service on a given runner, without a platform around them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findToolchain } from "../../../adapters/local/builds/toolchain.ts";
@@ -35,7 +35,7 @@ export interface Instances {
   readonly entries: NewLogEntry[];
   /** What the platform logged about them. */
   readonly complaints: string[];
-  /** What was said while the last one started. */
+  /** The messages while the last one started. */
   readonly said: string[];
   readonly runDir: string;
   start(
@@ -50,7 +50,7 @@ export interface Instances {
   ): ReturnType<typeof startInstance>;
 }
 
-/** @param change what is to be otherwise than in a real engine */
+/** @param change overrides of the real engine's dependencies */
 export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}): Instances => {
   const entries: NewLogEntry[] = [];
   const complaints: string[] = [];

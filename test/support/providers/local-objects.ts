@@ -1,4 +1,4 @@
-/** Objects of one volume on a folder, without an engine around them, and a server for their signed URLs. */
+/** Objects of one volume on a folder, without an engine, and a server for their signed URLs. */
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ export interface TestStorage extends AsyncDisposable {
   readonly uploads: string;
   url(method: StorageMethod, path: string): string;
   put(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response>;
-  /** What the endpoint complained about. */
+  /** Errors that the endpoint logged. */
   readonly complaints: unknown[];
 }
 

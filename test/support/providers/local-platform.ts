@@ -1,4 +1,4 @@
-/** The real local engine in a temporary folder, with a control plane on top, for tests. */
+/** The real local engine in a temporary folder, with a control plane, for tests. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,16 +23,16 @@ export interface TestPlatform extends AsyncDisposable {
   readonly dataDir: string;
   /** Deploys a source and returns every record. */
   deploy(source: Uint8Array, fields?: Readonly<Record<string, unknown>>, account?: string): Promise<DeployEvent[]>;
-  /** Deploys a source that must end well; returns the URL. */
+  /** Deploys a source, which must succeed; returns the URL. */
   up(source: Uint8Array, fields?: Readonly<Record<string, unknown>>, account?: string): Promise<string>;
 }
 
-/** The runners that work on this machine; every engine test that isolation could change runs with each. */
+/** The runners that work on this machine; engine tests that depend on isolation run with each. */
 export const runners: readonly ("bubblewrap" | "process")[] = has("bubblewrap")
   ? ["bubblewrap", "process"]
   : ["process"];
 
-/** Deploys through one control plane; several may share a provider, each with its own settings. */
+/** Deploys through one control plane; several with different settings may share a provider. */
 export const deployThrough =
   (controlPlane: ControlPlane): TestPlatform["deploy"] =>
   async (source, fields = {}, account = "acme") => {
@@ -46,7 +46,7 @@ export const deployThrough =
     return Array.fromAsync(run.value.follow());
   };
 
-/** In a folder that is there before and after it, to see what one run of the engine leaves to the next. */
+/** Uses a folder of the test, which shows what one run of the engine leaves for the next. */
 export const startLocalIn = async (
   dataDir: string,
   options: LocalOptions = {},

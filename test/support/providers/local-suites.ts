@@ -32,7 +32,7 @@ export const startEngine = async (runner: RunnerKind) => {
 };
 
 export const engineTests = async (runner: RunnerKind, title: string, cases: typeof runningCases) => {
-  // What is declared depends on the machine, so it is read from an engine that was started here.
+  // The capabilities depend on the machine, so they come from an engine that runs here.
   const probe = await startEngine(runner);
   await probe.close();
   contractTests(

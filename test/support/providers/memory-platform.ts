@@ -1,4 +1,4 @@
-/** A control plane over the memory provider on a manual clock, with sources that know whether they were discarded. */
+/** A control plane on the memory provider with a manual clock, and sources that record whether they were discarded. */
 import {
   createManualClock,
   createMemoryProvider,
@@ -24,10 +24,10 @@ export interface MemoryPlatform {
   readonly controlPlane: ControlPlane;
   readonly memory: MemoryProvider;
   readonly clock: ManualClock;
-  /** Sources that were handed to a deploy and not discarded by it. */
+  /** Sources that a deploy received and has not discarded. */
   readonly kept: ReadonlySet<Source>;
   principal(account?: string): Principal;
-  /** Asks for a deploy of `app`; the result is decided before the stream. */
+  /** Requests a deploy of `app`; resolves before the stream begins. */
   submit(fields?: Fields, account?: string): Promise<Result<DeployRun, ControlPlaneError>>;
 }
 
@@ -36,11 +36,11 @@ export interface MemoryOptions {
   readonly settings?: SettingsInput;
   readonly capabilities?: Partial<Capabilities>;
   readonly logger?: Logger;
-  /** A world that another control plane works on, too. */
+  /** The memory of another control plane, to share it. */
   readonly memory?: MemoryProvider;
-  /** Puts faults and delays in front of the provider's ports. */
+  /** Adds faults and delays to the provider's ports. */
   readonly around?: (provider: Provider, clock: ManualClock) => Partial<Provider>;
-  /** What watches it. */
+  /** Logger, metrics and tracing. */
   readonly watch?: { ports?(ports: Ports): Ports; controlPlane?(controlPlane: ControlPlane): ControlPlane };
 }
 
@@ -85,22 +85,22 @@ export const startMemory = (options: MemoryOptions = {}): MemoryPlatform => {
   };
 };
 
-/** Every record of a deploy, moving the clock until it has ended. */
+/** Every record of a deploy, advancing the clock until it has ended. */
 export const recordsOf = (platform: MemoryPlatform, run: DeployRun): Promise<DeployEvent[]> =>
   whileTicking(platform.clock, Array.fromAsync(run.follow()));
 
-/** The run of a deploy that must be taken. */
+/** A deploy that must be accepted. */
 export const accepted = async (platform: MemoryPlatform, fields?: Fields, account?: string): Promise<DeployRun> => {
   const run = await whileTicking(platform.clock, platform.submit(fields, account));
-  if (run.isErr()) throw new Error(`the deploy was refused: ${JSON.stringify(run.error)}`);
+  if (run.isErr()) throw new Error(`the deploy was rejected: ${JSON.stringify(run.error)}`);
   return run.value;
 };
 
-/** Deploys and returns the records, whatever came of it. */
+/** Deploys and returns the records, with any outcome. */
 export const ended = async (platform: MemoryPlatform, fields?: Fields, account?: string): Promise<DeployEvent[]> =>
   recordsOf(platform, await accepted(platform, fields, account));
 
-/** Deploys what must end well. */
+/** Deploys, which must succeed. */
 export const deployed = async (platform: MemoryPlatform, fields?: Fields, account?: string): Promise<DeployEvent[]> => {
   const records = await ended(platform, fields, account);
   if (records.at(-1)?.status !== "DONE") throw new Error(`the deploy failed: ${JSON.stringify(records.at(-1))}`);
@@ -113,11 +113,11 @@ export const listed = async (
   account?: string,
 ): Promise<readonly Deployment[]> => (await controlPlane.listDeployments(principal(account)))._unsafeUnwrap();
 
-/** Records as a person reads them. */
+/** Records as short texts. */
 export const words = (records: readonly DeployEvent[]): string[] =>
   records.map(({ status, message }) => `${status} ${message}`);
 
-/** A logger that keeps what it is told. */
+/** A logger that records its messages. */
 export const recorder = (): { readonly logger: Logger; readonly said: string[] } => {
   const said: string[] = [];
   const note = (message: string) => void said.push(message);

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of the test's own, from Debian's package, in a folder of its own and on a socket alone. */
+/** A PostgreSQL server for one test, from Debian's package, in a temporary folder and on a Unix socket. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import { eventually } from "../vitest/eventually.ts";
 import { postgresPrograms } from "../vitest/machine.ts";
 
-/** It refuses to run as root. */
+/** PostgreSQL refuses to run as root. */
 const asItsUser = (): { readonly uid?: number; readonly gid?: number } => {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
@@ -39,7 +39,7 @@ export const startPostgres = async () => {
   const pools: Pool[] = [];
   const pool = () => {
     const made = new Pool({ host: folder, user: "portside", database: "postgres", max: 4 });
-    // Of connections that the server ends while nobody uses them.
+    // Errors of idle connections that the server ends.
     made.on("error", () => undefined);
     pools.push(made);
     return made;

@@ -1,4 +1,4 @@
-/** A Docker of the test's own, which can be stopped and started: as root only. */
+/** A separate Docker that a test can stop and start. Requires root. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ export const startPrivateEngine = async () => {
   const environment = { ...process.env, DOCKER_HOST: `unix://${socket}` };
   const docker = (...args: string[]): string =>
     execFileSync("docker", args, { env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  // As on most machines, what runs containers is a service of its own, and outlives the engine.
+  // As on most machines, containerd is a separate service and outlives the engine.
   const runtime = join(folder, "containerd.sock");
   const folders = ["root", "state"].flatMap((place) => [`--${place}`, join(folder, `containerd-${place}`)]);
   const containerd = spawn("containerd", ["--address", runtime, ...folders], { stdio: "ignore" });
@@ -29,7 +29,7 @@ export const startPrivateEngine = async () => {
   let child: ChildProcess | undefined;
   const start = async () => {
     const places = ["data-root", "exec-root", "pidfile"].flatMap((place) => [`--${place}`, join(folder, place)]);
-    // No rules of the firewall, so that another engine's stay as they are.
+    // Without firewall rules, so that those of another engine stay unchanged.
     const own = ["--host", `unix://${socket}`, "--containerd", runtime, "--iptables=false"];
     child = spawn("dockerd", [...own, ...places], { stdio: "ignore" });
     await eventually(() => docker("version"));
@@ -52,7 +52,7 @@ export const startPrivateEngine = async () => {
     close: async () => {
       await stop();
       await end(containerd, "SIGTERM");
-      // What an engine that was killed has mounted stays.
+      // A killed engine leaves its mounts.
       for (const mounted of mountsBelow(folder)) execFileSync("umount", ["--lazy", mounted]);
       rmSync(folder, { recursive: true, force: true });
     },

@@ -1,4 +1,4 @@
-/** The storage endpoint over a volume in memory on a manual clock, with URLs as a client gets them. */
+/** The storage endpoint on a volume in memory with a manual clock, and signed URLs. */
 import { createManualClock, createMemoryProvider, type ManualClock } from "../../../adapters/memory/index.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
@@ -11,9 +11,9 @@ const MINUTE = 60_000;
 export interface StorageServer extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly volume: StoredVolume;
-  /** A volume of the same account. */
+  /** Another volume of the account. */
   readonly other: StoredVolume;
-  /** URLs that are good for a minute. */
+  /** URLs that are valid for a minute. */
   upload(path: string, volume?: StoredVolume): Promise<string>;
   download(path: string, volume?: StoredVolume): Promise<string>;
   put(path: string, body: string, volume?: StoredVolume): Promise<void>;

@@ -1,4 +1,4 @@
-/** Systems that a life of volumes is lived on, beside the model: a control plane whose services run, and one on a clock of its own. */
+/** Systems to compare with the model of volumes: a control plane with running services, and one with a manual clock. */
 import fc from "fast-check";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { ok } from "../../../core/result.ts";
@@ -38,7 +38,7 @@ export const tickingSystem = (platform: ReturnType<typeof startMemory>): Storage
 
 type Life = ReturnType<typeof storageLife> extends fc.Arbitrary<infer T> ? T : never;
 
-/** Lives one life on a system and the model beside each other, and closes the system. */
+/** Runs one sequence of commands on a system and the model, and closes the system. */
 export const liveOut = async (life: Life, real: StorageSystem & { close(): Promise<void> }): Promise<void> => {
   try {
     await fc.asyncModelRun(() => ({ model: emptyModel(storageAccounts), real }), life);

@@ -1,6 +1,6 @@
 /**
- * Whichever single call of a volume's making, deletion or restore fails, before it acts or by losing its answer: the
- * command ends with a cause, a repeat completes it, and nothing is left that nobody finds. For the volumes of a cloud.
+ * Any single call of a volume's creation, deletion or restore fails, before it acts or by losing its response. The
+ * command must end with a cause, a repeat must complete it, and nothing may leak. For the volumes of a cloud.
  */
 import { describe, expect, test } from "vitest";
 import type { ManualClock } from "../../../adapters/memory/index.ts";
@@ -18,13 +18,13 @@ export interface VolumeStage extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly controlPlane: ControlPlane;
   readonly acme: Principal;
-  /** Resolves once what the store does by itself is over. */
+  /** Resolves when the store's background work has finished. */
   idle(): Promise<void>;
-  /** Puts these objects into the only volume there is. */
+  /** Puts these objects into the only volume. */
   fill(paths: readonly string[]): Promise<void>;
-  /** The paths of the bucket's objects, after a look that nothing else is there. */
+  /** The paths of the bucket's objects; checks that nothing else exists. */
   onlyBucket(id: string): readonly string[];
-  /** Looks that nothing of a volume in the trash is within reach. */
+  /** Checks that nothing of a volume in the trash is reachable. */
   outOfReach(): void;
 }
 
@@ -56,14 +56,14 @@ const shown = async (stage: VolumeStage) => {
   return { volumes, trash };
 };
 
-/** One volume lives and nothing else is there, and all of its objects are in it. */
+/** Exactly one volume exists, with all of its objects. */
 const livesWith = async (stage: VolumeStage, paths: readonly string[]): Promise<void> => {
   const { volumes, trash } = await shown(stage);
   expect([volumes.map((one) => one.name), trash]).toEqual([[name], []]);
   expect([...stage.onlyBucket(volumes[0]?.id ?? "")].sort()).toEqual([...paths].sort());
 };
 
-/** Nothing lives, and the one in the trash comes back with its objects. */
+/** No volume exists, and the one in the trash can be restored with its objects. */
 const isInTrash = async (stage: VolumeStage): Promise<void> => {
   const { volumes, trash } = await shown(stage);
   expect([volumes, trash.map((one) => one.name)]).toEqual([[], [name]]);
@@ -91,7 +91,7 @@ const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resour
 type Scene = (typeof scenes)[number];
 type SetStage = () => Promise<VolumeStage>;
 
-/** How many calls the command takes where nothing fails. */
+/** The number of calls of the command without faults. */
 const callsOf = async ({ prepare, command }: Scene, setStage: SetStage): Promise<number> => {
   await using stage = await setStage();
   await prepare(stage);
@@ -131,18 +131,18 @@ const stopAt = async ({ prepare, command, check }: Scene, setStage: SetStage, nt
   expect((await run(stage, command)).isErr()).toBe(true);
   const where = `a stop at call ${nth}, ${faults.log[nth - 1]}`;
   faults.clear();
-  // Long enough for what is given up by then.
+  // Long enough for the abandoned calls.
   await stage.clock.advance(180_000);
   await shown(stage);
   await whileTicking(stage.clock, stage.idle());
   const again = await run(stage, command);
-  // What was deleted and is on its way into the trash is not there any more.
+  // A deleted volume that is being moved to the trash is not listed.
   const isGone = command === remove && again.isErr() && again.error.kind === "not_found";
   if (!isGone) expect(again.isOk() ? "ok" : again.error, where).toBe("ok");
   await check(stage);
 };
 
-/** @param cloud what the messages of failures name */
+/** @param cloud the name of the cloud in error messages */
 export const volumeFaultTests = (cloud: RegExp, setStage: SetStage): void => {
   for (const scene of scenes)
     describe(`a fault in a volume's ${scene.what}`, () => {
@@ -153,7 +153,7 @@ export const volumeFaultTests = (cloud: RegExp, setStage: SetStage): void => {
           const tried = sampled(upTo(calls), 3);
           for (const nth of tried) if (await faultAt(scene, setStage, { nth, kind }, cloud)) failures += 1;
           expect(calls).toBeGreaterThan(5);
-          // The platform's own rights are for somebody to look at; everything else passes by itself.
+          // Missing permissions of the platform need an operator; every other error is transient.
           if (kind === "permission_denied") expect(failures).toBeGreaterThan(tried.length / 2);
           else expect(failures).toBe(0);
         });

@@ -1,4 +1,4 @@
-/** Calls about volumes that run at once, over a memory provider whose every answer takes its own time. */
+/** Concurrent calls about volumes, on a memory provider whose calls take different times. */
 
 import { createManualClock, createMemoryProvider, delayed } from "../../../adapters/memory/index.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
@@ -6,9 +6,9 @@ import { inOnePiece } from "../../models/upload-url.ts";
 import { type MemoryPlatform, startMemory } from "./memory-platform.ts";
 
 export interface Race {
-  /** Over ports that take so many milliseconds a call, one pause after the other and again. */
+  /** On ports that take so many milliseconds a call, repeating the list. */
   readonly slow: MemoryPlatform;
-  /** Over the same world, without delay: for what comes before and after. */
+  /** On the same memory, without delays: for preparation and checks. */
   readonly quick: MemoryPlatform;
 }
 
@@ -31,7 +31,7 @@ export const raceOver = (pauses: readonly number[]): Race => {
 
 const KEPT = "what nobody may lose";
 
-/** Makes a volume with an object in it; returns its bucket. */
+/** Creates a volume with an object; returns its bucket. */
 export const filled = async ({ quick: { controlPlane, principal } }: Race, volume: string): Promise<string> => {
   (await controlPlane.createVolume(principal(), { name: volume }))._unsafeUnwrap();
   const granted = (await controlPlane.grantUpload(principal(), { volume, object: "kept" }))._unsafeUnwrap();
@@ -41,7 +41,7 @@ export const filled = async ({ quick: { controlPlane, principal } }: Race, volum
   return own.find(({ name }) => name === volume)?.id ?? "";
 };
 
-/** Everything of a deploy, or undefined where it was refused before the stream; the clock is someone else's to move. */
+/** The result of a deploy, or undefined if it was rejected before the stream; the caller advances the clock. */
 export const deploying = async (
   { submit }: MemoryPlatform,
   name: string,
@@ -52,17 +52,18 @@ export const deploying = async (
   return run.isErr() ? undefined : Array.fromAsync(run.value.follow());
 };
 
-/** What is broken of what must hold however calls meet, in words. */
+/** The violated invariants, as messages. */
 export const damageOf = ({ quick }: Race, buckets: readonly string[]): string[] => {
   const { services, volumes } = quick.memory.snapshot();
   const found: string[] = [];
   for (const [name, { serving, rollingOut }] of services) {
-    if (rollingOut !== null) found.push(`'${name}' is rolled out for ever`);
+    if (rollingOut !== null) found.push(`'${name}' is still pending`);
     for (const { bucket, volume } of serving?.document.spec.mounts ?? [])
-      if (volumes.get(bucket)?.deletedAt !== null) found.push(`'${name}' serves, and its volume '${volume}' is gone`);
+      if (volumes.get(bucket)?.deletedAt !== null)
+        found.push(`'${name}' serves, and its volume '${volume}' does not exist`);
   }
   const living = [...volumes.values()].filter(({ deletedAt }) => deletedAt === null);
-  if (new Set(living.map(({ name }) => name)).size < living.length) found.push("two volumes of one name live");
+  if (new Set(living.map(({ name }) => name)).size < living.length) found.push("two volumes have the same name");
   if (living.some(({ hidden }) => hidden)) found.push("a volume stays hidden");
   for (const bucket of buckets) {
     const bytes = volumes.get(bucket)?.objects.get("kept")?.bytes;

@@ -1,6 +1,6 @@
 /**
- * A process that starts a service in a separate network, and then kills itself: after a number of milliseconds, when the
- * service listens, or when the next network is ready.
+ * Starts a service in a separate network and then kills itself: after a number of milliseconds, when the service
+ * listens, or when the next network is ready.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,11 +11,11 @@ import { Watchdog } from "../../../adapters/local/sandbox/watchdog.ts";
 import { silentLogger } from "../logs/silent-logger.ts";
 import { holdersOf } from "./sandbox-networks.ts";
 
-/** What the process writes before it ends. */
+/** The last output of the process. */
 export interface SeenNetworks {
   /** The namespaces of its networks. */
   readonly networks: readonly string[];
-  /** When it saw them, in seconds after the machine started. */
+  /** When it read them, in seconds after the machine started. */
   readonly uptime: number;
 }
 

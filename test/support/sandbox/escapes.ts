@@ -1,9 +1,9 @@
 /**
- * What a hostile service or build tries against its limits. Each script is Python's; it prints `held` once it has far more
- * than its limit, or `escaped` once it has a right that it must not have. Otherwise it ends, or is ended.
+ * Attacks of a hostile service or build on its limits, as Python scripts. A script prints `held` if it got far more
+ * than its limit, or `escaped` if it got a right that it must not have. Otherwise it ends, or is killed.
  */
 
-/** Bytes of memory and number of processes that the attacks are held to. */
+/** The limits of the attacks: bytes of memory and number of processes. */
 export const escapeLimits = { memory: 64 * 1024 ** 2, cpu: 1, processes: 60 };
 
 /** Four times the limit, in MiB. */
@@ -90,7 +90,7 @@ for _ in range(${MUCH}):
 hold()`,
 };
 
-/** Only the kernel counts what sockets hold. */
+/** Only the kernel accounts for socket buffers. */
 export const socketEscape = `
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)

@@ -1,8 +1,8 @@
 /**
- * Builds that plant what a server could trip over at every path that it touches afterwards.
+ * Builds that plant traps at every path that the server touches afterwards.
  *
- * Plain processes may write what the server's user may write, so there the planted names are those that only the server
- * touches: a change of a canary is then the server's doing, not that of a program which the build started.
+ * Plain processes may write whatever the server's user may write. There the planted names are those that only the
+ * server touches, so a changed canary proves that the server changed it, not a program that the build started.
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
@@ -64,25 +64,25 @@ export const canaries = {
 
 const plantScript = ({ kind, vector }: Attack, outside: string, isSandboxed: boolean, report: string): string => `
 const fs = require("node:fs"), { join } = require("node:path"), { spawn, spawnSync } = require("node:child_process");
-/* The same dependency is installed for every vector. */
+/** Every vector installs the same dependency. */
 if (process.env.npm_package_name === "evil" && ${vector !== "dependency"}) process.exit(0);
 const [kind, sandboxed] = [${JSON.stringify(kind)}, ${isSandboxed}];
 const outsides = sandboxed ? [${JSON.stringify(outside)}, ${JSON.stringify(`/oldroot${outside}`)}] : [${JSON.stringify(outside)}];
 const app = process.env.PLANT_APP || process.env.INIT_CWD || process.cwd(), home = process.env.HOME, venv = process.env.PLANT_VENV;
 const own = ["whole", "complete", "image.json", "made.json", "data", "Procfile", "requirements.txt", "pyproject.toml", "package-lock.json", "npm-shrinkwrap.json"];
 const shared = sandboxed ? ["tmp", ...(${vector === "build" || vector === "prestart"} ? ["node_modules"] : [])] : [];
-/* A plain process that plants where the platform makes its own files ends its own build by it. Two vectors do. */
+/** A plain process that plants at the platform's own paths breaks its own build. Two vectors do. */
 const beside = ${vector === "prestart" || vector === "setup.py"} ? [join(app, "..")] : [];
 const roots = [app, ...(venv ? [venv] : []), ...(sandboxed ? [home, join(app, ".."), join(home, ".."), ...(venv ? [join(venv, "..")] : [])] : beside)];
-/* All that a service in a sandbox can write to. */
+/** All paths that a sandboxed service can write to. */
 if (sandboxed && ${vector === "start"}) roots.push("/tmp", join(app, "data"), join(app, "node_modules/inner/data"));
-/* pip would end without its temporary folder, and the build with it. */
+/** Without its temporary folder, pip and thus the build would fail. */
 const paths = roots.flatMap((root) => [...own, ...shared].map((name) => join(root, name))).filter((path) => !venv || path !== "/tmp");
 const targets = outsides.flatMap((one) => ({
   "file-link": ["data/state.sqlite", "etc/shadow"], "folder-link": ["etc", "checkout/node_modules"], "new-link": ["etc/new"], race: ["etc"],
 }[kind] || []).map((path) => join(one, path)));
 const remove = (path) => { try { fs.rmSync(path, { recursive: true, force: true }); } catch {} };
-/* A killed listener leaves its sockets. Folders are entered first, for the path of a socket must be short. */
+/** A killed listener leaves its sockets. It enters folders first, because a socket's path must be short. */
 const listener = 'const net = require("node:net"), { basename, dirname } = require("node:path");'
   + 'for (const path of process.argv.slice(1)) try { process.chdir(dirname(path)); net.createServer().on("error", () => 0).listen("./" + basename(path)); } catch {}'
   + 'setImmediate(() => process.kill(process.pid, "SIGKILL"));';
@@ -121,7 +121,7 @@ setTimeout(leave, 5000);
 require("node:http").get(${JSON.stringify(report)} + "/" + planted, leave).on("error", leave);
 `;
 
-/** Both make the same wheel. Without an index pip has no setuptools, so a backend of the source runs its setup.py. */
+/** Both build the same wheel. Without an index pip has no setuptools, so a backend in the source runs its setup.py. */
 const backendThat = (plants: string): string => `
 import os, shutil, sys
 def plant():
@@ -169,10 +169,10 @@ const lockOf = (registry: Registry): string => {
   return JSON.stringify(lock);
 };
 
-/** What an attack says that it planted, once it ran: the last part is how much. */
+/** What an attack reports after it ran: the last part is the number of planted traps. */
 export const reportOf = ({ kind, vector }: Attack): string => `planted/${kind}/${vector}`;
 
-/** A source that installs the same dependency, whose install script does nothing here. */
+/** A source that installs the same dependency, whose install script does nothing. */
 export const innocentSource = (registry: Registry): Uint8Array => {
   const scripts = { start: "node server.js", build: "node -e 0" };
   return sourceOf({

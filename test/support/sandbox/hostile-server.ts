@@ -1,6 +1,6 @@
 /**
- * The local engine in a process of its own, so that a test sees from outside whether the server stays up. The child runs
- * this file: `startHostileServer` forks it.
+ * The local engine in a child process, so that a test can see whether it survives. `startHostileServer` forks this
+ * file.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ export interface DeployOrder {
   readonly account: string;
   readonly source: Uint8Array;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Milliseconds after which the build is ended. */
+  /** Milliseconds after which the build is aborted. */
   readonly deadline: number;
 }
 

@@ -1,4 +1,4 @@
-/** What a hostile service cannot see of its neighbours where files, processes and environments are kept apart. */
+/** What a hostile service must not see of its neighbours on runners that isolate files, processes and environments. */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ExecResult, execIn } from "../providers/exec-service.ts";
@@ -9,12 +9,14 @@ export interface Inside {
   readonly platform: TestPlatform;
   /** Of the hostile service. */
   readonly url: string;
-  /** Of another account's. */
+  /** Of another account. */
   readonly neighbour: string;
   run(script: string): Promise<ExecResult>;
 }
 
-/** Prints what of the kernel's own files can be opened to be written; a server that is root runs services as their owner. */
+/**
+ * Prints the kernel files that can be opened for writing. A server that is root runs services as the folder's owner.
+ */
 const openable = `
 const fs = require("node:fs");
 const walk = (folder, depth) => {
@@ -31,12 +33,12 @@ const walk = (folder, depth) => {
 };
 walk("/proc", 0);
 `;
-/** They take no word without a capability, or for the caller alone. */
+/** Writing these requires a capability, or affects only the caller. */
 const harmless = /^\/proc\/(?:mtrr|pressure\/)/;
 
 /**
  * @param source of an exec service
- * @returns what else is to be tried from inside
+ * @returns further attacks from inside
  */
 export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: Need): (() => Inside) => {
   let inside: Inside;
@@ -53,7 +55,7 @@ export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: N
     await inside?.platform[Symbol.asyncDispose]();
   });
 
-  test("sees no file of the platform or of a neighbour, and no volume but its own", async (context) => {
+  test("sees no file of the platform or of a neighbour, and no volume except its own", async (context) => {
     needs(context, lacks);
     const { platform, run } = inside;
     const found = await run(
@@ -61,12 +63,12 @@ export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: N
     );
     expect(found.out).toBe("");
     expect(readdirSync(platform.dataDir)).toContain("storage");
-    // A link of its own leads nowhere but within what it has.
+    // A symbolic link of the service resolves only within its own sandbox.
     expect((await run(`ln -sfn ${platform.dataDir} /data/link && ls /data/link/`)).code).not.toBe(0);
     expect((await run("cat /proc/1/root/data/file")).out).toBe("");
   });
 
-  test("sees its own processes only, and nobody's environment but its own", async (context) => {
+  test("sees only its own processes and environment", async (context) => {
     needs(context, lacks);
     const { out } = await inside.run("cat /proc/[0-9]*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]* | wc -l");
     expect(out).not.toContain("theirs-4711");
@@ -74,14 +76,14 @@ export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: N
     expect((await inside.run("cat /proc/self/status")).out).toMatch(/^NoNewPrivs:\s+1$/m);
   });
 
-  test("cannot change what it is made of beyond itself, and gains no rights", async (context) => {
+  test("cannot change anything outside of its sandbox, and gains no rights", async (context) => {
     needs(context, lacks);
     const { run } = inside;
     expect((await run("mount -t tmpfs none /mnt")).code).not.toBe(0);
     expect((await run("mknod /tmp/disk b 8 0")).code).not.toBe(0);
     const opened = (await run(`node -e '${openable}'`)).out.split("\n");
     expect(opened.filter((path) => path !== "" && !harmless.test(path))).toEqual([]);
-    // As it is, should that work.
+    // Writes the current value, in case it succeeds.
     expect((await run("panic=$(cat /proc/sys/kernel/panic) && echo $panic > /proc/sys/kernel/panic")).code).not.toBe(0);
   });
 

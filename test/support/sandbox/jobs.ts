@@ -1,4 +1,4 @@
-/** Commands on each runner of this machine, with each way of holding limits, below everything that knows services. */
+/** Commands on each runner of this machine, with each way of enforcing limits, without services. */
 import { randomUUID } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,40 +21,40 @@ export interface JobSetup {
 const ways =
   findControlGroups("portside-probe") === undefined ? (["watchdog"] as const) : (["cgroup", "watchdog"] as const);
 
-/** Sandboxes with each way of holding limits. Tests of these need bubblewrap. */
+/** Sandboxes with each way of enforcing limits. Tests of these need bubblewrap. */
 export const sandboxSetups: readonly JobSetup[] = ways.map((limits) => ({ kind: "bubblewrap", limits }));
 
-/** Every combination that works here. */
+/** Every combination that works on this machine. */
 export const jobSetups: readonly JobSetup[] = runners.flatMap((kind) => ways.map((limits) => ({ kind, limits })));
 
 export interface Started {
   readonly running: Running;
   readonly stdout: string[];
   readonly stderr: string[];
-  /** Resolves when standard output has a line that is or begins with `text`. */
+  /** Resolves when standard output has a line that equals or begins with `text`. */
   said(text: string): Promise<string>;
 }
 
 export interface Bench extends AsyncDisposable {
   readonly runner: Runner;
-  /** With which the ids of the bench's jobs begin, up to a dot. */
+  /** The prefix of the ids of the bench's jobs, up to a dot. */
   readonly scope: string;
   /** A host folder; plain processes start in it. */
   readonly folder: string;
   start(argv: Job["argv"], options?: Partial<Job>): Started;
   run(argv: Job["argv"], options?: Partial<Job>): Promise<Exit & { stdout: string[]; stderr: string[] }>;
-  /** The ids of live processes that carry the marker of one of the bench's jobs. */
+  /** The ids of live processes that have the marker of one of the bench's jobs. */
   survivors(): number[];
 }
 
 export const sh = (script: string): Job["argv"] => ["sh", "-c", script];
 export const node = (code: string): Job["argv"] => [process.execPath, "-e", code];
 
-/** Live processes with a marker that begins so, each with its instance. */
+/** Live processes whose marker has this prefix, with their instances. */
 export const marked = (prefix: string): { readonly pid: number; readonly instance: string }[] =>
   allProcesses().flatMap(({ pid }) => {
     const entry = environmentOf(pid).find((one) => one.startsWith(`${MARKER}=${prefix}`));
-    // The networks of sandboxes have processes too, one of them made ahead.
+    // Sandbox networks have processes too, one of them created in advance.
     return entry === undefined || entry.includes(".network-")
       ? []
       : [{ pid, instance: entry.slice(MARKER.length + 1) }];
@@ -108,7 +108,7 @@ export const createBench = async ({ kind, limits }: JobSetup): Promise<Bench> =>
         };
         waiting.add(look);
         look();
-        void running.exited.then(() => reject(new Error(`it ended without saying '${text}': ${stdout} ${stderr}`)));
+        void running.exited.then(() => reject(new Error(`it ended without printing '${text}': ${stdout} ${stderr}`)));
       });
     return { running, stdout, stderr, said };
   };

@@ -1,6 +1,6 @@
 /**
- * Must run in a network namespace, which it treats as the network of a machine. Changes the addresses of that machine and
- * prints, as JSON, what the networks of sandboxes reach.
+ * Must run in a network namespace, which it treats as the network of a machine. Changes the addresses of that machine
+ * and prints, as JSON, what the networks of sandboxes can reach.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -45,7 +45,7 @@ const datagrams = createSocket("udp4", (_, sender) => datagrams.send("secret", s
 datagrams.bind(port, "0.0.0.0");
 await once(datagrams, "listening");
 
-/** Says what it hears by TCP and by UDP: from a plain socket, and from one that is bound to each interface. */
+/** Prints what it receives by TCP and UDP: on an unbound socket, and on one bound to each interface. */
 const CLIENT = `import errno, socket, sys
 heard = set()
 for device in [None, b"lo", b"eth0"]:
@@ -61,13 +61,13 @@ for device in [None, b"lo", b"eth0"]:
       heard.add("silent" if error.errno is None else errno.errorcode[error.errno])
 print(",".join(sorted(heard)))`;
 
-/** What a program in the network hears at an address. */
+/** What a program in the network receives from an address. */
 const reach = async ({ pid }: Network, host: string): Promise<string> => {
   const argv = [...enterNetwork(namespacesOf(pid)), "python3", "-c", CLIENT, host];
   return (await run(argv[0] as string, argv.slice(1))).stdout.trim();
 };
 
-/** What it hears once it no longer reaches the secret. */
+/** What it receives once it cannot reach the secret any more. */
 const reachOnceClosed = async (network: Network, host: string): Promise<string> => {
   for (;;) {
     const said = await reach(network, host);

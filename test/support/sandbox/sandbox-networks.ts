@@ -1,16 +1,16 @@
-/** The networks of sandboxes as the machine's process table shows them. */
+/** The networks of sandboxes in the machine's process table. */
 
 import { allProcesses, environmentOf, programOf } from "../../../adapters/local/instances/proc.ts";
 import { MARKER } from "../../../adapters/local/sandbox/runner.ts";
 
 export interface SandboxNetwork {
-  /** Every process that makes or holds it. */
+  /** Every process that creates or holds it. */
   readonly pids: readonly number[];
   /** Its first process, once the network is ready. */
   readonly holder: number | undefined;
 }
 
-/** The networks of a server's scope, by their names. */
+/** The networks of a server's scope, by name. */
 export const networksOf = (scope: string): ReadonlyMap<string, SandboxNetwork> => {
   const mark = `${MARKER}=${scope}.network-`;
   const found = allProcesses().flatMap(({ pid }) => {

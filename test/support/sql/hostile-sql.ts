@@ -1,4 +1,4 @@
-/** Statements that must not run, whoever is asked. */
+/** Statements that must not run on any engine. */
 
 export const hostileStatements: Readonly<Record<string, readonly string[]>> = {
   files: [
@@ -52,7 +52,7 @@ export const hostileStatements: Readonly<Record<string, readonly string[]>> = {
     "SELECT SAFE.SUBSTR('a', 1) AS v",
     "SELECT NET.HOST('a') AS v",
   ],
-  "what is no SELECT": [
+  "statements other than SELECT": [
     "COPY logs TO '/tmp/out.csv'",
     "ATTACH '/tmp/x.db' AS x",
     "INSTALL httpfs",

@@ -1,4 +1,4 @@
-/** A meter over a billing file of a test's own, and what it has written. */
+/** A meter on a temporary billing file, and its rows. */
 import { BillingFile } from "../../../adapters/local/usage/file.ts";
 import { Meter } from "../../../adapters/local/usage/meter.ts";
 import { loadPrices, type Prices } from "../../../adapters/local/usage/prices.ts";

@@ -1,4 +1,4 @@
-/** As much of Stripe as Portside asks, over real HTTP: customers by their metadata, subscriptions, products. */
+/** The part of Stripe that Portside uses, over real HTTP: customers by metadata, subscriptions, products. */
 import { createServer, type ServerResponse } from "node:http";
 import { createManualClock, type ManualClock } from "../../../adapters/memory/index.ts";
 import { createStripeClient } from "../../../adapters/stripe/usage/client.ts";
@@ -8,12 +8,12 @@ import type { Logger } from "../../../core/ports/system.ts";
 import { recorder } from "../providers/memory-platform.ts";
 import { customer, type SubscriptionShape, subscription } from "./stripe-shapes.ts";
 
-/** How it answers instead: a status with a body and headers, or by hanging up. */
+/** A response to send instead: a status with body and headers, or a closed connection. */
 export type Trouble = { status: number; body: unknown; headers?: Record<string, string> } | "hangs up";
 
 export interface StripeServer extends AsyncDisposable {
   readonly url: string;
-  /** The paths that were asked, oldest first. */
+  /** The requested paths, oldest first. */
   readonly asked: string[];
   trouble: Trouble | undefined;
   /** A customer of the account with these subscriptions. */
@@ -25,7 +25,7 @@ const answer = (res: ServerResponse, status: number, body: unknown, headers: Rec
   res.end(JSON.stringify(body));
 };
 
-/** The value of the one query that is asked; the search does not tell case. */
+/** The value in the only query that Portside sends; the search is case-insensitive. */
 const searched = (query: string): string =>
   (/^metadata\['portside_account'\]:'((?:[^'\\]|\\.)*)'$/.exec(query)?.[1] ?? "").replace(/\\(.)/g, "$1").toLowerCase();
 
@@ -73,7 +73,7 @@ export const startStripe = async (): Promise<StripeServer> => {
   return self;
 };
 
-/** The adapter over such a server, on a clock that stands still. */
+/** The adapter on such a server, with a clock that stands still. */
 export const billingOver = async (
   { url }: Pick<StripeServer, "url">,
   logger: Logger = recorder().logger,

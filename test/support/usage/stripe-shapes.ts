@@ -1,6 +1,6 @@
 /**
- * Stripe's JSON as its API of 2026-10-28 writes it, cut to what a reader may look at; the fields are those that
- * stripe-mock's fixtures have, so that a test against it holds these to it.
+ * Stripe's JSON in its API version 2026-10-28, reduced to the fields that an adapter may read. The fields are those of
+ * stripe-mock's fixtures, so that a test against stripe-mock can check them.
  */
 
 export interface PriceShape {

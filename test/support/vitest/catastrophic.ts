@@ -1,13 +1,13 @@
 /**
- * Regular expressions that are dear, each in its own way, and lines of 256 KiB for them. The lines have what the patterns
- * need (`X`, `=`, `é`, a digit), so that no engine can leave them out for want of it, and none of them matches.
+ * Regular expressions that are expensive, each for another reason, and lines of 256 KiB for them. The lines contain the
+ * literals of the patterns (`X`, `=`, `é`, a digit), so that no engine can skip them, and none matches.
  */
 
 const LENGTH = 256 * 1024;
-/** The bytes of these count twice. */
+/** Each of these characters takes two bytes. */
 const NEEDED = "X1=zdcyé ";
 
-/** Without a pattern in it that an automaton could make use of: the same every time, and as good as random. */
+/** Without structure that an automaton could use: deterministic, and as good as random. */
 const shuffled = (letters: string): string => {
   let seed = 1;
   let text = "";
@@ -25,10 +25,10 @@ export const catastrophicLines = (): readonly string[] => [
 ];
 
 const shapes: readonly string[] = [
-  // Repeats of repeats, where whoever goes back and tries again never ends.
+  // Nested repeats, on which a backtracking engine never ends.
   ...["(a+)+$", "(a*)*X$", "(a|aa)+$", "(a|a)*X$", "([a-z]+)*X$", "(a|b|ab)*X$", "((a*)*)*X$", "(\\w+\\s?)*X$"],
   ...["^(([a-z])+.)+[A-Z]$", "(x+x+)+y$", "(.*a){12}X$", "(?:a?){15}a{15}X$", "(a?b?){12}X$", "(.*)(.*)(.*)(.*)X$"],
-  // Alternatives that share all they have.
+  // Alternatives with the same prefix.
   ...[
     "(?i)(a|b|ab|ba)*éX$",
     "(?:(?:a|b|ab|ba|aba|bab)*){5}X$",
@@ -36,13 +36,13 @@ const shapes: readonly string[] = [
     "(\\w|\\W)*\\bX$",
     "(?:\\w*\\W*){10}X$",
   ],
-  // Classes of all the letters there are.
+  // Classes with all letters.
   ...["\\p{L}*\\p{N}X$", "(\\p{L}|\\p{N}|\\s)*X$", "(?i)[^é]*(é|É)X$", "\\pL{40}X$", "(?:[^\\pL]|\\pL){20}X$"],
 ];
 
 const variants = shapes.flatMap((shape) => [shape, `(?i)${shape}`, `(?s:.)*(${shape})`, `(?:${shape})|zz+[\\pL]X$`]);
 
-/** What has to be remembered for so many letters has two to the power of that many states: no automaton is kept. */
+/** Remembering so many letters takes 2^n states: no engine can build the automaton. */
 const remembered = [20, 40, 60, 80, 93].flatMap((far) => [`a.{${far}}X$`, `[ab]*a[ab]{${far}}X$`]);
 
 export const catastrophicPatterns: readonly string[] = [...variants, ...remembered];

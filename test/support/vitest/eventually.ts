@@ -1,12 +1,12 @@
-/** Waiting for what no event tells, such as the end of a process. */
+/** Polls for conditions without an event, such as the end of a process. */
 import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 
-/** Asks again until the assertions hold; long enough for any machine. */
+/** Repeats until the assertions hold; the timeout suits any machine. */
 export const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(look, { timeout: 60_000, interval: 25 });
 
-/** True while a process runs; one that only waits to be collected does not. */
+/** True while a process runs; false for a zombie. */
 export const isAlive = (pid: number): boolean => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,6 +1,6 @@
 /**
- * Writes which test files failed to the file that `PORTSIDE_FAILED_FILES` names. CI runs those files once more, alone
- * (`.ci/rerun-failed.mjs`). `other` holds every reason that running a file again cannot settle.
+ * Writes the failed test files to the file that `PORTSIDE_FAILED_FILES` names. CI runs those files once more, alone
+ * (`.ci/rerun-failed.mjs`). `other` has every failure that rerunning a file cannot settle.
  */
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";

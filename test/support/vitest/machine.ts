@@ -1,4 +1,6 @@
-/** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
+/**
+ * Requirements of some tests on the machine. A test without its requirement is reported as not run, with the reason.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { networkInterfaces } from "node:os";
@@ -12,24 +14,24 @@ const works = (command: string, args: readonly string[], env = process.env, time
   return tried.error === undefined && tried.status === 0;
 };
 
-/** The network's settings as builds get them, no user's own, and nowhere to write. */
+/** Network settings as builds get them, without the user's settings or a writable folder. */
 const asBuildsDo = (): NodeJS.ProcessEnv => ({
   ...networkEnvironment(process.env),
   PATH: process.env["PATH"],
   HOME: "/dev/null",
 });
 
-/** The program, by the environment or the path. */
+/** The program from the environment variable or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 
-/** moto (https://github.com/getmoto/moto) and cfn-lint, by the environment or the path; both are Python's. */
+/** moto (https://github.com/getmoto/moto) and cfn-lint, from the environment or the path; both are Python programs. */
 export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
 /** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
 export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/portside-generators";
 
-/** Where Debian puts the server's programs, of the newest version. */
+/** Debian's folder of the server programs, of the newest version. */
 export const postgresPrograms = (): string | undefined =>
   globSync("/usr/lib/postgresql/*/bin/initdb").sort().at(-1)?.slice(0, -"/initdb".length);
 
@@ -50,7 +52,7 @@ const checks = {
         "-c",
         ":",
       ]),
-    why: "bubblewrap (bwrap) is not installed or does not work here",
+    why: "bubblewrap (bwrap) is missing or does not work",
   },
   python: {
     here: () => works("python3", ["-c", "import http.server, venv, ensurepip"]),
@@ -65,10 +67,13 @@ const checks = {
   tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
   cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
   npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
-  git: { here: () => works("git", ["rev-parse", "HEAD"]), why: "this is no clone, or git is not installed" },
+  git: {
+    here: () => works("git", ["rev-parse", "HEAD"]),
+    why: "this folder is not a git clone, or git is not installed",
+  },
   registry: {
     here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
-    why: "the package registry does not answer, or npm is not installed",
+    why: "the package registry does not respond, or npm is not installed",
   },
   "python index": {
     here: () =>
@@ -78,7 +83,7 @@ const checks = {
         asBuildsDo(),
         60_000,
       ),
-    why: "the Python package index does not answer, or pip is not installed",
+    why: "the Python package index does not respond, or pip is not installed",
   },
   postgres: {
     here: () => postgresPrograms() !== undefined,
@@ -93,7 +98,7 @@ const checks = {
     why: "fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest; PORTSIDE_FAKE_GCS names it)",
   },
   moto: {
-    // It reads all that it can stand for before it says anything.
+    // moto loads every service that it emulates before it prints anything.
     here: () => works(motoServer, ["-h"], process.env, 60_000),
     why: "moto's server is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names moto_server)",
   },
@@ -109,25 +114,25 @@ const checks = {
   },
   containers: {
     here: () => works("docker", ["version"]),
-    why: "no container engine answers (install docker.io and start dockerd)",
+    why: "no container engine responds (install docker.io and start dockerd)",
   },
   buildkit: {
     here: () => works("sh", ["-c", "printf 'FROM scratch\\nLABEL a=b\\n' | DOCKER_BUILDKIT=1 docker build --quiet -"]),
-    why: "docker's command line has no BuildKit here (Debian's own docker.io has it; others want docker-buildx)",
+    why: "the docker command has no BuildKit (Debian's docker.io includes it; elsewhere install docker-buildx)",
   },
   podman: { here: () => works("podman", ["version"]), why: "podman is not installed" },
   "base images": {
     here: () => works("docker", ["image", "inspect", "python:3.11-slim-bookworm", "node:24-bookworm-slim"]),
-    why: "the base images are not here (test/containers/base-images.sh makes them)",
+    why: "the base images are missing (run test/containers/base-images.sh)",
   },
   "loop devices": {
     here: () => process.getuid?.() === 0 && works("losetup", ["--find"]) && works("mkfs.ext4", ["-V"]),
-    why: "file systems in files cannot be mounted here; that takes root, loop devices and mkfs.ext4",
+    why: "cannot mount file systems in files; that requires root, loop devices and mkfs.ext4",
   },
-  root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
+  root: { here: () => process.getuid?.() === 0, why: "requires root" },
   cgroups: {
     here: () => findControlGroups("portside-probe") !== undefined,
-    why: "control groups cannot be made here; that takes root",
+    why: "cannot create control groups; that requires root",
   },
 } as const;
 
@@ -141,7 +146,7 @@ export const has = (need: Need): boolean => {
   return answer;
 };
 
-/** Call first in a test: leaves it, with the reason, where the machine lacks something. */
+/** Call first in a test: skips it, with the reason, if the machine lacks a requirement. */
 export const needs = (context: TestContext, ...wanted: readonly Need[]): void => {
   const lacking = wanted.find((need) => !has(need));
   if (lacking !== undefined) context.skip(checks[lacking].why);

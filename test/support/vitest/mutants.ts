@@ -1,4 +1,4 @@
-/** Suites that bite: a provider that is broken in one way on purpose, and the check that its group rejects it. */
+/** Mutation tests of contract suites: each group must reject a provider that is broken in one way on purpose. */
 import { describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
@@ -6,7 +6,7 @@ import { type ContractCase, freshNames, type ProviderSubject } from "../../contr
 import { nodeContractSources } from "../providers/contract-sources.ts";
 import { sampled } from "./sampled.ts";
 
-/** For each group, an implementation that it must reject, or several by what is broken in them. */
+/** For each group, one or more broken implementations that it must reject, by defect. */
 export type Mutants<S> = Readonly<Record<string, (() => S) | Readonly<Record<string, () => S>>>>;
 
 export const subjectWith = (change: (provider: Provider) => Partial<Provider>): ProviderSubject => {
@@ -14,7 +14,7 @@ export const subjectWith = (change: (provider: Provider) => Partial<Provider>): 
   return { provider: { ...provider, ...change(provider) }, sources: nodeContractSources, ...freshNames("mutant") };
 };
 
-/** Whether one of the cases fails; those behind it are not asked. */
+/** Whether one of the cases fails; stops at the first failure. */
 const isRejected = async <S>(cases: readonly ContractCase<S>[], subject: S): Promise<boolean> => {
   for (const one of cases) {
     const passed = await one.run(subject).then(

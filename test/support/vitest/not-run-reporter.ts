@@ -1,6 +1,6 @@
 /**
- * Ends a run with the names of the tests that were not run, and why. `PORTSIDE_TEST_ALL=1` says that everything
- * is installed here: then such a test fails the run.
+ * Lists the skipped tests and their reasons at the end of a run. With `PORTSIDE_TEST_ALL=1`, which states that
+ * everything is installed, a skipped test fails the run.
  */
 import type { Reporter, TestModule } from "vitest/node";
 
@@ -24,7 +24,9 @@ export default class NotRunReporter implements Reporter {
     }
     console.log(`\nNot run here (${notRun.length}):\n${notRun.join("\n")}`);
     if (!mustRunAll()) return;
-    console.log("\nPORTSIDE_TEST_ALL=1 says that everything is installed, so that is a failure.");
+    console.log(
+      "\nPORTSIDE_TEST_ALL=1 requires every test to run, so the run fails. Install what is missing or unset it.",
+    );
     process.exitCode = 1;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Matrices that take minutes as a whole. With `PORTSIDE_TEST_ALL=1` all of them is tried; else every so-manieth, beginning
- * elsewhere at each run (`PORTSIDE_SEED` says where), so that nothing stays untried for long.
+ * Matrices that take minutes in total. `PORTSIDE_TEST_ALL=1` tries all of them; otherwise a run tries every nth, from
+ * an offset that differs between runs (set `PORTSIDE_SEED` to fix it), so that all are tried over time.
  */
 const { PORTSIDE_TEST_ALL: all, PORTSIDE_SEED: seed = String(Date.now()) } = process.env;
 

@@ -1,4 +1,4 @@
-/** Every property starts from `PORTSIDE_SEED`, where one is given: a failure can be met again, whichever test it was. */
+/** Sets the seed of every property to `PORTSIDE_SEED` if it is set, to reproduce a failure of any test. */
 import fc from "fast-check";
 
 const { PORTSIDE_SEED: seed } = process.env;

@@ -1,4 +1,4 @@
-/** Standard output as it grows, to wait for something in it. */
+/** Standard output as it grows, to wait for a text in it. */
 export const watched = () => {
   let text = "";
   let wake = () => {};
