@@ -1,47 +1,52 @@
-/**
- * A deploy as the client declares it: complete, validated and normalized.
- */
-
+/** Validates the request of a deploy and normalizes it to a complete declaration. */
 import { err, ok, type Result } from "../../result.ts";
 import { type AccountLimits, accountLimits } from "../accounts/limits.ts";
-import { readSchedule, type Schedule } from "../schedules/schedule.ts";
-import type { Mount } from "../volumes/mounts.ts";
-import { type ObjectPath, objectPathProblem } from "../volumes/object-path.ts";
+import { scheduleOf, timeZoneConflict } from "../schedules/schedule.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
 import { parseChecked, type RawFields, type Values } from "../wire/fields.ts";
 import { type Issue, type IssueType, issue } from "../wire/issue.ts";
-import { type DeploymentName, reservedNames, type VolumeName } from "../wire/names.ts";
-import { aliasIssues, type EnvAliases, type Environment } from "./environment.ts";
-import { deployFields } from "./fields.ts";
+import { reservedNames } from "../wire/names.ts";
+import { aliasIssues, type EnvAliases } from "./environment.ts";
+import { deployFields, type SourceObject } from "./fields.ts";
 import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 
 /** The origin of the source: an archive in the request, or an object of a volume. */
-export type SourceReference =
-  | { readonly kind: "archive" }
-  | { readonly kind: "object"; readonly volume: VolumeName; readonly path: ObjectPath };
+export type SourceReference = { readonly kind: "archive" } | ({ readonly kind: "object" } & SourceObject);
 
-export interface DeployDeclaration {
-  readonly name: DeploymentName;
+/**
+ * Converts the parsed fields of a request to a declaration.
+ * @param writtenName the name as the client wrote it
+ */
+const declarationOf = (
+  fields: Values<typeof deployFields>,
+  writtenName: string,
+  source: SourceReference | undefined,
+) => ({
+  name: fields.function_name,
   /** The name as the client wrote it. */
-  readonly writtenName: string;
-  readonly port: number;
+  writtenName,
+  port: fields.port,
   /** Bytes. */
-  readonly memory: number;
-  readonly cpu: number;
+  memory: fields.memory,
+  cpu: fields.cpu,
   /** Seconds. */
-  readonly timeout: number;
-  readonly concurrency: number;
+  timeout: fields.timeout,
+  concurrency: fields.concurrency,
   /** 0 means the platform's own limit. */
-  readonly maxInstances: number;
-  readonly sessionAffinity: boolean;
-  readonly useHttp2: boolean;
-  readonly mounts: readonly Mount[];
-  readonly schedule: Schedule | null;
-  /** Absent keeps the environment of the deployment. */
-  readonly env?: Environment;
-  /** Absent only in a plan. */
-  readonly source?: SourceReference;
-}
+  maxInstances: fields.max_instances,
+  sessionAffinity: fields.session_affinity,
+  useHttp2: fields.use_http2,
+  mounts: fields.volumes,
+  schedule: scheduleOf(fields.schedule, fields.timezone),
+  ...(fields.env === undefined ? {} : { env: fields.env }),
+  ...(source === undefined ? {} : { source }),
+});
+
+/**
+ * A deploy as the client declares it: the parsed fields, with the names of the domain. An absent `env` keeps the environment
+ * of the deployment. `source` is absent only in a plan.
+ */
+export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
 export interface DeclareContext {
   readonly capabilities: Capabilities;
@@ -57,29 +62,20 @@ export interface DeclareContext {
 
 type DeployValues = Partial<Values<typeof deployFields>>;
 
-const readSource = (raw: unknown, context: DeclareContext): { source?: SourceReference; issues: readonly Issue[] } => {
-  const object = typeof raw === "string" && raw !== "" && raw !== "null" ? raw : undefined;
-  const sent = context.archive;
+/** Returns the issues of the source. Exactly one of an archive and an object must be sent. */
+const sourceIssues = (object: SourceObject | null | undefined, context: DeclareContext): readonly Issue[] => {
+  const { archive, sourceOptional = false } = context;
   const path = ["source_archive"];
-  if (object !== undefined && sent !== undefined)
-    return { issues: [issue(path, "send source_archive or source_object, not both", "value_error")] };
-  if (sent !== undefined) return { source: { kind: "archive" }, issues: sent.issues };
-  if (object === undefined)
-    return context.sourceOptional
-      ? { issues: [] }
-      : {
-          issues: [issue(path, "is required: the source as a tar.gz file (or name one with source_object)", "missing")],
-        };
-  const slash = object.indexOf("/");
-  if (slash < 1 || slash === object.length - 1)
-    return {
-      issues: [issue(["source_object"], "must be VOLUME/PATH, such as 'my-volume/source.tar.gz'", "value_error")],
-    };
-  const inside = object.slice(slash + 1);
-  const problem = objectPathProblem(inside);
-  if (problem !== undefined) return { issues: [issue(["source_object"], problem, "value_error")] };
-  const volume = object.slice(0, slash) as VolumeName;
-  return { source: { kind: "object", volume, path: inside as ObjectPath }, issues: [] };
+  if (object && archive) return [issue(path, "send source_archive or source_object, not both", "value_error")];
+  if (archive) return archive.issues;
+  return object || sourceOptional
+    ? []
+    : [issue(path, "is required: the source as a tar.gz file (or name one with source_object)", "missing")];
+};
+
+const sourceOf = (object: SourceObject | null | undefined, archive: unknown): SourceReference | undefined => {
+  if (object) return { kind: "object", ...object };
+  return archive === undefined ? undefined : { kind: "archive" };
 };
 
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
@@ -132,29 +128,18 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
     : [];
 
-interface Checked {
-  readonly declaredSchedule: Schedule | null;
-  readonly source: SourceReference | undefined;
-}
-
 /** The rules across fields, and those of this provider, account and installation. */
-const checkDeploy = (
-  valid: DeployValues,
-  raw: RawFields,
-  context: DeclareContext,
-): Result<Checked, readonly Issue[]> => {
-  const schedule = readSchedule(raw["schedule"], raw["timezone"]);
-  const { source, issues: sourceIssues } = readSource(raw["source_object"], context);
-  const issues = [
+const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareContext): readonly Issue[] => {
+  const { cron, source_object: sourceObjects } = context.capabilities;
+  return [
     ...nameIssues(valid.function_name, context.reserved ?? reservedNames),
     ...aliasIssues(raw["env"], context.envAliases ?? {}),
-    ...schedule.issues,
-    ...sourceIssues,
+    ...timeZoneConflict(raw["schedule"], raw["timezone"]),
+    ...("source_object" in valid ? sourceIssues(valid.source_object, context) : (context.archive?.issues ?? [])),
     ...providerIssues(valid, context),
-    ...needs(Boolean(schedule.value), context.capabilities.cron.schedules, "schedule"),
-    ...needs(source?.kind === "object", context.capabilities.source_object, "source_object"),
+    ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
+    ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
   ];
-  return issues.length > 0 ? err(issues) : ok({ declaredSchedule: schedule.value ?? null, source });
 };
 
 /**
@@ -162,19 +147,9 @@ const checkDeploy = (
  * @param raw the fields by their wire names, as form text or as JSON values
  */
 export const declareDeploy = (raw: RawFields, context: DeclareContext): Result<DeployDeclaration, readonly Issue[]> =>
-  parseChecked(deployFields, raw, (valid) => checkDeploy(valid, raw, context)).map((fields) => ({
-    name: fields.function_name,
-    writtenName: String(raw["function_name"]),
-    port: fields.port,
-    memory: fields.memory,
-    cpu: fields.cpu,
-    timeout: fields.timeout,
-    concurrency: fields.concurrency,
-    maxInstances: fields.max_instances,
-    sessionAffinity: fields.session_affinity,
-    useHttp2: fields.use_http2,
-    mounts: fields.volumes,
-    schedule: fields.declaredSchedule,
-    ...(fields.env === undefined ? {} : { env: fields.env }),
-    ...(fields.source === undefined ? {} : { source: fields.source }),
-  }));
+  parseChecked(deployFields, raw, (valid) => {
+    const issues = deployIssues(valid, raw, context);
+    return issues.length > 0 ? err(issues) : ok({});
+  }).map((fields) =>
+    declarationOf(fields, String(raw["function_name"]), sourceOf(fields.source_object, context.archive)),
+  );

@@ -3,15 +3,19 @@
  * and generates the OpenAPI and JSON Schema documents.
  */
 import { z } from "zod";
+import { err, ok, type Result } from "../../result.ts";
 import { fieldLimits } from "../accounts/limits.ts";
+import { parseScheduleField, parseTimeZoneField } from "../schedules/schedule.ts";
 import { type Mount, readMounts } from "../volumes/mounts.ts";
-import { booleanField, integerField, jsonField, readField } from "../wire/fields.ts";
-import { issue } from "../wire/issue.ts";
+import { type ObjectPath, objectPathProblem } from "../volumes/object-path.ts";
+import { booleanField, integerField, jsonField, parsedField, readField } from "../wire/fields.ts";
+import { type Issue, issue } from "../wire/issue.ts";
 import {
   type DeploymentName,
   deploymentNameProblem,
   deploymentNameShape,
   normalizeDeploymentName,
+  type VolumeName,
 } from "../wire/names.ts";
 import { readEnvironment } from "./environment.ts";
 import { formatMemory, memoryShape, parseMemory } from "./resources.ts";
@@ -115,15 +119,14 @@ export const serviceFields = {
   env: environment.optional(),
 } as const;
 
-/** Read together by `readSchedule`, because the schedule may contain the time zone. */
 const scheduleFields = {
-  schedule: z.unknown().meta({
+  schedule: parsedField(parseScheduleField, {
     description: "Five-field cron expression, or {cron, timezone}. Removes the schedule if empty or absent.",
     examples: ["0 9 * * 1-5", '{"cron": "0 9 * * 1-5", "timezone": "Europe/Paris"}'],
     type: "string",
     default: "",
   }),
-  timezone: z.unknown().meta({
+  timezone: parsedField(parseTimeZoneField, {
     description: "IANA time zone of the schedule; defaults to UTC.",
     examples: ["Europe/Paris"],
     type: "string",
@@ -131,10 +134,30 @@ const scheduleFields = {
   }),
 } as const;
 
-const sourceObject = z
-  .union([z.string(), z.null()], { error: "must be a text such as 'my-volume/source.tar.gz'" })
-  .optional()
-  .meta({ description: "VOLUME/PATH of a tar.gz in one of your volumes." });
+/** An object of a volume that is the source of a deploy. */
+export interface SourceObject {
+  readonly volume: VolumeName;
+  readonly path: ObjectPath;
+}
+
+/** Empty text and `null` count as absent. */
+const parseSourceObject = (raw: unknown): Result<SourceObject | null, readonly Issue[]> => {
+  if (raw === null || raw === "" || raw === "null") return ok(null);
+  const fail = (message: string) => err([issue([], message, "value_error")]);
+  if (typeof raw !== "string") return fail("must be a text such as 'my-volume/source.tar.gz'");
+  const slash = raw.indexOf("/");
+  if (slash < 1 || slash === raw.length - 1) return fail("must be VOLUME/PATH, such as 'my-volume/source.tar.gz'");
+  const path = raw.slice(slash + 1);
+  const problem = objectPathProblem(path);
+  return problem === undefined
+    ? ok({ volume: raw.slice(0, slash) as VolumeName, path: path as ObjectPath })
+    : fail(problem);
+};
+
+const sourceObject = parsedField(parseSourceObject, {
+  description: "VOLUME/PATH of a tar.gz in one of your volumes.",
+  type: ["string", "null"],
+}).optional();
 
 /** All text fields of `POST /v1/deploy`. The archive is the form's file. */
 export const deployFields = {

@@ -1,26 +1,22 @@
 /** `portside.json`: a file next to the source that holds the deploy's fields, with the same names and rules. */
 import { z } from "zod";
-import { err, ok } from "../../result.ts";
-import { readSchedule } from "../schedules/schedule.ts";
-import { parseChecked } from "../wire/fields.ts";
+import { parseScheduleField } from "../schedules/schedule.ts";
+import { parsedField, parseFields } from "../wire/fields.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { deployFields, serviceFields } from "./fields.ts";
 
 export const PROJECT_FILE = "portside.json";
 
-const schedule = z
-  .unknown()
-  .meta({
-    description: "When the platform calls the service.",
-    type: "object",
-    properties: {
-      cron: { type: "string", description: "Five-field cron expression.", examples: ["0 9 * * 1-5"] },
-      timezone: { type: "string", description: "IANA time zone; defaults to UTC.", examples: ["Europe/Paris"] },
-    },
-    required: ["cron"],
-    additionalProperties: false,
-  })
-  .optional();
+const schedule = parsedField(parseScheduleField, {
+  description: "When the platform calls the service.",
+  type: "object",
+  properties: {
+    cron: { type: "string", description: "Five-field cron expression.", examples: ["0 9 * * 1-5"] },
+    timezone: { type: "string", description: "IANA time zone; defaults to UTC.", examples: ["Europe/Paris"] },
+  },
+  required: ["cron"],
+  additionalProperties: false,
+}).optional();
 
 export const projectFields = {
   $schema: z.string().optional().meta({ description: "The URL of this schema, for editors." }),
@@ -46,11 +42,8 @@ export const readProject = (raw: unknown): { readonly project?: Project; readonl
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return { issues: [issue([], 'must be an object such as {"name": "my-app", "volumes": {}}', "dict_type")] };
   const given = raw as Readonly<Record<string, unknown>>;
-  const parsed = parseChecked(projectFields, given, () => {
-    const { issues } = readSchedule(given["schedule"], undefined);
-    return issues.length > 0 ? err(issues) : ok({});
-  });
-  if (parsed.isErr()) return { issues: parsed.error };
+  const parsed = parseFields(projectFields, given);
+  if (parsed.isErr()) return { issues: parsed.error.issues };
   const { $schema: _schema, name: _name, source: _source, ...fields } = given;
   return { project: { name: String(given["name"]), source: parsed.value.source, fields }, issues: [] };
 };

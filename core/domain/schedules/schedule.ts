@@ -6,6 +6,7 @@
  * disagree about them.
  */
 
+import { err, ok, type Result } from "../../result.ts";
 import { daysInMonth } from "../wire/instant.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { parseStrictJson } from "../wire/strict-json.ts";
@@ -129,67 +130,96 @@ export const isTimeZone = (zone: string): boolean => {
   }
 };
 
-const zoneIssue = (path: string[], zone: string): Issue =>
+const zoneIssue = (path: readonly string[], zone: string): Issue =>
   issue(path, `'${zone}' is not an IANA time zone; try 'UTC' or 'Europe/Paris'`, "value_error");
 
-type Read<T> =
-  | { readonly value: T; readonly issues: readonly [] }
-  | { readonly value?: never; readonly issues: readonly Issue[] };
+/** The value of the field `schedule`. If its time zone is empty, the field `timezone` decides. */
+export interface DeclaredSchedule {
+  readonly cron: string;
+  readonly timezone: string;
+}
 
-const readObject = (raw: object): Read<{ cron: string; timezone: string } | null> => {
-  const entries = Object.entries(raw);
-  if (entries.length === 0) return { value: null, issues: [] };
-  const known = ["cron", "timezone"];
-  const issues = entries
-    .filter(([key]) => !known.includes(key))
-    .map(([key]) =>
-      issue(["schedule", key], `unknown field '${key}'; a schedule has cron and timezone`, "extra_forbidden"),
-    );
-  const { cron, timezone = "" } = raw as { cron?: unknown; timezone?: unknown };
-  if (cron === undefined) issues.push(issue(["schedule", "cron"], "is required", "missing"));
-  else if (typeof cron !== "string") issues.push(issue(["schedule", "cron"], "must be a text", "string_type"));
-  if (typeof timezone !== "string" && timezone !== null)
-    issues.push(issue(["schedule", "timezone"], "must be a text", "string_type"));
-  return issues.length > 0
-    ? { issues }
-    : { value: { cron: cron as string, timezone: (timezone as string | null) ?? "" }, issues: [] };
+// The issues of these parsers have paths relative to their field.
+
+const parseObject = (raw: object): Result<DeclaredSchedule | null, readonly Issue[]> => {
+  const keys = Object.keys(raw);
+  if (keys.length === 0) return ok(null);
+  const issues = keys
+    .filter((key) => key !== "cron" && key !== "timezone")
+    .map((key) => issue([key], `unknown field '${key}'; a schedule has cron and timezone`, "extra_forbidden"));
+  const { cron, timezone }: { readonly cron?: unknown; readonly timezone?: unknown } = raw;
+  const zone = timezone ?? "";
+  if (cron === undefined) issues.push(issue(["cron"], "is required", "missing"));
+  else if (typeof cron !== "string") issues.push(issue(["cron"], "must be a text", "string_type"));
+  if (typeof zone !== "string") issues.push(issue(["timezone"], "must be a text", "string_type"));
+  return issues.length === 0 && typeof cron === "string" && typeof zone === "string"
+    ? ok({ cron, timezone: zone })
+    : err(issues);
 };
 
-const readForms = (raw: unknown): Read<{ cron: string; timezone: string } | null> => {
-  if (raw === undefined || raw === null) return { value: null, issues: [] };
-  if (typeof raw === "object" && !Array.isArray(raw)) return readObject(raw);
-  if (typeof raw !== "string")
-    return { issues: [issue(["schedule"], "must be a cron expression or {cron, timezone}", "string_type")] };
+/** Parses the form of a schedule: a text or an object. Does not check the cron expression and the time zone. */
+const parseForm = (raw: unknown): Result<DeclaredSchedule | null, readonly Issue[]> => {
+  if (raw === undefined || raw === null) return ok(null);
+  if (typeof raw === "object" && !Array.isArray(raw)) return parseObject(raw);
+  if (typeof raw !== "string") return err([issue([], "must be a cron expression or {cron, timezone}", "string_type")]);
   const text = raw.trim();
-  if (text === "" || text === "null") return { value: null, issues: [] };
-  if (!text.startsWith("{")) return { value: { cron: text, timezone: "" }, issues: [] };
+  if (text === "" || text === "null") return ok(null);
+  if (!text.startsWith("{")) return ok({ cron: text, timezone: "" });
   const json = parseStrictJson(text);
-  return json.ok ? readObject(json.value as object) : { issues: [issue(["schedule"], json.message, "json_invalid")] };
+  return json.ok ? parseObject(json.value as object) : err([issue([], json.message, "json_invalid")]);
 };
+
+/** Parses the field `schedule` of a deploy, a text or an object. Returns null for no schedule. */
+export const parseScheduleField = (raw: unknown): Result<DeclaredSchedule | null, readonly Issue[]> =>
+  parseForm(raw).andThen((form) => {
+    if (form === null) return ok(null);
+    const { cron, timezone } = form;
+    const issues: Issue[] = [];
+    const fires = parseCron(cron);
+    const isText = typeof raw === "string" && !raw.trim().startsWith("{");
+    if (typeof fires === "string") issues.push(issue(isText ? [] : ["cron"], fires, "value_error"));
+    if (timezone !== "" && !isTimeZone(timezone)) issues.push(zoneIssue(["timezone"], timezone));
+    return issues.length > 0 ? err(issues) : ok({ cron: cron.trim().split(/\s+/).join(" "), timezone });
+  });
+
+/** Parses the field `timezone` of a deploy. Returns an empty text if it is absent. */
+export const parseTimeZoneField = (raw: unknown): Result<string, readonly Issue[]> => {
+  const zone = raw ?? "";
+  if (typeof zone !== "string")
+    return err([issue([], "must be an IANA time zone such as 'Europe/Paris'", "string_type")]);
+  return zone === "" || isTimeZone(zone) ? ok(zone) : err([zoneIssue([], zone)]);
+};
+
+/** Returns an issue if the two fields name different time zones, even if they have other issues. */
+export const timeZoneConflict = (rawSchedule: unknown, rawZone: unknown): readonly Issue[] => {
+  const form = parseForm(rawSchedule).unwrapOr(null);
+  if (form === null || form.timezone === "" || typeof rawZone !== "string") return [];
+  return rawZone === "" || rawZone === form.timezone
+    ? []
+    : [issue(["timezone"], `says '${rawZone}' but the schedule says '${form.timezone}'; keep one`, "value_error")];
+};
+
+/** Combines the values of the fields `schedule` and `timezone`. Defaults to UTC. */
+export const scheduleOf = (schedule: DeclaredSchedule | null, zone: string): Schedule | null =>
+  schedule === null ? null : { cron: schedule.cron, timezone: schedule.timezone || zone || "UTC" };
+
+const withinField = (field: string, parsed: Result<unknown, readonly Issue[]>): readonly Issue[] =>
+  parsed.isOk() ? [] : parsed.error.map((one) => ({ ...one, path: [field, ...one.path] }));
 
 /**
  * Reads the `schedule` and `timezone` fields of a deploy in either form (text or object).
  * Returns `null` for no schedule. The zone must be valid even then, and is ignored.
  */
-export const readSchedule = (rawSchedule: unknown, rawZone: unknown): Read<Schedule | null> => {
-  const { value: form, issues: formIssues } = readForms(rawSchedule);
-  const issues: Issue[] = [...formIssues];
-  const zone = rawZone ?? "";
-  if (typeof zone !== "string")
-    issues.push(issue(["timezone"], "must be an IANA time zone such as 'Europe/Paris'", "string_type"));
-  else if (zone !== "" && !isTimeZone(zone)) issues.push(zoneIssue(["timezone"], zone));
-  if (form === null || form === undefined) return issues.length > 0 ? { issues } : { value: null, issues: [] };
-  const path =
-    typeof rawSchedule === "string" && !rawSchedule.trim().startsWith("{") ? ["schedule"] : ["schedule", "cron"];
-  const fields = parseCron(form.cron);
-  if (typeof fields === "string") issues.push(issue(path, fields, "value_error"));
-  if (form.timezone !== "" && !isTimeZone(form.timezone))
-    issues.push(zoneIssue(["schedule", "timezone"], form.timezone));
-  if (form.timezone !== "" && typeof zone === "string" && zone !== "" && zone !== form.timezone)
-    issues.push(
-      issue(["timezone"], `says '${zone}' but the schedule says '${form.timezone}'; keep one`, "value_error"),
-    );
-  if (issues.length > 0) return { issues };
-  const timezone = form.timezone || (zone as string) || "UTC";
-  return { value: { cron: form.cron.trim().split(/\s+/).join(" "), timezone }, issues: [] };
+export const readSchedule = (
+  rawSchedule: unknown,
+  rawZone: unknown,
+):
+  | { readonly value: Schedule | null; readonly issues: readonly [] }
+  | { readonly value?: never; readonly issues: readonly Issue[] } => {
+  const schedule = parseScheduleField(rawSchedule);
+  const zone = parseTimeZoneField(rawZone);
+  const conflict = timeZoneConflict(rawSchedule, rawZone);
+  return schedule.isOk() && zone.isOk() && conflict.length === 0
+    ? { value: scheduleOf(schedule.value, zone.value), issues: [] }
+    : { issues: [...withinField("schedule", schedule), ...withinField("timezone", zone), ...conflict] };
 };

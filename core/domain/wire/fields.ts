@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { err, ok, type Result } from "../../result.ts";
-import { custom, type Issue, type IssueType, issuesOf, unknownField } from "./issue.ts";
+import { custom, type Issue, type IssueType, issue, issuesOf, unknownField } from "./issue.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 /** Formats a value for an error message. Uses JSON because an object in the input may define its own `toString`. */
@@ -68,24 +68,38 @@ export const readField = <T>(
     })
     .meta({ type: "string", ...shape, description, examples: [...examples] });
 
-/** A field whose text is JSON. A JSON document may also contain the value itself. */
-export const jsonField = <T>(
-  read: (value: unknown) => { readonly value: T; readonly issues: readonly Issue[] },
-  meta: { readonly description: string; readonly [keyword: string]: unknown },
-) =>
+interface Meta {
+  readonly description: string;
+  readonly [keyword: string]: unknown;
+}
+
+/**
+ * A field with a parser of its own, for rules that no zod schema expresses.
+ * @param parse its issues must have paths relative to the field
+ * @param meta the JSON Schema of the field
+ */
+export const parsedField = <T>(parse: (raw: unknown) => Result<T, readonly Issue[]>, meta: Meta) =>
   z
     .unknown()
     .transform((raw, ctx): T => {
-      const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
-      if (!json.ok) {
-        ctx.addIssue(custom(json.message, "json_invalid"));
-        return z.NEVER;
-      }
-      const { value, issues } = read(json.value);
-      for (const one of issues) ctx.addIssue(custom(one.message, one.type, [...one.path]));
-      return value;
+      const parsed = parse(raw);
+      if (parsed.isOk()) return parsed.value;
+      for (const one of parsed.error) ctx.addIssue(custom(one.message, one.type, [...one.path]));
+      return z.NEVER;
     })
     .meta(meta);
+
+/** A field whose text is JSON. A JSON document may also contain the value itself. */
+export const jsonField = <T>(
+  read: (value: unknown) => { readonly value: T; readonly issues: readonly Issue[] },
+  meta: Meta,
+) =>
+  parsedField<T>((raw) => {
+    const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
+    if (!json.ok) return err([issue([], json.message, "json_invalid")]);
+    const { value, issues } = read(json.value);
+    return issues.length > 0 ? err(issues) : ok(value);
+  }, meta);
 
 /** The fields of a request by their wire names. */
 export type Fields = Readonly<Record<string, z.ZodType>>;

@@ -106,8 +106,26 @@ describe("rejects", () => {
       ["port", "int_parsing"],
       ["volumes", "missing"],
       ["env.PORT", "value_error"],
-      ["timezone", "value_error"],
       ["schedule", "value_error"],
+      ["timezone", "value_error"],
+      ["source_archive", "archive_invalid"],
+    ]);
+  });
+
+  test("a time zone that conflicts with an invalid schedule is reported too", () => {
+    const schedule = { cron: "@daily", timezone: "Europe/Paris" };
+    expect(issuesOf({ schedule, timezone: "Europe/Berlin" })).toEqual([
+      ["schedule.cron", "value_error"],
+      ["timezone", "value_error"],
+    ]);
+  });
+
+  test("an invalid source object counts as a source", () => {
+    for (const object of [5, "vol"])
+      expect(issuesOf({ source_object: object }, { archive: undefined })).toEqual([["source_object", "value_error"]]);
+    const archive = { issues: [issue(["source_archive"], "the archive is empty", "archive_invalid")] };
+    expect(issuesOf({ source_object: "vol" }, { archive })).toEqual([
+      ["source_object", "value_error"],
       ["source_archive", "archive_invalid"],
     ]);
   });

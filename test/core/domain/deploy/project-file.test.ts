@@ -34,8 +34,8 @@ test("reports every broken rule together", () => {
     ["name", "string_pattern_mismatch"],
     ["port", "greater_than_equal"],
     ["volumes", "missing"],
-    ["source", "string_too_short"],
     ["schedule.cron", "value_error"],
+    ["source", "string_too_short"],
   ]);
 });
 

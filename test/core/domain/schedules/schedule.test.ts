@@ -131,8 +131,8 @@ describe("rejected values and the field of the issue", () => {
       "@daily",
       "Mars",
       [
-        ["timezone", "value_error"],
         ["schedule", "value_error"],
+        ["timezone", "value_error"],
       ],
     ],
   ])("%j in %j", (schedule, timezone, expected) => expect(issuesOf(schedule, timezone)).toEqual(expected));
