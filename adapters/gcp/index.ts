@@ -1,4 +1,4 @@
-/** A platform on Google Cloud: Cloud Run, Cloud Build, Cloud Storage, Cloud Scheduler, Cloud Logging and BigQuery. */
+/** The Google Cloud provider: Cloud Run, Cloud Build, Cloud Storage, Cloud Scheduler, Cloud Logging and BigQuery. */
 
 export type { StartRefused } from "../shared/runtime/start-refused.ts";
 export type { GcpRuntimeDeps } from "./call-policy.ts";

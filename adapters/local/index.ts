@@ -1,5 +1,5 @@
 /**
- * A whole platform on one machine, with Node alone: builds, runs, routes, scales, logs.
+ * A complete platform on one machine. It needs only Node.js: it builds, runs, routes, scales and logs services.
  *
  * ```ts
  * const local = await createLocalProvider({ dataDir: "/var/lib/portside" });
@@ -68,13 +68,13 @@ export interface LocalDeps {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly logger?: Logger;
-  /** Where it tells of itself, for metrics. */
+  /** Receives the provider's own metrics. */
   readonly telemetry?: Telemetry;
-  /** Further issuers of bearer tokens. */
+  /** Additional issuers of bearer tokens. */
   readonly issuers?: readonly JwtIssuer[];
-  /** The environment in which programs are looked up, and whose network settings builds get. */
+  /** Its PATH finds programs, and builds receive its proxy settings. Defaults to the environment of the process. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** False for a data folder that does not last: what was built at a container engine goes when the provider closes. */
+  /** False for a temporary data folder: `close()` deletes the images in the container engine. Defaults to true. */
   readonly keepsImages?: boolean;
 }
 
@@ -83,26 +83,29 @@ export interface LocalProvider {
   readonly identity: Identity;
   /** Everything `createControlPlane` needs. */
   readonly ports: Ports;
-  /** What running its services has cost, by account. */
+  /** The cost of running services, by account. */
   readonly billing: BillingRows;
-  /** The port that services share by host name. */
+  /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
-  /** A way to keep a number between runs, such as the API's own port. */
+  /** A value stored under a name across restarts, such as the API's port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
-  /** Whether there is no API key yet: one server at a time has the folder. */
+  /** Returns true if no API key exists. The lock of the data folder excludes other servers. */
   claimFirstKey(): boolean;
-  /** Stops every instance, within the drain and grace times, and closes everything. */
+  /** Stops every instance, within the drain and grace times, and releases the data folder. */
   close(): Promise<void>;
 }
 
-/** Where signed URLs lead: the shared port, under a name of its own where there is a domain. */
+/** The base of signed URLs: the shared port, with the host name `storage` below the domain if one is configured. */
 const storageBase = (domain: Domain | undefined, port: number): string =>
   domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, "storage", port);
 
-/** Services that may appear while others run, and are still reached from their networks, whose ports are named at the start. */
+/**
+ * The number of services that may be created later and still be reached from the network of a running instance. A network's
+ * ports are fixed when it is created.
+ */
 const SPARE_PORTS = 32;
 
-/** Where this machine reaches what listens on `host`. */
+/** Returns the address at which this machine reaches a listener on `host`. */
 const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
@@ -324,8 +327,8 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 };
 
 /**
- * Throws a `DataFolderError`, whose `kind` says why, if the data folder cannot be used, and an `Error` in words if the
- * machine lacks what the configuration asks for. Never ends the process.
+ * Opens the data folder and starts its services. Throws a `DataFolderError` with a `kind` if the data folder cannot be used,
+ * and an `Error` if the machine lacks something that the configuration requires. Never ends the process.
  */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
   const config = localConfigSchema.parse(input);

@@ -1,5 +1,4 @@
 /** The memory provider's capabilities. It simulates Cloud Run's sizes, so tests can check every rule anywhere. */
-
 import { deployLimits } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
@@ -37,7 +36,7 @@ export const memoryCapabilities: Capabilities = {
   },
   source_object: offered(),
   deadlines: deadlinesIn(deployLimits),
-  cron: { schedules: offered("schedules are kept; nothing fires"), max_seconds: 1800 },
+  cron: { schedules: offered("schedules are stored but never fire"), max_seconds: 1800 },
   logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
   sql: { queries: sqlQueries(), lag_seconds: 0 },
   subscription: offered(),

@@ -1,4 +1,4 @@
-/** Keeps sources and images in memory. A build reads the source and records its digest. */
+/** Stores sources and images in memory. A build reads the source and records its digest. */
 import { unavailable } from "../../../core/errors.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { ReceivedSource, SourceSpool } from "../../../core/ports/source-spool.ts";
@@ -11,7 +11,7 @@ async function* replay(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array
   yield* chunks;
 }
 
-/** Keeps received sources in memory until they are discarded. */
+/** Stores received sources until the caller discards them. */
 export const createMemorySpool = (): SourceSpool => ({
   receive: (bytes, options = {}) => {
     let chunks: Uint8Array[] = [];

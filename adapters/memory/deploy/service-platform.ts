@@ -17,7 +17,7 @@ import type { StoredService, World } from "../world.ts";
 /** The URL of a simulated service. The host name never resolves (RFC 6761, `.invalid`). */
 const urlOf = (name: string): string => `https://${name}.memory.invalid`;
 
-// Every document in the world was rendered by this provider.
+// The cast is safe: this provider has rendered every document of the world.
 const read = (document: unknown): ServiceTemplate => parseService(structuredClone(document)) as ServiceTemplate;
 
 const serviceOf = (world: World, name: DeploymentName, stored: StoredService): Service => ({
@@ -60,7 +60,7 @@ async function* rollout(
   if (!world.images.has(template.image))
     return yield {
       kind: "failed",
-      failure: { reason: "image_not_found", message: `There is no image ${template.image}.` },
+      failure: { reason: "image_not_found", message: `Image ${template.image} does not exist. Build it again.` },
     };
   const document = structuredClone(renderService(template));
   const stored: StoredService = world.services.get(name) ?? {

@@ -1,5 +1,4 @@
 /** Stores log entries in one array per deployment, ordered by position. */
-
 import { behind, comparePositions, type LogPosition, nextPosition } from "../../../core/domain/logs/cursor.ts";
 import { isWritable, type LogEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
@@ -13,10 +12,10 @@ import { errAsync, okAsync } from "../../../core/result.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import type { World } from "../world.ts";
 
-const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
+const cancelled = () => unavailable("The search was cancelled.", 1);
 
-/** Number of entries between two checks of the clock. */
-const UNWATCHED = 1000;
+/** Entries between two checks of the clock. */
+const BATCH = 1000;
 
 /** Copies an entry as a real store would: `json` makes a round trip through JSON. */
 const copyOf = (entry: NewLogEntry): NewLogEntry =>
@@ -33,18 +32,18 @@ const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number 
   return from;
 };
 
-/** @param scanned maximum entries that one search examines; all by default */
+/** @param maxScanned maximum entries that one search examines; all by default */
 export const createMemoryLogs = (
   world: World,
   clock: Clock,
   compile: CompilePattern,
-  scanned = Number.POSITIVE_INFINITY,
+  maxScanned = Number.POSITIVE_INFINITY,
 ): LogStore => {
-  const kept = ({ owner, service }: LogScope, { until }: LogQuery): readonly LogEntry[] => {
+  const entriesOf = ({ owner, service }: LogScope, { until }: LogQuery): readonly LogEntry[] => {
     const entries = world.logs.get(scopeKey(owner, service)) ?? [];
     return until === undefined ? entries : entries.slice(0, countUpTo(entries, behind(until)));
   };
-  const found = (entries: readonly LogEntry[], seen: LogPosition | undefined, partial: boolean): LogFindings => ({
+  const findings = (entries: readonly LogEntry[], seen: LogPosition | undefined, partial: boolean): LogFindings => ({
     entries: structuredClone(entries) as LogEntry[],
     ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
     partial,
@@ -54,13 +53,13 @@ export const createMemoryLogs = (
     const matches = matcherOf(filter, compile);
     const ends = plusMillis(clock.now(), timeoutMs);
     const found: LogEntry[] = [];
-    let looked = 0;
+    let examined = 0;
     do {
-      const next = entries.slice(looked, Math.min(looked + UNWATCHED, scanned));
-      looked += next.length;
+      const next = entries.slice(examined, Math.min(examined + BATCH, maxScanned));
+      examined += next.length;
       found.push(...next.filter(matches));
-    } while (looked < Math.min(entries.length, scanned) && found.length < limit && clock.now() < ends);
-    return { matches: found.slice(0, limit), looked };
+    } while (examined < Math.min(entries.length, maxScanned) && found.length < limit && clock.now() < ends);
+    return { matches: found.slice(0, limit), examined };
   };
   return {
     append: (entries) => {
@@ -75,25 +74,25 @@ export const createMemoryLogs = (
     },
 
     newest: (scope, query, { signal } = {}) => {
-      if (signal?.aborted === true) return errAsync(nobodyWaits());
-      const entries = kept(scope, query);
-      const { matches, looked } = search(entries.toReversed(), query);
+      if (signal?.aborted === true) return errAsync(cancelled());
+      const entries = entriesOf(scope, query);
+      const { matches, examined } = search(entries.toReversed(), query);
       const page = fitting(matches);
       const cut = page.length < matches.length;
-      const partial = cut || (looked < entries.length && matches.length < query.limit);
-      return okAsync(found(page.toReversed(), entries.at(-1), partial));
+      const partial = cut || (examined < entries.length && matches.length < query.limit);
+      return okAsync(findings(page.toReversed(), entries.at(-1), partial));
     },
 
     after: (scope, position, query, { signal } = {}) => {
-      if (signal?.aborted === true) return errAsync(nobodyWaits());
-      const all = kept(scope, query);
+      if (signal?.aborted === true) return errAsync(cancelled());
+      const all = entriesOf(scope, query);
       const later = all.slice(countUpTo(all, position));
-      const { matches, looked } = search(later, query);
+      const { matches, examined } = search(later, query);
       const page = fitting(matches);
       const cut = page.length < matches.length;
       const full = matches.length === query.limit;
-      const partial = cut || (looked < later.length && !full);
-      return okAsync(found(page, cut || full ? page.at(-1) : later[looked - 1], partial));
+      const partial = cut || (examined < later.length && !full);
+      return okAsync(findings(page, cut || full ? page.at(-1) : later[examined - 1], partial));
     },
   };
 };

@@ -1,4 +1,4 @@
-/** SQL over the world's logs and charges: the process of the local engine, over a database of its own that is told every entry. */
+/** SQL over the world's logs and charges. Each SQL process has its own database, which receives new entries before each query. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
@@ -7,7 +7,7 @@ import { ProcessSqlEngine } from "../../shared/sql/process/engine.ts";
 import type { EntryRow } from "../../shared/sql/tables/entries.ts";
 import type { World } from "../world.ts";
 
-const MOST = 2;
+const MAX_PROCESSES = 2;
 const IDLE_MS = 60_000;
 
 const script = packagedScript(
@@ -29,16 +29,16 @@ const rowOf = (entry: LogEntry): EntryRow => ({
   http: entry.http === undefined ? null : JSON.stringify(entry.http),
 });
 
-/** Entries that a process has not been told of. */
-const teller = (world: World) => {
-  const told = new Map<string, number>();
+/** Returns the entries that a process has not received yet. */
+const newEntries = (world: World) => {
+  const sent = new Map<string, number>();
   return (owner: AccountId, pid: number | undefined): readonly EntryRow[] => {
     const rows: EntryRow[] = [];
     for (const [key, entries] of world.logs) {
       if (!key.startsWith(scopeKey(owner, ""))) continue;
       const mark = `${pid}\n${key}`;
-      rows.push(...entries.slice(told.get(mark) ?? 0).map(rowOf));
-      told.set(mark, entries.length);
+      rows.push(...entries.slice(sent.get(mark) ?? 0).map(rowOf));
+      sent.set(mark, entries.length);
     }
     return rows;
   };
@@ -48,9 +48,9 @@ export const createMemorySql = (world: World): ProcessSqlEngine =>
   new ProcessSqlEngine({
     script,
     argsOf: () => [],
-    most: MOST,
+    most: MAX_PROCESSES,
     idleMillis: IDLE_MS,
     beforeRun: async () => {},
-    fresh: teller(world),
+    fresh: newEntries(world),
     billing: async (owner) => world.charges.get(owner) ?? [],
   });

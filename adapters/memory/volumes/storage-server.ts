@@ -1,4 +1,4 @@
-/** The memory provider's storage server. It listens on a loopback port from the first signed URL on. */
+/** The memory provider's storage server. It starts with the first signed URL and listens on a loopback port. */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -55,8 +55,8 @@ export const createMemoryStorage = (world: World, clock: Clock, logger: Logger):
   let opened: Promise<Server> | undefined;
   const open = (): Promise<Server> =>
     new Promise((resolve, reject) => {
-      const answer = (req: IncomingMessage, res: ServerResponse) => serveStorage(deps, req, res);
-      const server = createServer({ requestTimeout: 0 }, answer).on("checkContinue", answer);
+      const handle = (req: IncomingMessage, res: ServerResponse) => serveStorage(deps, req, res);
+      const server = createServer({ requestTimeout: 0 }, handle).on("checkContinue", handle);
       server.once("error", reject);
       // The server must not keep the process alive.
       server.listen(0, "127.0.0.1", () => resolve(server)).unref();

@@ -74,9 +74,9 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       if (present !== undefined) return okAsync({ volume: volumeOf(present), created: false });
       const id = `vol-${ids.id()}`;
       const createdAt = timestampOf(clock.now());
-      const made: StoredBucket = { id, owner, name, createdAt, hidden: false, deletedAt: null, objects: new Map() };
-      world.volumes.set(id, made);
-      return okAsync({ volume: volumeOf(made), created: true });
+      const bucket: StoredBucket = { id, owner, name, createdAt, hidden: false, deletedAt: null, objects: new Map() };
+      world.volumes.set(id, bucket);
+      return okAsync({ volume: volumeOf(bucket), created: true });
     },
     beginDelete: (volume) => {
       const bucket = bucketOf(world, volume);
@@ -118,7 +118,7 @@ export const createMemoryVolumes = (world: World, clock: Clock, ids: Ids, storag
     (method: StorageMethod): VolumeStore["grantUpload"] =>
     (volume, path, until) =>
       ResultAsync.fromPromise(storage.base(), (cause) =>
-        unavailable("The memory provider's storage could not be opened.", 5, cause),
+        unavailable("The memory provider's storage server could not start; try again.", 5, cause),
       ).map((base) => signUrl(storage.key, base, { method, bucket: volume.id, path }, until));
   return {
     ...lifecycle(world, clock, ids),
