@@ -1,4 +1,4 @@
-/** Every command of the command line, in the words of its own help. */
+/** The page of commands: the help of every command. */
 import type { Option } from "../../hosts/cli/arguments.ts";
 import { type Command, commonOptions, optionLine } from "../../hosts/cli/command.ts";
 import { commands } from "../../hosts/cli/program.ts";
@@ -17,7 +17,7 @@ interface Described extends Required<Omit<Listed, "load">> {
   readonly command: Command;
 }
 
-/** In the order of the overview; those of `volume` behind it. */
+/** Lists the commands in the order of the overview, with the subcommands of `volume` after it. */
 const described = async (): Promise<readonly Described[]> => {
   const below = Object.entries(volumeCommands).map(([name, entry]): [string, Listed] => [`volume ${name}`, entry]);
   const listed = Object.entries(commands).flatMap(([name, entry]): [string, Listed][] => [
@@ -42,17 +42,17 @@ const optionRows = (options: Readonly<Record<string, Option>>): string[][] =>
     return [`\`${inTable(left.trim())}\``, inTable(inText(description))];
   });
 
-/** Of a command that takes every setting, what it takes besides. */
+/** Lists a command's options. Links to the settings instead of listing them. */
 const optionsOf = ({ options }: Command): string => {
   const takesSettings = options["config"] === settingOptions["config"];
   const own = Object.fromEntries(
     Object.entries(options).filter(([name, one]) => name === "config" || one !== settingOptions[name]),
   );
   const settings = takesSettings ? "Every setting of [configuration.md](configuration.md).\n\n" : "";
-  return `${settings}${Object.keys(own).length === 0 ? "" : `${table(["option", "what"], optionRows(own))}\n\n`}`;
+  return `${settings}${Object.keys(own).length === 0 ? "" : `${table(["option", "description"], optionRows(own))}\n\n`}`;
 };
 
-/** Lines of a list stay one; sentences flow. */
+/** Joins the notes to a paragraph. Omits lists, which the page has as sections. */
 const notesOf = ({ notes = [] }: Command): string => {
   const text = notes.filter((line) => line !== "" && !line.startsWith("  "));
   return text.length === 0 ? "" : `${text.map(inText).join(" ")}\n\n`;
@@ -61,7 +61,7 @@ const notesOf = ({ notes = [] }: Command): string => {
 const section = ({ name, aliases, summary, command }: Described): string =>
   `## portside ${name}
 
-${summary}${aliases.length === 0 ? "" : ` Also \`portside ${aliases.join("`, `portside ")}\`.`}
+${summary}.${aliases.length === 0 ? "" : ` Also \`portside ${aliases.join("`, `portside ")}\`.`}
 
 \`\`\`text
 portside ${command.usage}
@@ -78,18 +78,19 @@ export const commandsPage = async (): Promise<string> => {
 
 ${MADE}
 
-What \`portside COMMAND --help\` says of each. Commands that ask a platform find it by \`--url\`, \`PORTSIDE_URL\` or what
-\`portside login\` kept, else on this machine's port 8787; the key is \`PORTSIDE_API_KEY\`, else what \`portside login\` kept.
-The exit code is 0, 1 where the platform said no, 2 for words that are no such command, and 130 after Ctrl-C.
+This page has the output of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`,
+\`PORTSIDE_URL\` or the one that \`portside login\` saved, in this order, and default to port 8787 of this machine. They use the
+key in \`PORTSIDE_API_KEY\` or the saved one. The exit code is 0 after success, 1 after an error of the platform, 2 after a
+usage error, and 130 after Ctrl-C.
 
 ${table(
-  ["command", "what"],
+  ["command", "description"],
   all.map(({ name, summary }) => [`[\`portside ${name}\`](#portside-${name.replaceAll(" ", "-")})`, summary]),
 )}
 
-Every command takes these:
+Options of every command:
 
-${table(["option", "what"], optionRows(commonOptions))}
+${table(["option", "description"], optionRows(commonOptions))}
 
 ${all.map(section).join("\n")}`;
 };

@@ -19,7 +19,7 @@ export class ApiError extends CommandError {
   }
 }
 
-/** The server did not answer or the connection broke. A retry may succeed. */
+/** The server did not respond or the connection broke. A retry may succeed. */
 export class ConnectionError extends CommandError {}
 
 const formatIssue = ({ loc, msg }: Issue): string => {
@@ -28,20 +28,20 @@ const formatIssue = ({ loc, msg }: Issue): string => {
 };
 
 const nextStep: Readonly<Record<number, string>> = {
-  401: "Check PORTSIDE_API_KEY, or log in again with 'portside login'.",
-  429: "Wait a little and try again.",
-  503: "Try again in a moment.",
+  401: "Check PORTSIDE_API_KEY, or run 'portside login'.",
+  429: "Retry in a few seconds.",
+  503: "Retry in a few seconds.",
 };
 
 /** Returns the message in an error response's body. */
 export const apiErrorMessage = (status: number, body: unknown): string => {
   const detail = (body as { detail?: unknown } | null)?.detail;
-  const said = Array.isArray(detail)
-    ? ["The platform refused the request:", ...(detail as Issue[]).map(formatIssue)].join("\n")
+  const message = Array.isArray(detail)
+    ? ["The request is invalid:", ...(detail as Issue[]).map(formatIssue)].join("\n")
     : typeof detail === "string"
       ? detail
-      : `The platform answered ${status}.`;
-  return nextStep[status] === undefined ? said : `${said} ${nextStep[status]}`;
+      : `The platform responded with status ${status}.`;
+  return nextStep[status] === undefined ? message : `${message} ${nextStep[status]}`;
 };
 
 /** Creates a `ApiError` with this message from a response, including its Retry-After. */
@@ -58,9 +58,9 @@ const connectionErrorMessage = (url: string, error: unknown): string => {
   const { cause: { code, message } = {} } = error as { cause?: { code?: string; message?: string } };
   // https://fetch.spec.whatwg.org/#port-blocking
   if (message === "bad port")
-    return `${url}: fetch, as browsers do, refuses to connect to the port ${new URL(url).port}, which belongs to another protocol. Serve on another one.`;
+    return `${url}: Node and browsers block the port ${new URL(url).port}, which belongs to another protocol. Use another port.`;
   const cause = code ?? message ?? (error as Error).message;
-  return `${url} does not answer (${cause}). Is the platform running? Start one with 'portside serve'.`;
+  return `${url} does not respond (${cause}). Check the URL, or start a platform with 'portside serve'.`;
 };
 
 export interface CallInit {

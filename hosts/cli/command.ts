@@ -27,15 +27,15 @@ export interface Command {
 
 /** Options of every command. */
 export const commonOptions: Readonly<Record<string, Option>> = {
-  help: { type: "boolean", short: "h", description: "Show this help." },
-  debug: { type: "boolean", description: "Show where an error came from." },
+  help: { type: "boolean", short: "h", description: "Show this help" },
+  debug: { type: "boolean", description: "Print the stack trace of an error" },
 };
 
-export const jsonOption: Readonly<Record<string, Option>> = { json: { type: "boolean", description: "Print JSON." } };
+export const jsonOption: Readonly<Record<string, Option>> = { json: { type: "boolean", description: "Print JSON" } };
 
 export const clientOptions: Readonly<Record<string, Option>> = {
   ...jsonOption,
-  url: { type: "string", value: "URL", description: "The platform's address (PORTSIDE_URL)." },
+  url: { type: "string", value: "URL", description: "Set the platform's address (PORTSIDE_URL)" },
 };
 
 const parseConfig = (options: Readonly<Record<string, Option>>) =>
@@ -85,11 +85,11 @@ const missingArgumentMessage = (usage: string, given: number): string => {
 const parseErrorMessage = (message: string, options: Readonly<Record<string, Option>>): string => {
   const wanting = /^Option '(?:-\w, )?-?-([\w-]+)(?: <value>)?' argument/.exec(message)?.[1];
   const option = Object.entries(options).find(([name, { short = name }]) => name === wanting || short === wanting);
-  if (option !== undefined) return `${optionLine(option)[0].trim()} needs its value.`;
+  if (option !== undefined) return `Missing value of the option ${optionLine(option)[0].trim()}.`;
   const unknown = /Unknown option '(--?[^']+)'/.exec(message)?.[1];
   if (unknown === undefined) return message.split(". ")[0] ?? message;
   const near = unknown.startsWith("--") ? closest(unknown.slice(2), Object.keys(options)) : undefined;
-  return `There is no option '${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
+  return `Unknown option '${unknown}'. ${near === undefined ? "See --help." : `Did you mean '--${near}'?`}`;
 };
 
 /** Returns an option's syntax and its description. */
@@ -112,5 +112,5 @@ export const commandHelp = (io: Io, command: Command, summary: string): string =
     columns(Object.entries({ ...command.options, ...commonOptions }).map(optionLine)),
     ...(command.notes === undefined ? [] : ["", ...command.notes]),
     "",
-    ...command.examples.map((words) => `  $ portside ${words}`),
+    ...command.examples.map((example) => `  $ portside ${example}`),
   ].join("\n");

@@ -11,12 +11,14 @@ import module from "node:module";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`error: Portside needs Node 22.18 or newer; this is ${process.versions.node}.\n`);
+  process.stderr.write(
+    `error: Portside needs Node 22.18 or newer, but this is ${process.versions.node}. Install a newer Node.\n`,
+  );
   process.exit(1);
 }
 module.enableCompileCache();
 
-/** A terminal's Ctrl-C reaches a command under npm twice: from the terminal, and passed on by npm. */
+/** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 1000;
 
 const stop = new AbortController();

@@ -16,64 +16,64 @@ interface Entry {
 /** All commands by name. */
 export const commands: Readonly<Record<string, Entry>> = {
   serve: {
-    summary: "Run the whole platform on this machine.",
+    summary: "Run the platform on this machine",
     load: async () => (await import("./server/serve.ts")).serve,
   },
-  init: { summary: "Write a service to start from.", load: async () => (await import("./deploy/init.ts")).init },
+  init: { summary: "Create a service from a template", load: async () => (await import("./deploy/init.ts")).init },
   run: {
-    summary: "Run a folder here and follow its changes.",
+    summary: "Run a folder on this machine and redeploy it on changes",
     load: async () => (await import("./deploy/run.ts")).runCommand,
   },
-  deploy: { summary: "Deploy a folder.", load: async () => (await import("./deploy/deploy.ts")).deploy },
+  deploy: { summary: "Deploy a folder", load: async () => (await import("./deploy/deploy.ts")).deploy },
   list: {
-    summary: "List your deployments.",
+    summary: "List your deployments",
     aliases: ["ls"],
     load: async () => (await import("./deploy/list.ts")).list,
   },
   remove: {
-    summary: "Remove a deployment.",
+    summary: "Delete a deployment",
     aliases: ["rm"],
     load: async () => (await import("./deploy/remove.ts")).remove,
   },
-  logs: { summary: "Show a deployment's log.", load: async () => (await import("./logs/logs.ts")).logs },
+  logs: { summary: "Show a deployment's log", load: async () => (await import("./logs/logs.ts")).logs },
   volume: {
-    summary: "Make, fill, empty and delete volumes.",
+    summary: "Manage volumes and their objects",
     load: async (words) => (await import("./volumes/volume.ts")).volumeCommand(words),
   },
   cost: {
-    summary: "Show what models and infrastructure cost.",
+    summary: "Show the cost of models and infrastructure",
     load: async () => (await import("./usage/cost.ts")).cost,
   },
   sql: {
-    summary: "Ask questions about your logs and billing in SQL.",
+    summary: "Query your logs and billing with SQL",
     load: async () => (await import("./sql/sql.ts")).sql,
   },
-  keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./accounts/keys.ts")).keys },
+  keys: { summary: "Create, list and revoke API keys", load: async () => (await import("./accounts/keys.ts")).keys },
   token: {
-    summary: "Print a short-lived bearer token.",
+    summary: "Print a short-lived bearer token",
     load: async () => (await import("./accounts/token.ts")).token,
   },
   login: {
-    summary: "Keep the platform's address and your key.",
+    summary: "Save the platform's address and your key",
     load: async () => (await import("./accounts/login.ts")).login,
   },
   shell: {
-    summary: "Open a shell in a running instance.",
+    summary: "Open a shell in a running instance",
     load: async () => (await import("./deploy/shell.ts")).shell,
   },
   doctor: {
-    summary: "Check what a platform needs, and how to get it.",
+    summary: "Check the requirements of a platform",
     load: async () => (await import("./server/doctor.ts")).doctor,
   },
   backup: {
-    summary: "Write everything of a data folder to one file.",
+    summary: "Back up a data folder to a file",
     load: async () => (await import("./server/backup.ts")).backup,
   },
   restore: {
-    summary: "Make a data folder of a backup.",
+    summary: "Restore a data folder from a backup",
     load: async () => (await import("./server/restore.ts")).restore,
   },
-  version: { summary: "Print the version.", load: async () => (await import("./server/version.ts")).version },
+  version: { summary: "Print the version", load: async () => (await import("./server/version.ts")).version },
 };
 
 const find = (word: string): [string, Entry] | undefined =>
@@ -91,13 +91,13 @@ const overview = (io: Io): string =>
       ),
     ),
     "",
-    "portside COMMAND --help tells more about each.",
+    "Run 'portside COMMAND --help' for the options of a command.",
   ].join("\n");
 
 const unknownCommand = (word: string): UsageError => {
   const near = closest(word, Object.keys(commands));
   return new UsageError(
-    `There is no command '${word}'${near === undefined ? "; see portside --help" : `; did you mean '${near}'?`}`,
+    `Unknown command '${word}'. ${near === undefined ? "See portside --help." : `Did you mean '${near}'?`}`,
   );
 };
 
@@ -123,7 +123,7 @@ export const runProgram = async (args: readonly string[], io: Io): Promise<numbe
     return await dispatch(args, io);
   } catch (error) {
     const known = error instanceof UsageError || error instanceof CommandError;
-    // After Ctrl-C the user knows why the command ends.
+    // Prints no message after Ctrl-C: the user knows why the command ends.
     if (!known && io.signal.aborted) return INTERRUPTED;
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Cancelled) {
@@ -132,7 +132,7 @@ export const runProgram = async (args: readonly string[], io: Io): Promise<numbe
     }
     say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
     if (args.includes("--debug") && error instanceof Error) say(io, error.stack);
-    else if (!known) say(io, "This is a bug in Portside; --debug shows where.");
+    else if (!known) say(io, "This is a bug in Portside. Run the command again with --debug and report the output.");
     return error instanceof UsageError ? 2 : 1;
   }
 };

@@ -44,7 +44,7 @@ export const settingOptions: Readonly<Record<string, Option>> = {
   config: {
     type: "string",
     value: "FILE",
-    description: "Settings as JSON (default: DATA_DIR/portside.config.json).",
+    description: "Read settings from a JSON file (default: DATA_DIR/portside.config.json)",
   },
   ...Object.fromEntries(settingKeys.map((key) => [flagOf(key), optionFor(key)])),
 };

@@ -25,7 +25,10 @@ const showKey = (input: Input, io: Io, made: { id: string; key: string }, extra:
   if (input.flag("json")) printJson(io, { ...extra, id: made.id, key: made.key });
   else {
     print(io, made.key);
-    say(io, `The key '${made.id}' is shown this once. Use it as PORTSIDE_API_KEY, or with 'portside login'.`);
+    say(
+      io,
+      `Store the key '${made.id}' now: it is not shown again. Use it as PORTSIDE_API_KEY or with 'portside login'.`,
+    );
   }
   return 0;
 };
@@ -35,14 +38,14 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
   const account = parseAccount(name);
   if (account === undefined || !isKeyAccount(account))
     throw new UsageError(
-      `'${name}' is no account name: letters, digits and . _ - @ / + |, starting with a letter or digit.`,
+      `'${name}' is not a valid account name. Use letters, digits and . _ - @ / + |, starting with a letter or digit.`,
     );
   const { createKeyInFolder } = await import("../../composition/accounts/bootstrap.ts");
   const made = await createKeyInFolder(
     { dataDir: input.text("data-dir") },
     io.env,
     account,
-    input.text("label") ?? "made on the server",
+    input.text("label") ?? "created on the server",
   ).catch(cannotStart);
   if (made.warning !== undefined) warn(io, made.warning);
   return showKey(input, io, made, { account });
@@ -53,7 +56,7 @@ const create = async (input: Input, io: Io): Promise<number> => {
   if (name !== undefined) return createInFolder(input, io, name);
   const client = new Client(findAccount(io, input.text("url")));
   const made = await client.call<NewKey>("/v1/key/create", {
-    json: { label: input.text("label") ?? "made by portside keys create" },
+    json: { label: input.text("label") ?? "created by portside keys create" },
   });
   return showKey(input, io, made, { prefix: made.prefix });
 };
@@ -95,17 +98,17 @@ export const keys: Command = {
     account: {
       type: "string",
       value: "NAME",
-      description: "Make the key on this machine's data folder, for this account.",
+      description: "Create a key for this account in the data folder of this machine",
     },
-    label: { type: "string", value: "TEXT", description: "What the key is for." },
-    "data-dir": { type: "string", value: "DIR", description: "The server's data folder, with --account." },
+    label: { type: "string", value: "TEXT", description: "Describe the purpose of the key" },
+    "data-dir": { type: "string", value: "DIR", description: "Set the server's data folder, with --account" },
   },
   positionals: { min: 1, max: 2 },
   examples: ["keys create --account ann", "keys create --label laptop", "keys list"],
   run: (input, io) => {
     const [word = ""] = input.positionals;
     const action = actions[word];
-    if (action === undefined) throw new UsageError(`There is no 'keys ${word}'; it is create, list or revoke.`);
+    if (action === undefined) throw new UsageError(`Unknown subcommand 'keys ${word}'. Use create, list or revoke.`);
     return action(input, io);
   },
 };

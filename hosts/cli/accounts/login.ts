@@ -10,20 +10,20 @@ export const login: Command = {
   options: { url: clientOptions["url"] as NonNullable<(typeof clientOptions)["url"]> },
   positionals: { min: 0, max: 0 },
   examples: ["login --url https://portside.example.com"],
-  notes: ["The key is asked for, or read from standard input. It is checked, and kept for you alone."],
+  notes: ["Prompts for the key, or reads it from standard input. Saves a valid key in a file that only you can read."],
   run: async (input, io) => {
     const url = findUrl(io, input.text("url"));
     const apiKey = io.env["PORTSIDE_API_KEY"] || (await promptSecret(io, `API key for ${url}: `));
     if (apiKey === "")
-      throw new CommandError("No key was given. Make one with 'portside keys create --account NAME' on the server.");
+      throw new CommandError("Missing API key. Create one with 'portside keys create --account NAME' on the server.");
     const { provider } = await new Client({ url, apiKey })
       .call<{ provider: string }>("/v1/capabilities")
       .catch((error: unknown) => {
         if (!(error instanceof ApiError && error.status === 401)) throw error;
-        throw new CommandError(`That key is not valid for ${url}.`);
+        throw new CommandError(`The key is not valid for ${url}. Check both, and run 'portside login' again.`);
       });
     const path = saveAccount(io, { url, apiKey });
-    print(io, `Logged in to ${url} (provider ${provider}); kept in ${path}.`);
+    print(io, `Logged in to ${url} (provider ${provider}). The key is saved in ${path}.`);
     return 0;
   },
 };

@@ -24,7 +24,7 @@ const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
   const resets = resetsOf(changes);
   if (resets.length > 0) throw new CommandError(resetLines(name, folder, resets).join("\n"));
-  say(io, `No ${PROJECT_FILE} here: deploying as '${name}', without storage.`);
+  say(io, `No ${PROJECT_FILE} found. Deploying as '${name}' without volumes.`);
 };
 
 const showPlan = (io: Io, plan: PlanResponse, json: boolean): number => {
@@ -37,7 +37,7 @@ const RECONNECTS = 5;
 
 const connectionLost = (name: string, last: DeployEvent | undefined): CommandError => {
   const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
-  return new CommandError(`Connection lost during the ${phase}. 'portside logs ${name}' shows how it ended.`);
+  return new CommandError(`Lost the connection during the ${phase}. Run 'portside logs ${name}' to see how it ended.`);
 };
 
 /** Yields a deploy's records. After a broken connection it resumes after the last record seen. */
@@ -81,7 +81,7 @@ const follow = async (io: Io, client: Client, response: Response, name: string, 
     }
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    throw new CommandError(`Stopped following. The deploy continues; 'portside logs ${name}' shows how it ends.`);
+    throw new CommandError(`Interrupted. The deploy continues. Run 'portside logs ${name}' to see how it ends.`);
   } finally {
     spinner.end();
   }
@@ -126,19 +126,23 @@ export const deploy: Command = {
   usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--plan]",
   options: {
     ...clientOptions,
-    name: { type: "string", value: "NAME", description: "Deploy under this name, whatever portside.json says." },
+    name: { type: "string", value: "NAME", description: "Override the name in portside.json" },
     env: {
       type: "string",
       short: "e",
       multiple: true,
       value: "K=V",
-      description: "A variable for the service; may be given again.",
+      description: "Set an environment variable (repeatable)",
     },
-    "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
-    plan: { type: "boolean", description: "Show what would be done, and do nothing." },
+    "env-file": {
+      type: "string",
+      value: "FILE",
+      description: "Read environment variables from a file, one NAME=VALUE per line",
+    },
+    plan: { type: "boolean", description: "Show the changes without deploying" },
   },
   positionals: { min: 0, max: 1 },
   examples: ["deploy hello", "deploy hello --env GREETING=hi --plan"],
-  notes: ["Flags go before portside.json. Files that .gitignore or .portsideignore name stay here."],
+  notes: ["Flags take precedence over portside.json. Files that match .gitignore or .portsideignore are not deployed."],
   run,
 };

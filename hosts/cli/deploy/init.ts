@@ -8,7 +8,7 @@ import { type Io, print, UsageError } from "../terminal/io.ts";
 const portsideJson = (name: string): string =>
   `${JSON.stringify({ $schema: "https://unpkg.com/portside/schema/portside.json", name, memory: "256Mi", volumes: {} }, null, 2)}\n`;
 
-const ignore = "# What is not deployed, besides .gitignore's, node_modules, .git and .env files.\n*.log\n*.md\n";
+const ignore = "# Files not to deploy, in addition to .gitignore, node_modules, .git and .env files.\n*.log\n*.md\n";
 
 const nodeServer = `import { createServer } from "node:http";
 
@@ -61,7 +61,7 @@ const templates: Readonly<Record<string, (name: string) => Readonly<Record<strin
 const writeNew = (io: Io, folder: string, files: Readonly<Record<string, string>>): void => {
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, name);
-    if (existsSync(path)) print(io, `kept     ${path} (it was there)`);
+    if (existsSync(path)) print(io, `kept     ${path} (exists)`);
     else {
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, text, { flag: "wx" });
@@ -72,23 +72,23 @@ const writeNew = (io: Io, folder: string, files: Readonly<Record<string, string>
 
 export const init: Command = {
   usage: "init [NAME] [--template node|python]",
-  options: { template: { type: "string", short: "t", value: "NAME", description: "node (default) or python." } },
+  options: { template: { type: "string", short: "t", value: "NAME", description: "Choose node (default) or python" } },
   positionals: { min: 0, max: 1 },
   examples: ["init hello", "init hello --template python"],
-  notes: ["With NAME the service goes into a folder of that name, else into this one. Nothing is overwritten."],
+  notes: ["Writes to the folder NAME or, without NAME, to the current folder. Does not overwrite files."],
   run: async (input, io) => {
     const [given] = input.positionals;
     const folder = given === undefined ? io.cwd : resolve(io.cwd, given);
     const name = basename(folder).replaceAll("_", "-");
     const problem = deploymentNameProblem(name);
-    if (problem !== undefined) throw new UsageError(`'${name}' is no name for a deployment: ${problem}.`);
+    if (problem !== undefined) throw new UsageError(`'${name}' is not a valid deployment name: ${problem}.`);
     const template = input.text("template") ?? "node";
     const files = templates[template];
     if (files === undefined)
-      throw new UsageError(`There is no template '${template}'; it is ${Object.keys(templates).join(" or ")}.`);
+      throw new UsageError(`Unknown template '${template}'. Choose ${Object.keys(templates).join(" or ")}.`);
     writeNew(io, folder, { ...files(name), "portside.json": portsideJson(name), ".portsideignore": ignore });
     const where = given === undefined ? "" : ` ${given}`;
-    print(io, `\nNext: 'portside run${where}' tries it here, 'portside deploy${where}' deploys it.`);
+    print(io, `\nNext: run it here with 'portside run${where}', or deploy it with 'portside deploy${where}'.`);
     return 0;
   },
 };

@@ -26,7 +26,7 @@ export const list: Command = {
       return 0;
     }
     if (deployments.length === 0) {
-      say(io, "No deployments yet. Make one with 'portside init my-app', then 'portside deploy my-app'.");
+      say(io, "No deployments. Create one with 'portside init my-app' and 'portside deploy my-app'.");
       return 0;
     }
     const anyScheduled = deployments.some(({ schedule }) => schedule !== null);

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
-import { formatFileError } from "../../composition/file-error.ts";
 import { CommandError } from "../terminal/io.ts";
 import { sourceError, sourceFiles } from "./source-files.ts";
 
@@ -18,20 +17,14 @@ export interface Packed {
 
 export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 
-/** Explains file system errors that the user can fix: no permission, a file deleted meanwhile, a full disk. */
-const inWords = (error: unknown, folder: string): unknown => {
-  const { syscall, path = folder } = error as NodeJS.ErrnoException;
-  return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
-};
-
 export const packFolder = (folder: string): Promise<Packed> =>
   pack(folder).catch((error: unknown) => {
-    throw inWords(error, folder);
+    throw sourceError(folder, error);
   });
 
 const pack = async (folder: string): Promise<Packed> => {
   const files = await sourceFiles(folder);
-  if (files.length === 0) throw new CommandError(`There is nothing to deploy in ${folder}.`);
+  if (files.length === 0) throw new CommandError(`${folder} has no files to deploy. Check the ignore files.`);
   const temporary = await mkdtemp(join(tmpdir(), "portside-"));
   const path = join(temporary, "source.tar.gz");
   const remove = () => rm(temporary, { recursive: true, force: true });
@@ -45,11 +38,11 @@ const pack = async (folder: string): Promise<Packed> => {
     const { size } = await stat(path);
     if (size > archiveLimits.fileBytes)
       throw new CommandError(
-        `The packed source has ${mebibytes(size)}; at most ${formatMemory(archiveLimits.fileBytes)}. Leave out what the build can fetch with .portsideignore.`,
+        `The packed source has ${mebibytes(size)}, more than ${formatMemory(archiveLimits.fileBytes)}. Exclude files that the build can download, with .portsideignore.`,
       );
     return { bytes: size, files: files.length, open: () => createReadStream(path), remove };
   } catch (error) {
     await remove();
-    throw sourceError(folder, error);
+    throw error;
   }
 };

@@ -11,7 +11,7 @@ const SCHEDULED = "Scheduled: ";
 const fireLines = ({ cron, timezone, max_seconds }: PlanResponse["schedule"]): string[] => {
   if (cron === null || timezone === null) return [];
   const next = formatNextFires({ cron, timezone });
-  return [...(next === undefined ? [] : [`Next: ${next}`]), `A run may take at most ${max_seconds} s`];
+  return [...(next === undefined ? [] : [`Next: ${next}`]), `Time limit of a run: ${max_seconds} s`];
 };
 
 export const planLines = ({ summary, schedule }: PlanResponse): string[] =>
@@ -28,15 +28,15 @@ export const resetLines = (name: string, folder: string, resets: readonly Change
   const declared = resets.filter(({ field }) => field !== "env");
   const file = { name, volumes: {}, ...Object.fromEntries(declared.map(({ field, from }) => [field, from])) };
   return [
-    `'${name}' runs with settings that this deploy would reset, because '${folder}' has no ${PROJECT_FILE}:`,
+    `'${folder}' has no ${PROJECT_FILE}, so this deploy would reset settings of '${name}':`,
     ...resets.map(resetLine),
     ...(declared.length === resets.length
       ? []
-      : ["--env and --env-file replace the whole environment. Give every variable."]),
+      : ["--env and --env-file replace the whole environment. Set every variable."]),
     ...(declared.length === 0
       ? []
       : [
-          `Deploy the folder of '${name}', or choose another --name. To keep the settings, write ${join(folder, PROJECT_FILE)}:`,
+          `Deploy the folder of '${name}', or pass another --name. To keep the settings, create ${join(folder, PROJECT_FILE)}:`,
           `  ${JSON.stringify(file)}`,
         ]),
   ];

@@ -75,6 +75,6 @@ export class RecordPrinter {
     const tail = (record.log_tail ?? []).filter((line) => !this.#printed.includes(line));
     for (const line of tail) say(io, `  | ${indentLines(safeText(io, line, io.stderr), "  | ")}`);
     const code = record.exit_code === undefined ? "" : `, exit code ${record.exit_code}`;
-    say(io, `${paint(io, "red", "error:", io.stderr)} the deploy ended with '${record.reason ?? "internal"}'${code}.`);
+    say(io, `${paint(io, "red", "error:", io.stderr)} The deploy failed with '${record.reason ?? "internal"}'${code}.`);
   }
 }

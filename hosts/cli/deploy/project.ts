@@ -43,7 +43,9 @@ const folderProblem = (path: string): string | undefined => {
     return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder.`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" ? `There is no folder '${path}'.` : formatFileError(path, error as NodeJS.ErrnoException);
+    return code === "ENOENT"
+      ? `The folder '${path}' does not exist.`
+      : formatFileError(path, error as NodeJS.ErrnoException);
   }
 };
 
@@ -54,14 +56,13 @@ const readProjectFile = (folder: string) => {
   const json = parseStrictJson(text);
   if (!json.ok) throw new CommandError(`${path} ${json.message}`);
   const { project, issues } = readProject(json.value);
-  if (project === undefined)
-    throw new CommandError(`${path} breaks ${issues.length === 1 ? "a rule" : "rules"}:\n${issueLines(issues)}`);
+  if (project === undefined) throw new CommandError(`${path} is invalid:\n${issueLines(issues)}`);
   return project;
 };
 
 const variable = (line: string, from: string): [string, string] => {
   const equals = line.indexOf("=");
-  if (equals < 1) throw new UsageError(`${from}: '${line}' is not NAME=VALUE.`);
+  if (equals < 1) throw new UsageError(`${from}: '${line}' does not have the form NAME=VALUE.`);
   return [line.slice(0, equals).trim(), line.slice(equals + 1)];
 };
 
@@ -92,7 +93,7 @@ const nameFromFolder = (folder: string): string => {
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^[^a-z]+|-+$/g, "");
   if (deploymentNameProblem(name) !== undefined)
-    throw new UsageError(`The folder '${basename(folder)}' makes no good name; give one with --name.`);
+    throw new UsageError(`'${basename(folder)}' is not a valid deployment name. Set one with --name.`);
   return name;
 };
 

@@ -84,7 +84,7 @@ const readPort = async (text: string | undefined): Promise<number | undefined> =
   if (text === undefined) return undefined;
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
-    throw new UsageError(`--port takes a number from 1 to 65535, not '${text}'.`);
+    throw new UsageError(`--port must be a number from 1 to 65535, not '${text}'.`);
   await checkFree(port);
   return port;
 };
@@ -102,7 +102,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
     writeFileSync(join(state, ".gitignore"), "*\n");
   } catch (error) {
     throw new CommandError(
-      `${state} cannot be written: ${(error as Error).message}. Make it writable, or move what stands there away.`,
+      `Cannot write to ${state}: ${(error as Error).message}. Make it a writable folder, or delete it.`,
       { cause: error },
     );
   }
@@ -125,7 +125,8 @@ const run = async (input: Input, io: Io): Promise<number> => {
       again = false;
       try {
         const url = await deployOnce(io, controlPlane, latest);
-        if (url !== undefined) print(io, `\n${paint(io, "green", url)}  (saving a file deploys again, Ctrl-C ends)\n`);
+        if (url !== undefined)
+          print(io, `\n${paint(io, "green", url)}  (redeploys when a file changes, stop with Ctrl-C)\n`);
       } catch (error) {
         sayError(io, (error as Error).message);
       }
@@ -146,7 +147,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
     if (await source.update()) await deployNow();
     await follow(io, controlPlane, first.name);
   } finally {
-    say(io, "Removing it again…");
+    say(io, "Stopping…");
     await platform.close();
   }
   return 0;
@@ -155,18 +156,24 @@ const run = async (input: Input, io: Io): Promise<number> => {
 export const runCommand: Command = {
   usage: "run [DIR] [--port N]",
   options: {
-    port: { type: "string", short: "p", value: "N", description: "The port to answer at; any by default." },
+    port: { type: "string", short: "p", value: "N", description: "Set the service's port (default: any free port)" },
     env: {
       type: "string",
       short: "e",
       multiple: true,
       value: "K=V",
-      description: "A variable for the service; may be given again.",
+      description: "Set an environment variable (repeatable)",
     },
-    "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
+    "env-file": {
+      type: "string",
+      value: "FILE",
+      description: "Read environment variables from a file, one NAME=VALUE per line",
+    },
   },
   positionals: { min: 0, max: 1 },
   examples: ["run hello --port 3000"],
-  notes: ["Needs no server and no key. Its data is in DIR/.portside; the end removes everything but volumes."],
+  notes: [
+    "Needs no server and no API key. Stores its data in DIR/.portside, and deletes all but the volumes at the end.",
+  ],
   run,
 };

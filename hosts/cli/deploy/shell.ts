@@ -8,10 +8,10 @@ import { CommandError, type Io, say } from "../terminal/io.ts";
 
 const noInstanceError = (name: string, { services, isDeployed }: ExecTargets): CommandError => {
   if (services.includes(name))
-    return new CommandError(`This user may not enter '${name}'. Run the command as the platform's user, or with sudo.`);
+    return new CommandError(`No permission to enter '${name}'. Run the command as the platform's user, or with sudo.`);
   if (isDeployed !== false) return new CommandError(`'${name}' is scaled to zero. Call its URL first.`);
-  const others = services.length === 0 ? "" : ` Instances run of: ${services.join(", ")}.`;
-  return new CommandError(`There is no deployment '${name}' on this machine.${others}`);
+  const others = services.length === 0 ? "" : ` Running deployments: ${services.join(", ")}.`;
+  return new CommandError(`The deployment '${name}' does not exist on this machine.${others}`);
 };
 
 /** Runs the shell. Resolves to its exit code. */
@@ -32,7 +32,7 @@ const enter = ({ file, args, env, cwd, descriptors = [] }: ExecTarget, io: Io): 
     child.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "ENOENT"
-          ? new CommandError(`'${file}' is not installed, and is what leads into the instance.`)
+          ? new CommandError(`'${file}' is not installed. Install it to enter the instance.`)
           : error,
       ),
     );
@@ -41,13 +41,13 @@ const enter = ({ file, args, env, cwd, descriptors = [] }: ExecTarget, io: Io): 
 
 export const shell: Command = {
   usage: "shell NAME [--data-dir DIR]",
-  options: { "data-dir": { type: "string", value: "DIR", description: "The server's data folder." } },
+  options: { "data-dir": { type: "string", value: "DIR", description: "Set the server's data folder" } },
   positionals: { min: 1, max: 1 },
   examples: ["shell hello"],
   notes: [
-    "On the machine that the platform runs on: a shell in a running instance, with its files, processes and environment.",
-    "What is written to its own files is gone with the instance; volumes stay. Enter only what you trust with your terminal.",
-    "Cloud Run lets nobody into an instance; on ECS 'aws ecs execute-command' does, where it is switched on.",
+    "Run it on the machine of the platform. The shell has the instance's files, processes and environment.",
+    "Changes outside of volumes are lost when the instance stops. The service's programs can control your terminal.",
+    "Cloud Run does not support shells. On ECS, use 'aws ecs execute-command' if it is enabled.",
   ],
   run: async (input, io) => {
     const name = input.positionals[0] as string;
@@ -62,7 +62,7 @@ export const shell: Command = {
     if (first === undefined) throw noInstanceError(name, targets);
     say(
       io,
-      `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}); 'exit' leaves it.`,
+      `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}). Leave with 'exit'.`,
     );
     return enter(first, io);
   },

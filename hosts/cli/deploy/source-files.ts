@@ -1,6 +1,6 @@
 /**
- * Which files of a folder are its source: everything but what `.gitignore` and `.portsideignore` name, and what
- * never belongs in a deploy. Links are followed inside the folder and refused where they lead out of it.
+ * Lists the files of a source folder, except files that match `.gitignore` or `.portsideignore` and files that never
+ * belong in a deploy. Follows links within the folder, and fails on links that lead out of it.
  */
 import { readFileSync } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { formatFileError } from "../../composition/file-error.ts";
 import { CommandError } from "../terminal/io.ts";
 
 export interface SourceFile {
-  /** Relative to the folder, with `/` between. */
+  /** Relative to the folder, with `/` as separator. */
   readonly path: string;
   readonly bytes: number;
   readonly executable: boolean;
@@ -50,16 +50,16 @@ interface Scope {
 const isIgnored = (scopes: readonly Scope[], path: string): boolean =>
   scopes.some(({ rules, base }) => rules.ignores(base === "" ? path : path.slice(base.length + 1)));
 
-/** Whether a real path lies outside of a folder. */
+/** Returns whether a real path is outside of a folder. */
 export const isOutside = (root: string, real: string): boolean => {
-  const way = relative(root, real);
-  return way === ".." || way.startsWith(`..${sep}`);
+  const path = relative(root, real);
+  return path === ".." || path.startsWith(`..${sep}`);
 };
 
 export interface SourceFolder {
   /** Its real path. */
   readonly path: string;
-  /** Whether an entry of this name would be packed. */
+  /** Returns whether an entry of this name would be packed. */
   concerns(name: string): boolean;
 }
 
@@ -74,7 +74,7 @@ class Walk {
   readonly files: SourceFile[] = [];
   readonly folders: SourceFolder[] = [];
   readonly #root: string;
-  /** Folders on the way down, to notice a link that leads back into one. */
+  /** The current folder and its ancestors, to detect cyclic links. */
   readonly #path: string[] = [];
 
   constructor(root: string) {
@@ -86,7 +86,7 @@ class Walk {
     const entries = real === undefined ? undefined : await ifThere(readdir(real, { withFileTypes: true }));
     if (real === undefined || entries === undefined) return;
     if (this.#path.includes(real))
-      throw new CommandError(`'${path}' is a link to a folder that it is in; leave it out with .portsideignore.`);
+      throw new CommandError(`'${path}' is a link to one of its parent folders. Exclude it with .portsideignore.`);
     this.#path.push(real);
     const rules = await readRules(real);
     const scopes = rules === undefined ? outer : [...outer, { rules, base: path }];
@@ -109,17 +109,17 @@ class Walk {
     if (isIgnored(scopes, path)) return;
     const real = await realpath(join(this.#root, path)).catch(() => undefined);
     if (real === undefined)
-      throw new CommandError(`'${path}' is a link to nothing; remove it, or leave it out with .portsideignore.`);
+      throw new CommandError(`'${path}' is a broken link. Delete it, or exclude it with .portsideignore.`);
     if (isOutside(this.#root, real))
       throw new CommandError(
-        `'${path}' is a link out of the source's folder; copy what it names, or leave it out with .portsideignore.`,
+        `'${path}' is a link out of the source folder. Copy its target, or exclude it with .portsideignore.`,
       );
     const target = await ifThere(stat(real));
     if (target !== undefined) await this.#entry(path, scopes, target.isDirectory(), target.isFile());
   }
 
   async #entry(path: string, scopes: readonly Scope[], isFolder: boolean, isFile: boolean): Promise<void> {
-    // A rule with a slash at its end means folders alone.
+    // A rule with a trailing slash matches folders only.
     if (isIgnored(scopes, isFolder ? `${path}/` : path)) return;
     if (isFolder) return this.folder(path, scopes);
     if (!isFile) return;
@@ -128,7 +128,7 @@ class Walk {
   }
 }
 
-/** Makes a message of an error of the file system, such as a missing permission or a full disk. */
+/** Turns a file system error, such as a missing permission or a full disk, into a `CommandError`. */
 export const sourceError = (folder: string, error: unknown): unknown => {
   const { syscall, path = folder } = error as NodeJS.ErrnoException;
   return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
@@ -144,8 +144,8 @@ const walkThrough = async (folder: string): Promise<Walk> => {
   }
 };
 
-/** The files of a source, in the order of their paths. */
+/** Lists the files of a source, sorted by path. */
 export const sourceFiles = async (folder: string): Promise<SourceFile[]> => (await walkThrough(folder)).files;
 
-/** The folders of a source. */
+/** Lists the folders of a source. */
 export const sourceFolders = async (folder: string): Promise<SourceFolder[]> => (await walkThrough(folder)).folders;

@@ -9,7 +9,7 @@ import { formatFileError } from "../../composition/file-error.ts";
 export interface WatchedFolder {
   /** Absolute. */
   readonly path: string;
-  /** Whether the entry of this name belongs to the source. */
+  /** Returns whether the entry of this name belongs to the source. */
   concerns(name: string): boolean;
 }
 
@@ -29,8 +29,8 @@ const RETRY_MS = 1000;
 
 const watchError = (path: string, error: NodeJS.ErrnoException): string =>
   error.code === "ENOSPC"
-    ? `Changes in '${path}' go unnoticed: the system has no watches left. Raise fs.inotify.max_user_watches.`
-    : `Changes in '${path}' go unnoticed: ${formatFileError(path, error)}`;
+    ? `Cannot watch '${path}': the system's limit of watches is reached. Raise fs.inotify.max_user_watches.`
+    : `Cannot watch '${path}': ${formatFileError(path, error)}`;
 
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
@@ -46,7 +46,7 @@ export class SourceWatch {
     options.signal.addEventListener("abort", () => this.#close());
   }
 
-  /** Watches every folder that is there now. Resolves to false if they cannot be listed; it then tries again later. */
+  /** Watches all current folders. Resolves to false, and retries later, if they cannot be listed. */
   update(): Promise<boolean> {
     this.#updating = this.#updating.then(() => this.#tryUpdate());
     return this.#updating;
@@ -64,7 +64,7 @@ export class SourceWatch {
     }
   }
 
-  /** Lists again after new folders: a folder made between its parent's listing and watch causes no event. */
+  /** Lists again after new folders: a folder created between its parent's listing and watch causes no event. */
   async #watchAll(): Promise<string | undefined> {
     for (;;) {
       const folders = Map.groupBy(await this.#options.list(), ({ path }) => path);
@@ -101,7 +101,7 @@ export class SourceWatch {
     this.#settle(this.#options.settleMs ?? SETTLE_MS);
   }
 
-  /** Ends the watches of a folder and of those in it. */
+  /** Stops watching a folder and the folders in it. */
   #drop(folder: string): void {
     for (const [path, watcher] of this.#watchers)
       if (path === folder || path.startsWith(folder + sep)) {

@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Text that would be misread without quotes: a number, a list, two words. */
+/** Returns whether the text would be ambiguous without quotes: a number, a list, two words. */
 const needsQuotes = (text: string): boolean =>
   text === "" ||
   /[\s"'=,\\]|^[[{]/.test(text) ||
@@ -44,8 +44,8 @@ const together = (all: readonly FieldText[]): FieldText => ({
 /** An error as pino writes it. Its stack repeats its type and message. */
 const errorField = (name: string, { stack, type, message, ...rest }: Fields): FieldText => {
   const head = [type, message].filter((part) => typeof part === "string").join(": ");
-  const said = typeof stack === "string" ? textField(`${name}.stack`, stack) : textField(name, head);
-  return together([said, ...Object.entries(rest).map(([key, value]) => formatField(`${name}.${key}`, value))]);
+  const summary = typeof stack === "string" ? textField(`${name}.stack`, stack) : textField(name, head);
+  return together([summary, ...Object.entries(rest).map(([key, value]) => formatField(`${name}.${key}`, value))]);
 };
 
 const looksLikeError = (value: unknown): value is Fields =>

@@ -13,7 +13,7 @@ const USUAL_COUNT = 100;
 
 const readCount = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
-  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`-n takes a number from 0 to 999999, not '${text}'.`);
+  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`-n must be a number from 0 to 999999, not '${text}'.`);
   return Number(text);
 };
 
@@ -21,26 +21,31 @@ export const logs: Command = {
   usage: "logs NAME [-f] [-q FILTER] [-s 1h] [-n N] [--json]",
   options: {
     ...clientOptions,
-    follow: { type: "boolean", short: "f", description: "Go on with what comes, until Ctrl-C." },
+    follow: { type: "boolean", short: "f", description: "Follow new entries until Ctrl-C" },
     query: {
       type: "string",
       short: "q",
       value: "FILTER",
-      description: "Only what matches, such as 'severity>=ERROR'.",
+      description: "Show only entries that match, such as 'severity>=ERROR'",
     },
     since: {
       type: "string",
       short: "s",
       value: "TIME",
-      description: "From a time ago (30m, 1h30m, 7d), a date or a date-time on.",
+      description: "Start at a time ago (30m, 1h30m, 7d), a date or a date-time",
     },
-    lines: { type: "string", short: "n", value: "N", description: "The newest N entries: 100; with -s, all." },
+    lines: {
+      type: "string",
+      short: "n",
+      value: "N",
+      description: "Show the newest N entries (default: 100, with -s all)",
+    },
   },
   positionals: { min: 1, max: 1 },
   examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'"],
   notes: [
-    "Filters are the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
-    "Times are UTC, and can be copied behind -s. Ctrl-C is exit code 130.",
+    "Filters use the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
+    "Times are in UTC and can be copied to -s. The exit code after Ctrl-C is 130.",
   ],
   run: async (input, io) => {
     const count = readCount(input.text("lines"));
@@ -49,7 +54,8 @@ export const logs: Command = {
     const reader = new LogReader(client, io, input.positionals[0] as string, input.text("query"));
     const json = input.flag("json");
     const show = (row: LogRow): void => (json ? printJson(io, row) : printRow(io, row));
-    const onCut = () => say(io, "The search took long and was cut; older entries may match, too. Narrow it with -s.");
+    const onCut = () =>
+      say(io, "The search reached its time limit, and older entries may match too. Narrow the search with -s.");
     const cursor =
       since === undefined || count === 0
         ? await readNewest(reader, count ?? USUAL_COUNT, show, onCut)

@@ -72,7 +72,7 @@ export class LogReader {
   }
 
   async #waitFor({ message, retryAfter = DEFAULT_RETRY_S }: ApiError): Promise<void> {
-    say(this.#io, plainText(`${message.replace(/ Wait a little.*/, "")} Waiting ${retryAfter} s…`));
+    say(this.#io, plainText(`${message.replace(/ Retry in a few seconds.*/, "")} Waiting ${retryAfter} s…`));
     await sleep(retryAfter * 1000, undefined, { signal: this.#io.signal });
   }
 
@@ -84,13 +84,12 @@ export class LogReader {
   }
 
   #reportSilence(): void {
-    if (!this.#silent) say(this.#io, "The platform does not answer; waiting for it…");
+    if (!this.#silent) say(this.#io, "The platform does not respond. Retrying…");
     this.#silent = true;
   }
 
   #reportDeleted(): void {
-    if (!this.#gone)
-      say(this.#io, `There is no deployment '${this.#name}' any more; waiting for the next one of that name…`);
+    if (!this.#gone) say(this.#io, `The deployment '${this.#name}' does not exist. Waiting for one of that name…`);
     this.#gone = true;
   }
 }

@@ -26,14 +26,14 @@ export const readSince = (text: string | undefined, now: number): string | undef
   if (text === undefined) return undefined;
   const ago = millisOf(text);
   if (ago !== undefined) {
-    if (ago > now) throw new UsageError(`-s ${text} reaches back before 1970; a shorter time is enough for any log.`);
+    if (ago > now) throw new UsageError(`-s ${text} is before 1970. Give a shorter time.`);
     return new Date(now - ago).toISOString();
   }
   const whole = wholeDateTime(text);
   if (parseInstant(whole) !== undefined) return whole;
   if (parseInstant(`${whole}Z`) !== undefined)
-    throw new UsageError(`-s ${text} has no time zone: add Z for UTC, or an offset such as +02:00.`);
+    throw new UsageError(`-s ${text} has no time zone. Add Z for UTC, or an offset such as +02:00.`);
   throw new UsageError(
-    `-s takes a time ago, such as 30m, 1h30m or 7d, a date, or a date-time such as 2026-01-31T09:00:00Z; not '${text}'.`,
+    `-s must be a time ago (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
   );
 };

@@ -18,10 +18,10 @@ const requestText = ({ requestMethod = "", requestUrl = "", status = 0, latency 
   return `${requestMethod} ${path} → ${status} in ${Number.isNaN(millis) ? "?" : millis} ms`;
 };
 
-/** Field names for the message: most loggers, pino, structlog. */
+/** Names of the message field: most loggers, pino, structlog. */
 const messageNames = ["message", "msg", "event"];
 
-const says = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
+const hasText = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
 
 /** Whether the value is a logger's timestamp. Any other `time` is a field of the service. */
 const isTime = (value: unknown): boolean =>
@@ -49,12 +49,12 @@ const isKnown = (row: LogRow, fields: Fields, name: string): boolean => {
 };
 
 const structuredText = (row: LogRow, fields: Fields): string => {
-  const messageName = messageNames.find((name) => says(fields[name]));
+  const messageName = messageNames.find((name) => hasText(fields[name]));
   const message = messageName === undefined ? undefined : fields[messageName];
   const rest = Object.entries(fields).filter(([name]) => name !== messageName && !isKnown(row, fields, name));
   const { inline, below } = formatFields(rest);
-  const said = message === undefined ? [] : [typeof message === "string" ? message : JSON.stringify(message)];
-  return [[...said, ...inline].join(" "), ...below].filter((part) => part !== "").join("\n") || row.message;
+  const head = message === undefined ? [] : [typeof message === "string" ? message : JSON.stringify(message)];
+  return [[...head, ...inline].join(" "), ...below].filter((part) => part !== "").join("\n") || row.message;
 };
 
 export const logText = (row: LogRow): string => {
@@ -66,7 +66,7 @@ export const logText = (row: LogRow): string => {
     return row.message;
   }
   const { httpRequest } = fields;
-  // A service may log such a field too. Only entries in the platform's log `requests` are served requests.
+  // A service may log an `httpRequest` too. Only the platform writes to the log `requests`.
   if (row.log_name === "requests" && typeof httpRequest === "object" && httpRequest !== null)
     return requestText(httpRequest);
   return structuredText(row, fields);

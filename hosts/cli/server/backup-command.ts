@@ -16,7 +16,7 @@ export const backupOptions: Readonly<Record<string, Option>> = {
   "data-dir": { ...(settingOptions["data-dir"] as Option) },
 };
 
-/** Shorter work shows no progress. */
+/** The delay before the progress bar appears. */
 const QUIET_MS = 1000;
 
 interface Counts {

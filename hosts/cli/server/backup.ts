@@ -9,22 +9,22 @@ import { backupOptions, formatContent, transfer } from "./backup-command.ts";
 
 export const backup: Command = {
   usage: "backup FILE [options]",
-  options: { ...backupOptions, force: { type: "boolean", description: "Replace FILE if it exists." } },
+  options: { ...backupOptions, force: { type: "boolean", description: "Replace FILE if it exists" } },
   positionals: { min: 1, max: 1 },
   examples: ["backup nightly.tar.gz", "backup --data-dir /var/lib/portside --force nightly.tar.gz"],
   notes: [
-    "The server may run meanwhile. FILE has mode 0600 and appears once it is whole.",
+    "The server may run during the backup. FILE has mode 0600 and appears when it is complete.",
     "FILE contains the environments of services and the content of volumes. Store it as you store secrets.",
   ],
   run: async (input, io) => {
-    const made = await transfer(input, io, { run: backUp, total: undefined });
-    const { file, bytes, deployments, volumes, objects, leftOut } = made;
+    const result = await transfer(input, io, { run: backUp, total: undefined });
+    const { file, bytes, deployments, volumes, objects, leftOut } = result;
     for (const { reason, count, example } of leftOut)
       warn(io, safeText(io, `${pluralize(count, "path")} not copied (${reason}), such as '${example}'.`, io.stderr));
     if (input.flag("json")) printJson(io, { file, bytes, deployments, volumes, objects, left_out: leftOut });
     else {
       const done = paint(io, "green", "Backed up");
-      print(io, `${done} ${formatContent(made)} to ${safeText(io, file)} (${formatSize(bytes)}).`);
+      print(io, `${done} ${formatContent(result)} to ${safeText(io, file)} (${formatSize(bytes)}).`);
     }
     return 0;
   },

@@ -23,7 +23,7 @@ const quickstart = async (io: Io, once: boolean): Promise<number> => {
   try {
     print(
       io,
-      `It is ready at ${url} (${platform.controlPlane.capabilities().runner}).\n\n$ portside deploy examples/hello`,
+      `Portside is ready at ${url} (${platform.controlPlane.capabilities().runner}).\n\n$ portside deploy examples/hello`,
     );
     const code = await runProgram(["deploy", EXAMPLE], { ...io, env });
     if (code !== 0) return code;
@@ -32,13 +32,13 @@ const quickstart = async (io: Io, once: boolean): Promise<number> => {
     print(io, `\n$ curl ${deployment.url}`);
     print(io, (await (await fetch(deployment.url)).text()).trimEnd());
     if (once) return 0;
-    print(io, `\nTry next, in another terminal of this folder:`);
+    print(io, `\nNext, in another terminal in this folder:`);
     print(io, `  export PORTSIDE_URL=${url} PORTSIDE_API_KEY=${apiKey}`);
     print(io, "  npm run -s portside -- list");
     print(io, "  npm run -s portside -- logs hello");
     print(io, "  npm run -s portside -- init my-app && npm run -s portside -- deploy my-app");
     print(io, `  open ${url}/docs`);
-    print(io, "\nCtrl-C stops it and removes everything.");
+    print(io, "\nCtrl-C stops the platform and deletes its data.");
     await stopped(io.signal);
     return 0;
   } finally {

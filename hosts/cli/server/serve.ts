@@ -18,11 +18,11 @@ const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platfo
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
   if (ingress !== undefined)
-    print(io, `  Services  a port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
+    print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
   if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
-  print(io, `  Running   ${platform.controlPlane.capabilities().runner}`);
+  print(io, `  Runner    ${platform.controlPlane.capabilities().runner}`);
   if (apiKey === undefined) return;
-  print(io, `  API key   ${apiKey}  (account 'default', shown this once)`);
+  print(io, `  API key   ${apiKey}  (account 'default', not shown again)`);
   print(io, `\nNext: export PORTSIDE_API_KEY=${apiKey}; portside init hello; portside deploy hello`);
 };
 
@@ -34,12 +34,12 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const serving = await startServing(settings);
   announce(io, input.flag("json"), serving);
   if (!isLoopback(settings.host))
-    warn(io, `the platform listens on ${settings.host}, without TLS: put a proxy with TLS in front of it.`);
+    warn(io, `The platform listens on ${settings.host} without TLS. Put a proxy with TLS in front of it.`);
   const { isolation, runs } = serving.platform.controlPlane.capabilities();
   if (runs.supported && isolation === "none")
     warn(
       io,
-      "services are not isolated from each other or from this user's files. Install bubblewrap, or run only what you trust.",
+      "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.",
     );
   await stopped(io.signal);
   serving.platform.log.info("stopping");
@@ -53,15 +53,15 @@ export const serve: Command = {
     ...jsonOption,
     "accept-state": {
       type: "boolean",
-      description: "Start with the state as it is if it is empty or older than the other data of the folder.",
+      description: "Start even if the state is empty or older than the other data of the folder",
     },
     ...settingOptions,
   },
   positionals: { min: 0, max: 0 },
   examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
   notes: [
-    "Every option is also a variable (--data-dir: PORTSIDE_DATA_DIR) and a key of the file (dataDir).",
-    "A flag goes before a variable, a variable before the file.",
+    "Every option is also a variable (--data-dir: PORTSIDE_DATA_DIR) and a key of the config file (dataDir).",
+    "Flags take precedence over variables, and variables over the file.",
   ],
   run,
 };

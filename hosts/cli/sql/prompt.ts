@@ -7,7 +7,7 @@ import { configFolder } from "../accounts/account.ts";
 import { type Io, print, say } from "../terminal/io.ts";
 import { printTable } from "../terminal/table.ts";
 
-const KEPT = 1000;
+const HISTORY_SIZE = 1000;
 
 const readHistory = (path: string): string[] => {
   try {
@@ -18,9 +18,9 @@ const readHistory = (path: string): string[] => {
   }
 };
 
-const keepHistory = (path: string, history: readonly string[]): void => {
+const saveHistory = (path: string, history: readonly string[]): void => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(path, JSON.stringify(history.slice(0, KEPT)), { mode: 0o600 });
+  writeFileSync(path, JSON.stringify(history.slice(0, HISTORY_SIZE)), { mode: 0o600 });
 };
 
 const describe = async (io: Io): Promise<void> => {
@@ -34,14 +34,14 @@ const describe = async (io: Io): Promise<void> => {
   }
 };
 
-const HELP = `Type a SELECT, over several lines if you like, and end it with ';':
+const HELP = `Type a SELECT, on one or more lines, and end it with ';':
   SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity;
 
   \\d    Show the tables and their columns
-  help  Show this
-  \\q    End, as exit, quit and Ctrl-D do
+  help  Show this help
+  \\q    Quit (also exit, quit and Ctrl-D)
 
-Ctrl-C cancels a statement. docs/sql.md has the functions and examples.`;
+Ctrl-C cancels a statement. See docs/sql.md for functions and examples.`;
 
 /** Interprets a line that follows the statement's earlier lines. */
 export const readPromptLine = (
@@ -75,7 +75,7 @@ export const promptForSql = async (
     output: io.stdout as NodeJS.WritableStream,
     terminal: io.stdin.isTTY === true,
     history,
-    historySize: KEPT,
+    historySize: HISTORY_SIZE,
     prompt: "sql> ",
   });
   lines.on("history", (kept: string[]) => history.splice(0, history.length, ...kept));
@@ -86,7 +86,7 @@ export const promptForSql = async (
   lines.on("close", () => {
     isOpen = false;
   });
-  const ask = () => {
+  const showPrompt = () => {
     if (!isOpen) return;
     lines.setPrompt(before === "" ? "sql> " : "...> ");
     lines.prompt();
@@ -95,27 +95,27 @@ export const promptForSql = async (
     if (running !== undefined) return running.abort();
     before = "";
     io.stdout.write("\n");
-    ask();
+    showPrompt();
   });
-  say(io, "End a statement with ';'. \\d shows the tables, \\q ends, help tells more.");
-  ask();
+  say(io, "End a statement with ';'. Type \\d for the tables, \\q to quit, help for more.");
+  showPrompt();
   try {
     for await (const line of lines) {
-      const asked = readPromptLine(before, line);
-      if (asked === "quit") return;
-      if (asked === "tables") await describe(io);
-      else if (asked === "help") say(io, HELP);
-      else if (asked.kind === "more") before = asked.text;
+      const input = readPromptLine(before, line);
+      if (input === "quit") return;
+      if (input === "tables") await describe(io);
+      else if (input === "help") say(io, HELP);
+      else if (input.kind === "more") before = input.text;
       else {
         before = "";
         running = new AbortController();
-        await run(asked.statement, running.signal);
+        await run(input.statement, running.signal);
         running = undefined;
       }
-      ask();
+      showPrompt();
     }
   } finally {
     lines.close();
-    keepHistory(path, history);
+    saveHistory(path, history);
   }
 };

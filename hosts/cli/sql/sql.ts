@@ -3,19 +3,20 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
+import { formatFileError } from "../../composition/file-error.ts";
 import { findAccount } from "../accounts/account.ts";
 import { Client } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { CommandError, type Io, say, UsageError } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
-import { printAnswer, type SqlFormat, sqlFormats } from "./print.ts";
+import { printResult, type SqlFormat, sqlFormats } from "./print.ts";
 
 const readFile = (io: Io, name: string): string => {
   try {
     return readFileSync(resolve(io.cwd, name), "utf8");
   } catch (error) {
-    throw new CommandError(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new CommandError(formatFileError(name, error as NodeJS.ErrnoException));
   }
 };
 
@@ -23,30 +24,36 @@ const readFile = (io: Io, name: string): string => {
 const readStatement = async (input: Input, io: Io): Promise<string | undefined> => {
   const [query] = input.positionals;
   const file = input.text("file");
-  if (query !== undefined && file !== undefined) throw new UsageError("Give a query or -f FILE, not both.");
+  if (query !== undefined && file !== undefined) throw new UsageError("Pass either a query or -f FILE, not both.");
   if (file !== undefined) return readFile(io, file);
   if (query !== undefined && query !== "-") return query;
   return query === undefined && io.stdin.isTTY === true ? undefined : textOf(io.stdin);
 };
 
 const formatOf = (input: Input, io: Io): SqlFormat => {
-  const said = input.text("format") ?? (input.flag("json") ? "json" : io.stdout.isTTY === true ? "table" : "json");
-  const format = sqlFormats.find((one) => one === said);
-  if (format === undefined) throw new UsageError(`There is no format '${said}'; there are ${sqlFormats.join(", ")}.`);
+  const name = input.text("format") ?? (input.flag("json") ? "json" : io.stdout.isTTY === true ? "table" : "json");
+  const format = sqlFormats.find((one) => one === name);
+  if (format === undefined) throw new UsageError(`Unknown format '${name}'. Choose ${sqlFormats.join(", ")}.`);
   return format;
 };
 
-const answer = async (client: Client, io: Io, format: SqlFormat, query: string, signal: AbortSignal): Promise<void> => {
+const runStatement = async (
+  client: Client,
+  io: Io,
+  format: SqlFormat,
+  query: string,
+  signal: AbortSignal,
+): Promise<void> => {
   const response = await client.expectOk("/v1/sql", { json: { query }, signal });
   const columns = JSON.parse(response.headers.get("x-columns") ?? "[]") as SqlColumn[];
-  await printAnswer(io, format, { columns, rows: (await response.json()) as Record<string, unknown>[] });
+  await printResult(io, format, { columns, rows: (await response.json()) as Record<string, unknown>[] });
 };
 
-const converse = async (client: Client, io: Io, format: SqlFormat): Promise<void> => {
+const startPrompt = async (client: Client, io: Io, format: SqlFormat): Promise<void> => {
   const { promptForSql } = await import("./prompt.ts");
   await promptForSql(io, async (statement, signal) => {
     try {
-      await answer(client, io, format, statement, signal);
+      await runStatement(client, io, format, statement, signal);
     } catch (error) {
       if (signal.aborted) return say(io, "(cancelled)");
       if (!(error instanceof CommandError)) throw error;
@@ -59,20 +66,22 @@ export const sql: Command = {
   usage: "sql [QUERY|-] [-f FILE] [--format table|json|csv]",
   options: {
     ...clientOptions,
-    file: { type: "string", short: "f", value: "FILE", description: "Read the query from a file." },
-    format: { type: "string", value: "FORMAT", description: "table (on terminals), json (in pipes) or csv." },
+    file: { type: "string", short: "f", value: "FILE", description: "Read the query from a file" },
+    format: {
+      type: "string",
+      value: "FORMAT",
+      description: "Choose table (default on terminals), json (default in pipes) or csv",
+    },
   },
   positionals: { min: 0, max: 1 },
   examples: ["sql 'SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity'", "sql -f report.sql --format csv"],
-  notes: [
-    "Without a query on a terminal, asks for statements. The tables are logs and billing; docs/sql.md has examples.",
-  ],
+  notes: ["Without a query, a terminal shows a prompt. The tables are logs and billing. See docs/sql.md for examples."],
   run: async (input, io) => {
     const format = formatOf(input, io);
     const client = new Client(findAccount(io, input.text("url")));
     const statement = await readStatement(input, io);
-    if (statement === undefined) await converse(client, io, format);
-    else await answer(client, io, format, statement.trim().replace(/;+$/, ""), io.signal);
+    if (statement === undefined) await startPrompt(client, io, format);
+    else await runStatement(client, io, format, statement.trim().replace(/;+$/, ""), io.signal);
     return 0;
   },
 };

@@ -26,6 +26,6 @@ export const plainText = (text: string): string => escapeControls(text.replace(S
 /** Indents all lines after the first, so that none looks like a separate entry. */
 export const indentLines = (text: string, indent = "    "): string => text.replaceAll("\n", `\n${indent}`);
 
-/** JSON in which no character acts on a terminal; JSON.stringify writes out C0 alone. */
+/** JSON with all control characters escaped. JSON.stringify escapes only C0. */
 export const safeJson = (value: unknown): string =>
   JSON.stringify(value).replace(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -60,7 +60,7 @@ const readAnswer = async (io: Io): Promise<string | undefined> => {
 /** Asks for confirmation before an irreversible action. Without a terminal the user must pass -y. */
 export const confirm = async (io: Io, question: string, yes: boolean): Promise<void> => {
   if (yes) return;
-  if (io.stdin.isTTY !== true) throw new UsageError(`${question} Say yes with -y.`);
+  if (io.stdin.isTTY !== true) throw new UsageError(`${question} Confirm with -y.`);
   io.stderr.write(`${question} [y/N] `);
   const answer = await readAnswer(io);
   if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new Cancelled();

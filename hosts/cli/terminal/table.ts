@@ -33,7 +33,7 @@ export const printTable = async (
   print(io, table.toString());
 };
 
-/** How long ago, in one short word. */
+/** Formats the age of a timestamp, such as `5 min`. */
 export const ago = (timestamp: string, now = Date.now()): string => {
   const seconds = Math.max(0, Math.round((now - Date.parse(timestamp)) / 1000));
   if (seconds < 90) return `${seconds} s`;

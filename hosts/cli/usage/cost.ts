@@ -15,7 +15,7 @@ import { costJson, printCost } from "./print.ts";
 const readKey = (text: string | undefined): CostKey => {
   if (text === undefined) return "deployment";
   const key = usageKeys.find((one) => one === text);
-  if (key === undefined) throw new UsageError(`-b takes user, chat or model, not '${text}'.`);
+  if (key === undefined) throw new UsageError(`-b must be user, chat or model, not '${text}'.`);
   return key;
 };
 
@@ -27,22 +27,22 @@ export const cost: Command = {
       type: "string",
       short: "s",
       value: "TIME",
-      description: "From a time ago (30d), a date or a date-time on.",
+      description: "Start at a time ago (default: 30d), a date or a date-time",
     },
     month: {
       type: "string",
       short: "m",
       value: "[YYYY-MM]",
       optional: /^\d/,
-      description: "A month in UTC; without one, this month.",
+      description: "Choose a month in UTC (default: the current one)",
     },
-    by: { type: "string", short: "b", value: "KEY", description: "By user, chat or model instead of by deployment." },
+    by: { type: "string", short: "b", value: "KEY", description: "Group by user, chat or model instead of deployment" },
   },
   positionals: { min: 0, max: 1 },
   examples: ["cost -m", "cost hello -s 7d -b user"],
   notes: [
-    "Sums the usage lines that services log, and asks the platform what running them costs.",
-    "Without a NAME, all deployments that are there now.",
+    "Adds up the usage lines in the logs of services, and shows the platform's charges for running them.",
+    "Without NAME, includes all current deployments.",
   ],
   run: async (input, io) => {
     const now = Date.now();
@@ -59,18 +59,18 @@ export const cost: Command = {
     let [unreadable, complete, lines] = [0, true, 0];
     try {
       for (const name of names) {
-        spinner.begin(`Reading the log of ${name}; ${lines} usage lines so far`);
+        spinner.begin(`Reading the log of ${name} (${lines} usage lines so far)`);
         unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
           lines += count;
         });
         const deployment = deployments.find((one) => one.name === name);
         complete &&= isComplete(period, deployment, logs.retention_days, now);
       }
-      spinner.begin("Asking for the cost of infrastructure");
-      const asked = await readInfrastructure(client, period, signal);
-      const infrastructure = asked.offered
-        ? { ...asked, costs: new Map([...asked.costs].filter(([name]) => wanted === undefined || name === wanted)) }
-        : asked;
+      spinner.begin("Reading the cost of infrastructure");
+      const charges = await readInfrastructure(client, period, signal);
+      const infrastructure = charges.offered
+        ? { ...charges, costs: new Map([...charges.costs].filter(([name]) => wanted === undefined || name === wanted)) }
+        : charges;
       spinner.end();
       const report = { period, by, sums, infrastructure, complete, unreadable };
       if (input.flag("json")) printJson(io, costJson(report));

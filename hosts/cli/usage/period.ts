@@ -9,24 +9,25 @@ export interface CostPeriod {
   readonly from: Instant;
   /** The first instant after it; at most now. */
   readonly to: Instant;
-  readonly words: string;
+  /** Describes the period in the output. */
+  readonly label: string;
 }
 
-const USUAL = "30d";
+const DEFAULT_SINCE = "30d";
 
 /** @param month `""` for the current month */
 export const readPeriod = (since: string | undefined, month: string | undefined, now: number): CostPeriod => {
   const present = instantOfMillis(now);
   if (month === undefined) {
-    const text = since ?? USUAL;
-    return { from: parseInstant(readSince(text, now) as string) as Instant, to: present, words: `since ${text}` };
+    const text = since ?? DEFAULT_SINCE;
+    return { from: parseInstant(readSince(text, now) as string) as Instant, to: present, label: `since ${text}` };
   }
-  if (since !== undefined) throw new UsageError("-s and -m are two ways to say the same; give one.");
+  if (since !== undefined) throw new UsageError("Pass either -s or -m, not both.");
   const name = month === "" ? monthOf(present) : month;
   const period = parseMonth(name);
   if (period === undefined)
-    throw new UsageError(`-m takes a month such as 2026-01, or nothing for this one; not '${month}'.`);
-  if (period.from > present) throw new UsageError(`${name} has not begun yet.`);
-  const over = period.to < present;
-  return { from: period.from, to: over ? period.to : present, words: `in ${name}` };
+    throw new UsageError(`-m must be a month such as 2026-01, or empty for the current one, not '${month}'.`);
+  if (period.from > present) throw new UsageError(`-m must not be in the future, such as ${name}.`);
+  const isOver = period.to < present;
+  return { from: period.from, to: isOver ? period.to : present, label: `in ${name}` };
 };

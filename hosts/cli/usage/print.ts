@@ -29,8 +29,7 @@ export interface CostReport {
   readonly unreadable: number;
 }
 
-/** Where a chart is wanted, a thousand characters of width are of no use. */
-const CHART = 20;
+const CHART_WIDTH = 20;
 const PLACES = 4;
 
 /** Formats an amount for people. An amount below the last decimal shown must not look like zero. */
@@ -62,7 +61,7 @@ export const costJson = ({ period, by, sums, infrastructure, complete, unreadabl
     : null,
 });
 
-/** Every group; by deployment also those that cost the platform something and spent nothing on models. */
+/** Returns all groups and, if grouped by deployment, also deployments with platform costs only. */
 const rowsOf = ({ sums, by, infrastructure }: CostReport): (readonly [Group, UsageSum])[] => {
   const groups = sums.groups();
   if (by !== "deployment" || !infrastructure.offered) return groups;
@@ -71,25 +70,25 @@ const rowsOf = ({ sums, by, infrastructure }: CostReport): (readonly [Group, Usa
 };
 
 const printCosts = async (io: Io, report: CostReport): Promise<void> => {
-  const { by, infrastructure: asked } = report;
+  const { by, infrastructure } = report;
   const onTerminal = io.stdout.isTTY === true;
   const shown = (amount: Decimal): string => (onTerminal ? money(amount) : decimalText(amount));
-  const beside = by === "deployment" && asked.offered ? asked : undefined;
+  const charges = by === "deployment" && infrastructure.offered ? infrastructure : undefined;
   const rows = rowsOf(report);
   const most = rows.reduce((max, [, { cost }]) => (compareDecimals(cost, max) > 0 ? cost : max), zero);
   const chart = (cost: Decimal): string[] =>
-    canDraw(io, io.stdout) ? [paint(io, "cyan", bar(shareOf(cost, most), CHART))] : [];
+    canDraw(io, io.stdout) ? [paint(io, "cyan", bar(shareOf(cost, most), CHART_WIDTH))] : [];
   const head = [by.toUpperCase(), "TURNS", "INPUT", "OUTPUT", "CACHED", "MODELS USD"];
   const table = rows.map(([group, sum]) => [
     plainText(group ?? "-"),
     ...countsOf(sum),
     shown(sum.cost),
-    ...(beside === undefined ? [] : [shown(beside.costs.get(group ?? "") ?? zero)]),
+    ...(charges === undefined ? [] : [shown(charges.costs.get(group ?? "") ?? zero)]),
     ...chart(sum.cost),
   ]);
   await printTable(
     io,
-    [...head, ...(beside === undefined ? [] : [`PLATFORM ${beside.currency}`]), ...(onTerminal ? [""] : [])],
+    [...head, ...(charges === undefined ? [] : [`PLATFORM ${charges.currency}`]), ...(onTerminal ? [""] : [])],
     table,
   );
 };
@@ -97,11 +96,11 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
 /** Prints what the numbers omit to standard error, because it is not part of the result. */
 const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
   if (!complete)
-    say(io, `Not complete: ${timestampOf(period.from)} is before the oldest entry of the log that is kept.`);
+    say(io, `Incomplete: the log does not reach back to ${timestampOf(period.from)}, because old entries expire.`);
   const { unpriced } = sums.total;
-  if (unpriced > 0) say(io, `${unpriced} turns say nothing of their cost; only their tokens count.`);
-  if (unreadable > 0) say(io, `${unreadable} usage lines make no sense and are left out; see docs/usage.md.`);
-  if (!infrastructure.offered) say(io, `The cost of infrastructure is not offered: ${infrastructure.reason}`);
+  if (unpriced > 0) say(io, `${unpriced} turns have no cost. Their tokens are included.`);
+  if (unreadable > 0) say(io, `${unreadable} usage lines are invalid and not included. See docs/usage.md.`);
+  if (!infrastructure.offered) say(io, `The cost of infrastructure is not available: ${infrastructure.reason}`);
 };
 
 export const printCost = async (io: Io, report: CostReport): Promise<void> => {
@@ -110,7 +109,7 @@ export const printCost = async (io: Io, report: CostReport): Promise<void> => {
   if (io.stdout.isTTY === true)
     print(
       io,
-      `\n${paint(io, "bold", `${money(sums.total.cost)} USD`)} on models ${period.words}, in ${sums.total.turns} turns`,
+      `\n${paint(io, "bold", `${money(sums.total.cost)} USD`)} on models ${period.label}, in ${sums.total.turns} turns`,
     );
   printNotes(io, report);
 };

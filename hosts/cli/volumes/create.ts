@@ -9,16 +9,20 @@ export const create: Command = {
   options: clientOptions,
   positionals: { min: 2, max: 2 },
   examples: ["volume create shop-data"],
-  notes: ["A deploy that mounts a volume makes it, too."],
+  notes: ["A deploy creates the volumes that it mounts."],
   run: async (input, io) => {
     const [, name] = input.positionals;
     const client = new Client(findAccount(io, input.text("url")));
-    const made = await client.call<{ name: string; created: boolean }>("/v1/volume/create", {
+    const volume = await client.call<{ name: string; created: boolean }>("/v1/volume/create", {
       json: { name },
       signal: io.signal,
     });
-    if (input.flag("json")) printJson(io, made);
-    else print(io, made.created ? `Created the volume '${made.name}'.` : `You have a volume '${made.name}' already.`);
+    if (input.flag("json")) printJson(io, volume);
+    else
+      print(
+        io,
+        volume.created ? `Created the volume '${volume.name}'.` : `The volume '${volume.name}' already exists.`,
+      );
     return 0;
   },
 };

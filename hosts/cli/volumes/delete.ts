@@ -7,14 +7,14 @@ import { confirm, print, printJson } from "../terminal/io.ts";
 
 export const deleteCommand: Command = {
   usage: "volume delete NAME [-y]",
-  options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Do not ask." } },
+  options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Skip the confirmation" } },
   positionals: { min: 2, max: 2 },
   examples: ["volume delete shop-data"],
-  notes: [`It can be restored for ${trashDays} days. One that a deployment mounts cannot be deleted.`],
+  notes: [`A deleted volume can be restored for ${trashDays} days. A mounted volume cannot be deleted.`],
   run: async (input, io) => {
     const [, name] = input.positionals;
     const client = new Client(findAccount(io, input.text("url")));
-    const question = `Delete the volume '${name}' with all that is in it? It can be restored for ${trashDays} days.`;
+    const question = `Delete the volume '${name}' and its content? It can be restored for ${trashDays} days.`;
     await confirm(io, question, input.flag("yes"));
     const answer = await client.call<{ detail: string }>("/v1/volume/delete", { json: { name }, signal: io.signal });
     if (input.flag("json")) printJson(io, answer);

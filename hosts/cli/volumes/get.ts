@@ -15,7 +15,7 @@ import { ProgressBar } from "./transfer/progress-bar.ts";
 import { StdoutSink } from "./transfer/stdout-sink.ts";
 import { missingTargets, targetsOf } from "./transfer/targets.ts";
 
-interface Asked {
+interface Request {
   readonly client: Client;
   readonly input: Input;
   readonly io: Io;
@@ -23,7 +23,7 @@ interface Asked {
   readonly path: string;
 }
 
-const toOutput = async ({ client, io, volume, path }: Asked): Promise<void> => {
+const toOutput = async ({ client, io, volume, path }: Request): Promise<void> => {
   const bar = new ProgressBar(io, path, undefined);
   try {
     const sink = new StdoutSink(io);
@@ -36,36 +36,36 @@ const toOutput = async ({ client, io, volume, path }: Asked): Promise<void> => {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Where one object goes: under its own name where DEST is a folder, or nothing. */
+/** Returns the local path of one object. Keeps the object's name if DEST is a folder or absent. */
 const fileOf = (io: Io, path: string, dest: string | undefined): string => {
   const wanted = resolve(io.cwd, dest ?? "");
   return dest === undefined || dest.endsWith("/") || isFolder(wanted) ? join(wanted, basename(path)) : wanted;
 };
 
-const one = async ({ client, input, io, volume, path }: Asked, dest: string | undefined): Promise<void> => {
+const getObject = async ({ client, input, io, volume, path }: Request, dest: string | undefined): Promise<void> => {
   const problem = objectPathProblem(path);
-  if (problem !== undefined) throw new UsageError(`'${path}' is no object: ${problem}.`);
+  if (problem !== undefined) throw new UsageError(`'${path}' is not a valid object path: ${problem}.`);
   const file = fileOf(io, path, dest);
   const bar = new ProgressBar(io, basename(file), undefined);
-  const onChanged = () => say(io, `'${path}' has changed since it was begun to be fetched; starting over.`);
+  const onChanged = () => say(io, `'${path}' has changed since the partial download. Starting over.`);
   const options = { signal: io.signal, force: input.flag("force"), onChanged };
   try {
     const on = progressListener(bar, (total) => bar.expect(total));
     const { size, resumed } = await fetchFile(client, { volume, path }, file, { ...options, on });
     bar.end();
     if (input.flag("json")) return printJson(io, { volume, path, size, resumed, file });
-    const before = resumed > 0 ? `, of which ${formatSize(resumed)} were there` : "";
-    print(io, `Fetched '${path}', ${formatSize(size)}${before}, to ${file}.`);
+    const before = resumed > 0 ? `, resumed at ${formatSize(resumed)}` : "";
+    print(io, `Downloaded '${path}' (${formatSize(size)}${before}) to ${file}.`);
   } finally {
     bar.end();
   }
 };
 
-const folder = async ({ client, input, io, volume, path }: Asked, dest: string | undefined): Promise<void> => {
+const getFolder = async ({ client, input, io, volume, path }: Request, dest: string | undefined): Promise<void> => {
   const prefix = prefixOf(path);
   const root = resolve(io.cwd, dest ?? basename(prefix === "" ? volume : prefix));
   const objects = await allObjects(client, volume, prefix, io.signal);
-  if (objects.length === 0) throw new CommandError(`There is no object in ${formatFolder(volume, prefix)}.`);
+  if (objects.length === 0) throw new CommandError(`${formatFolder(volume, prefix)} has no objects.`);
   const force = input.flag("force");
   const targets = missingTargets(targetsOf(root, prefix, objects), force);
   const total = targets.reduce((sum, { object }) => sum + object.size, 0);
@@ -87,33 +87,33 @@ const folder = async ({ client, input, io, volume, path }: Asked, dest: string |
     bar.end();
   }
   if (input.flag("json")) return;
-  const there = objects.length - targets.length;
-  const before = there > 0 ? `; ${there} more ${there === 1 ? "was" : "were"} there already` : "";
-  print(io, `Fetched ${pluralize(targets.length, "file")}, ${formatSize(bytes)}, to ${root}${before}.`);
+  const skipped = objects.length - targets.length;
+  const before = skipped > 0 ? `. Skipped ${pluralize(skipped, "unchanged file")}` : "";
+  print(io, `Downloaded ${pluralize(targets.length, "file")} (${formatSize(bytes)}) to ${root}${before}.`);
 };
 
 export const get: Command = {
   usage: "volume get VOLUME PATH [DEST] [-r] [--force]",
   options: {
     ...clientOptions,
-    recursive: { type: "boolean", short: "r", description: "Everything in the folder PATH; '/' is the whole volume." },
-    force: { type: "boolean", description: "Replace files that are there." },
+    recursive: { type: "boolean", short: "r", description: "Download the folder PATH ('/' for the whole volume)" },
+    force: { type: "boolean", description: "Replace existing files" },
   },
   positionals: { min: 3, max: 4 },
   examples: ["volume get shop-data reports/figures.csv", "volume get shop-data www/ site"],
   notes: [
-    "DEST is a file or a folder, the last part of PATH in this folder if it is left out, or - for standard output.",
+    "DEST is a file, a folder, or - for standard output. It defaults to the last part of PATH in the current folder.",
     "A PATH that ends with '/' is a folder, as with -r.",
-    "What was stopped goes on where it was, from DEST.part, unless the object has changed; files that are there already are left out.",
+    "An interrupted download resumes from DEST.part unless the object has changed. Unchanged files are skipped.",
   ],
   run: async (input, io) => {
     const [, volume = "", path = "", dest] = input.positionals;
-    const asked = { client: new Client(findAccount(io, input.text("url"))), input, io, volume, path };
+    const request = { client: new Client(findAccount(io, input.text("url"))), input, io, volume, path };
     const isMany = input.flag("recursive") || path.endsWith("/");
-    if (dest === "-" && isMany) throw new UsageError("Only a single object can go to standard output.");
-    if (dest === "-") await toOutput(asked);
-    else if (isMany) await folder(asked, dest);
-    else await one(asked, dest);
+    if (dest === "-" && isMany) throw new UsageError("Standard output takes a single object, not a folder.");
+    if (dest === "-") await toOutput(request);
+    else if (isMany) await getFolder(request, dest);
+    else await getObject(request, dest);
     return 0;
   },
 };

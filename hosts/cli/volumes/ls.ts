@@ -12,7 +12,7 @@ import { type ListedObject, objectPages } from "./transfer/objects.ts";
 const listVolumes = async (client: Client, input: Input, io: Io): Promise<number> => {
   const volumes = await client.call<Volume[]>("/v1/volume/list", { signal: io.signal });
   if (input.flag("json")) printJson(io, volumes);
-  else if (volumes.length === 0) say(io, "No volumes yet. Make one with 'portside volume create NAME'.");
+  else if (volumes.length === 0) say(io, "No volumes. Create one with 'portside volume create NAME'.");
   else {
     const rows = volumes.map(({ name, attached_to, created_at }) => [
       name,
@@ -31,7 +31,7 @@ const minuteOf = (timestamp: string): string =>
 const listTrash = async (client: Client, input: Input, io: Io): Promise<number> => {
   const trash = await client.call<TrashedVolume[]>("/v1/volume/trash", { signal: io.signal });
   if (input.flag("json")) printJson(io, trash);
-  else if (trash.length === 0) say(io, "No deleted volume can be restored.");
+  else if (trash.length === 0) say(io, "The trash is empty.");
   else {
     const rows = trash.map((one) => [one.name, one.id, ago(one.deleted_at), minuteOf(one.expires_at)]);
     await printTable(io, ["NAME", "ID", "DELETED", "RESTORABLE UNTIL"], rows);
@@ -39,10 +39,13 @@ const listTrash = async (client: Client, input: Input, io: Io): Promise<number> 
   return 0;
 };
 
-/** Prints pages as they come: a volume may have millions. Where a page has longer paths than those before, it is wider. */
+/**
+ * Prints each page when it arrives: a volume may have millions of objects. The path column grows if a page has longer
+ * paths than the previous ones.
+ */
 class ObjectTable {
   #width = "PATH".length;
-  #begun = false;
+  #hasHead = false;
   readonly #io: Io;
 
   constructor(io: Io) {
@@ -57,8 +60,8 @@ class ObjectTable {
       return;
     }
     this.#width = rows.reduce((widest, [path]) => Math.max(widest, path.length), this.#width);
-    if (!this.#begun) print(this.#io, paint(this.#io, "bold", this.#line("PATH", "SIZE", "UPDATED")));
-    this.#begun = true;
+    if (!this.#hasHead) print(this.#io, paint(this.#io, "bold", this.#line("PATH", "SIZE", "UPDATED")));
+    this.#hasHead = true;
     for (const row of rows) print(this.#io, this.#line(...row));
   }
 
@@ -77,23 +80,26 @@ const listObjects = async (client: Client, input: Input, io: Io): Promise<number
     found += objects.length;
   }
   if (found === 0 && !input.flag("json"))
-    say(io, prefix === "" ? `'${volume}' is empty.` : `Nothing in '${volume}' begins with '${prefix}'.`);
+    say(io, prefix === "" ? `'${volume}' is empty.` : `'${volume}' has no objects that start with '${prefix}'.`);
   return 0;
 };
 
 export const ls: Command = {
   usage: "volume ls [--deleted] | VOLUME [PREFIX] [--json]",
-  options: { ...clientOptions, deleted: { type: "boolean", description: "Those that can be restored." } },
+  options: {
+    ...clientOptions,
+    deleted: { type: "boolean", description: "List the deleted volumes that can be restored" },
+  },
   positionals: { min: 1, max: 3 },
   examples: ["volume ls", "volume ls shop-data reports/"],
   notes: [
-    "A prefix is what paths begin with: 'logs/' is a folder, 'logs/2026' all of a year.",
-    "With --json, objects are printed one a line.",
+    "PREFIX selects objects by the start of their paths: 'logs/' is a folder, 'logs/2026' one year.",
+    "With --json, prints one object per line.",
   ],
   run: (input, io) => {
     const inVolume = input.positionals.length > 1;
     if (inVolume && input.flag("deleted"))
-      throw new UsageError("--deleted lists volumes; leave it out to list what is in one.");
+      throw new UsageError("--deleted lists volumes. Omit it to list the objects of a volume.");
     const client = new Client(findAccount(io, input.text("url")));
     if (inVolume) return listObjects(client, input, io);
     return input.flag("deleted") ? listTrash(client, input, io) : listVolumes(client, input, io);

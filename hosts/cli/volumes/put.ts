@@ -18,7 +18,7 @@ const totalOf = (uploads: readonly PlannedUpload[]): number | undefined => {
     : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 };
 
-/** What has no size is kept first where the platform wants one; the bar says so, and then begins anew. */
+/** Spools a source of unknown size to disk if the platform needs the size. The bar shows both steps. */
 const uploadAs = async (
   client: Client,
   address: ObjectAddress,
@@ -30,24 +30,24 @@ const uploadAs = async (
   if (source.size !== undefined || !(await needsLengths(client, signal)))
     return uploadObject(client, address, source, signal, onSent);
   bar.rename(`reading ${source.name}`);
-  await using kept = await spoolSource(source, { signal, onSpooled: onSent });
-  const { size } = kept.source;
+  await using spooled = await spoolSource(source, { signal, onSpooled: onSent });
+  const { size } = spooled.source;
   bar.end();
   bar.rename(source.name);
   bar.expect(size);
   bar.move(-size);
-  // What was kept is gone once this returns.
-  return await uploadObject(client, address, kept.source, signal, onSent);
+  // `await`: leaving the block deletes the spooled file.
+  return await uploadObject(client, address, spooled.source, signal, onSent);
 };
 
 /** An interrupted upload stores nothing of its object, and a later `put` cannot resume it. */
 const interruptedMessage = (volume: string, { uploads, prefix }: UploadPlan, done: number): string =>
   prefix === undefined
-    ? `Interrupted: '${uploads[0]?.path}' was not complete, so '${volume}' keeps what it had. The next put sends it from the start.`
-    : `Interrupted: ${done} of ${pluralize(uploads.length, "file")} are in ${formatFolder(volume, prefix)}. The next put sends all of them again.`;
+    ? `Interrupted. '${volume}' is unchanged, because the upload of '${uploads[0]?.path}' was incomplete. Run the command again to start over.`
+    : `Interrupted. ${done} of ${pluralize(uploads.length, "file")} are in ${formatFolder(volume, prefix)}. Run the command again to upload all of them.`;
 
-const sendAll = async (client: Client, input: Input, io: Io, volume: string, all: UploadPlan) => {
-  const { uploads, prefix } = all;
+const uploadAll = async (client: Client, input: Input, io: Io, volume: string, plan: UploadPlan) => {
+  const { uploads, prefix } = plan;
   const count = uploads.length;
   const nameAt = (done: number) =>
     prefix === undefined ? (uploads[0]?.source.name ?? "") : `${done} of ${pluralize(count, "file")}`;
@@ -65,7 +65,7 @@ const sendAll = async (client: Client, input: Input, io: Io, volume: string, all
     });
   } catch (error) {
     bar.end();
-    if (io.signal.aborted && done < count) say(io, interruptedMessage(volume, all, done));
+    if (io.signal.aborted && done < count) say(io, interruptedMessage(volume, plan, done));
     throw error;
   } finally {
     bar.end();
@@ -77,23 +77,23 @@ export const put: Command = {
   usage: "volume put VOLUME SOURCE [PATH] [-r]",
   options: {
     ...clientOptions,
-    recursive: { type: "boolean", short: "r", description: "Send a folder, four files at once." },
+    recursive: { type: "boolean", short: "r", description: "Upload a folder, four files concurrently" },
   },
   positionals: { min: 3, max: 4 },
   examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],
   notes: [
-    "SOURCE is a file, a folder with -r, or - for standard input. PATH is the object's path, else the source's name.",
-    "A file goes into a PATH that ends with '/'; what is in a folder goes below PATH, '/' being the volume itself.",
+    "SOURCE is a file, a folder with -r, or - for standard input. PATH defaults to the name of SOURCE.",
+    "If PATH ends with '/', a file keeps its name below it. With -r, PATH is the folder; '/' is the root of the volume.",
   ],
   run: async (input, io) => {
     const [, volume = "", given = "", wanted] = input.positionals;
     const client = new Client(findAccount(io, input.text("url")));
-    const all = await planUploads(io, given, wanted, input.flag("recursive"));
-    const size = formatSize(await sendAll(client, input, io, volume, all));
+    const plan = await planUploads(io, given, wanted, input.flag("recursive"));
+    const size = formatSize(await uploadAll(client, input, io, volume, plan));
     if (input.flag("json")) return 0;
-    const { uploads, prefix } = all;
+    const { uploads, prefix } = plan;
     const what = prefix === undefined ? `'${uploads[0]?.path}'` : pluralize(uploads.length, "file");
-    print(io, `Sent ${what}, ${size}, to ${formatFolder(volume, prefix ?? "")}.`);
+    print(io, `Uploaded ${what} (${size}) to ${formatFolder(volume, prefix ?? "")}.`);
     return 0;
   },
 };

@@ -9,19 +9,23 @@ export const restore: Command = {
   usage: "volume restore NAME [--id ID]",
   options: {
     ...clientOptions,
-    id: { type: "string", value: "ID", description: "Which of that name; else the one that was deleted last." },
+    id: {
+      type: "string",
+      value: "ID",
+      description: "Choose one of several deleted volumes of that name (default: the newest)",
+    },
   },
   positionals: { min: 2, max: 2 },
   examples: ["volume restore shop-data"],
-  notes: ["'portside volume ls --deleted' shows what can be restored, and until when."],
+  notes: ["'portside volume ls --deleted' lists the volumes that can be restored."],
   run: async (input, io) => {
     const [, name] = input.positionals;
     const id = input.text("id");
     const client = new Client(findAccount(io, input.text("url")));
     const json = { name, ...(id === undefined ? {} : { id }) };
-    const back = await client.call<Volume>("/v1/volume/restore", { json, signal: io.signal });
-    if (input.flag("json")) printJson(io, back);
-    else print(io, `The volume '${back.name}' is back, with all that was in it.`);
+    const volume = await client.call<Volume>("/v1/volume/restore", { json, signal: io.signal });
+    if (input.flag("json")) printJson(io, volume);
+    else print(io, `Restored the volume '${volume.name}' with its content.`);
     return 0;
   },
 };

@@ -12,8 +12,8 @@ import { retry } from "./transfer/retry.ts";
 const removeOne = (client: Client, volume: string, path: string, signal: AbortSignal) =>
   retry(signal, () => client.call<{ detail: string }>("/v1/volume/delete-object", { json: { volume, path }, signal }));
 
-/** As one of many: who was faster has done the same. */
-const removeAny = async (client: Client, volume: string, path: string, signal: AbortSignal): Promise<void> => {
+/** Ignores a missing object: another client deleted it after the listing. */
+const removeIfExists = async (client: Client, volume: string, path: string, signal: AbortSignal): Promise<void> => {
   try {
     await removeOne(client, volume, path, signal);
   } catch (error) {
@@ -24,20 +24,22 @@ const removeAny = async (client: Client, volume: string, path: string, signal: A
 const removeFolder = async (client: Client, input: Input, io: Io, volume: string, path: string): Promise<number> => {
   const prefix = prefixOf(path);
   const objects = await allObjects(client, volume, prefix, io.signal);
-  const words = formatFolder(volume, prefix);
-  if (objects.length === 0) throw new CommandError(`There is no object in ${words}.`);
+  const folder = formatFolder(volume, prefix);
+  if (objects.length === 0) throw new CommandError(`${folder} has no objects.`);
   const size = formatSize(objects.reduce((sum, one) => sum + one.size, 0));
   const all = pluralize(objects.length, "object");
-  await confirm(io, `Delete ${all}, ${size}, in ${words}? They cannot be restored.`, input.flag("yes"));
+  await confirm(io, `Delete ${all} (${size}) in ${folder}? They cannot be restored.`, input.flag("yes"));
   const spinner = new Spinner(io);
   spinner.begin(`Deleting ${all}`);
   try {
-    await forEachConcurrent(objects, io.signal, (object, signal) => removeAny(client, volume, object.path, signal));
+    await forEachConcurrent(objects, io.signal, (object, signal) =>
+      removeIfExists(client, volume, object.path, signal),
+    );
   } finally {
     spinner.end();
   }
   if (input.flag("json")) printJson(io, { volume, prefix, deleted: objects.length });
-  else print(io, `Deleted ${all}, ${size}, in ${words}.`);
+  else print(io, `Deleted ${all} (${size}) in ${folder}.`);
   return 0;
 };
 
@@ -45,8 +47,8 @@ export const rm: Command = {
   usage: "volume rm VOLUME PATH [-r] [-y]",
   options: {
     ...clientOptions,
-    recursive: { type: "boolean", short: "r", description: "Everything in the folder PATH; '/' is the whole volume." },
-    yes: { type: "boolean", short: "y", description: "Do not ask." },
+    recursive: { type: "boolean", short: "r", description: "Delete the folder PATH ('/' for all objects)" },
+    yes: { type: "boolean", short: "y", description: "Skip the confirmation" },
   },
   positionals: { min: 3, max: 3 },
   examples: ["volume rm -r shop-data reports"],
@@ -54,8 +56,8 @@ export const rm: Command = {
     const [, volume = "", path = ""] = input.positionals;
     const client = new Client(findAccount(io, input.text("url")));
     if (input.flag("recursive")) return removeFolder(client, input, io, volume, path);
-    if (path.endsWith("/")) throw new UsageError(`'${path}' names a folder; delete all that is in it with -r.`);
-    await confirm(io, `Delete '${path}' of '${volume}'? It cannot be restored.`, input.flag("yes"));
+    if (path.endsWith("/")) throw new UsageError(`'${path}' is a folder. Delete it with -r.`);
+    await confirm(io, `Delete '${path}' in '${volume}'? It cannot be restored.`, input.flag("yes"));
     const answer = await removeOne(client, volume, path, io.signal);
     if (input.flag("json")) printJson(io, answer);
     else print(io, answer.detail);

@@ -1,4 +1,4 @@
-/** `portside volume …`: finds the subcommand; each has its own words and its own help. */
+/** `portside volume …`: finds the subcommand. */
 import { closest } from "../../../core/domain/wire/closest.ts";
 import { type Command, columns } from "../command.ts";
 import { UsageError } from "../terminal/io.ts";
@@ -10,23 +10,23 @@ interface Entry {
 
 /** All subcommands by name. */
 export const volumeCommands: Readonly<Record<string, Entry>> = {
-  create: { summary: "Make a volume.", load: async () => (await import("./create.ts")).create },
+  create: { summary: "Create a volume", load: async () => (await import("./create.ts")).create },
   ls: {
-    summary: "List your volumes, those in the trash, or the objects of one.",
+    summary: "List volumes, deleted volumes, or the objects of a volume",
     load: async () => (await import("./ls.ts")).ls,
   },
-  put: { summary: "Send a file or a folder into a volume.", load: async () => (await import("./put.ts")).put },
+  put: { summary: "Upload a file or a folder to a volume", load: async () => (await import("./put.ts")).put },
   get: {
-    summary: "Fetch an object or a folder out of a volume.",
+    summary: "Download an object or a folder from a volume",
     load: async () => (await import("./get.ts")).get,
   },
-  rm: { summary: "Delete objects.", load: async () => (await import("./rm.ts")).rm },
+  rm: { summary: "Delete objects", load: async () => (await import("./rm.ts")).rm },
   delete: {
-    summary: "Delete a volume with all that is in it.",
+    summary: "Delete a volume and its content",
     load: async () => (await import("./delete.ts")).deleteCommand,
   },
   restore: {
-    summary: "Bring a deleted volume back.",
+    summary: "Restore a deleted volume",
     load: async () => (await import("./restore.ts")).restore,
   },
 };
@@ -41,7 +41,7 @@ const overview: Command = {
   notes: [
     columns(Object.entries(volumeCommands).map(([name, { summary }]) => [name, summary] as const)),
     "",
-    "portside volume put --help tells more about put, and so on.",
+    "Run 'portside volume SUBCOMMAND --help' for the options of a subcommand.",
   ],
   run: async () => {
     throw new UsageError(`Missing subcommand. Usage: portside volume ${names}. Run 'portside volume --help'.`);
@@ -50,11 +50,11 @@ const overview: Command = {
 
 const unknown = (word: string): UsageError => {
   const near = closest(word, Object.keys(volumeCommands));
-  const hint = near === undefined ? `; it is one of ${names}.` : `; did you mean '${near}'?`;
-  return new UsageError(`There is no 'volume ${word}'${hint}`);
+  const hint = near === undefined ? `Use ${names}.` : `Did you mean '${near}'?`;
+  return new UsageError(`Unknown subcommand 'volume ${word}'. ${hint}`);
 };
 
-/** The command that these words mean. */
+/** Returns the subcommand that the arguments name. */
 export const volumeCommand = async (words: readonly string[]): Promise<Command> => {
   const [word = "--help"] = words;
   if (word.startsWith("-")) return overview;

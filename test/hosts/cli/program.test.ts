@@ -85,19 +85,19 @@ describe("help", () => {
 
 describe("bad usage is exit code 2, in words, with the nearest right word", () => {
   test.each([
-    [["serv"], "did you mean 'serve'?"],
-    [["frobnicate"], "There is no command 'frobnicate'"],
-    [["deploy", "--plann"], "did you mean '--plan'?"],
-    [["deploy", "--xyzzy"], "There is no option '--xyzzy'; see --help"],
-    [["deploy", "-x"], "There is no option '-x'; see --help"],
+    [["serv"], "Unknown command 'serv'. Did you mean 'serve'?"],
+    [["frobnicate"], "Unknown command 'frobnicate'. See portside --help."],
+    [["deploy", "--plann"], "Unknown option '--plann'. Did you mean '--plan'?"],
+    [["deploy", "--xyzzy"], "Unknown option '--xyzzy'. See --help."],
+    [["deploy", "-x"], "Unknown option '-x'. See --help."],
     [["deploy", "a", "b"], "Unexpected argument 'b'. Usage: portside deploy [DIR]"],
     [["remove"], "Missing NAME. Usage: portside remove NAME"],
-    [["logs", "x", "-n", "many"], "-n takes a number"],
-    [["logs", "x", "-n", "-5"], "-n takes a number from 0 to 999999, not '-5'"],
-    [["logs", "x", "-q"], "-q, --query FILTER needs its value"],
-    [["logs", "x", "-q", "-f"], "-q, --query FILTER needs its value"],
-    [["logs", "x", "-f", "-n", "1", "-s", "-1h"], "-s takes a time ago"],
-    [["logs", "x", "-fn", "-1"], "-n takes a number"],
+    [["logs", "x", "-n", "many"], "-n must be a number"],
+    [["logs", "x", "-n", "-5"], "-n must be a number from 0 to 999999, not '-5'"],
+    [["logs", "x", "-q"], "Missing value of the option -q, --query FILTER."],
+    [["logs", "x", "-q", "-f"], "Missing value of the option -q, --query FILTER."],
+    [["logs", "x", "-f", "-n", "1", "-s", "-1h"], "-s must be a time ago"],
+    [["logs", "x", "-fn", "-1"], "-n must be a number"],
     [["keys"], "Missing subcommand. Usage: portside keys create"],
     [["keys", "revoke"], "Missing ID. Usage: portside keys revoke ID."],
     [["volume", "get", "data"], "Missing PATH. Usage: portside volume get VOLUME PATH [DEST]"],
@@ -105,11 +105,11 @@ describe("bad usage is exit code 2, in words, with the nearest right word", () =
     [["backup"], "Missing FILE. Usage: portside backup FILE"],
     [["keys", "steal"], "create, list or revoke"],
     [["list", "--url", "nowhere"], "is not a URL"],
-    [["deploy", "--env", "NOVALUE", "."], "is not NAME=VALUE"],
+    [["deploy", "--env", "NOVALUE", "."], "does not have the form NAME=VALUE"],
     [["serve", "--port", "abc"], "--port must be a number from 0 to 65535, not 'abc'."],
     [["serve", "--data-dir", "/dev/null"], "--data-dir /dev/null is a file, not a folder."],
     [["serve", "--jwt-issuer", "https://issuer.example"], "belong together"],
-    [["init", "Bad Name!"], "is no name for a deployment"],
+    [["init", "Bad Name!"], "is not a valid deployment name"],
     [["init", "fine", "--template", "cobol"], "node or python"],
   ])("%j", async (args, words) => {
     const { code, stderr, stdout } = await portside(args, { env: { PORTSIDE_API_KEY: "psk_x" } });
@@ -139,7 +139,7 @@ describe("a platform that does not answer", () => {
     async (url) => {
       const { code, stderr } = await portside(["list", "--url", url], { env });
       expect(code).toBe(1);
-      expect(stderr).toContain(`refuses to connect to the port ${new URL(url).port}`);
+      expect(stderr).toContain(`Node and browsers block the port ${new URL(url).port}`);
     },
   );
 
@@ -173,7 +173,7 @@ test.each<readonly [string, readonly string[], Readonly<Record<string, string>>,
     "a key that no header can carry",
     ["list"],
     { PORTSIDE_API_KEY: "psk_secret\npsk_secret" },
-    "The API key has spaces, line breaks or other characters that no key has. Copy the key again.",
+    "The API key contains spaces, line breaks or other invalid characters. Copy the key again.",
   ],
 ])("%s is an error of the user, not a bug", async (_what, args, env, message) => {
   const { code, stderr } = await portside(args, { env });

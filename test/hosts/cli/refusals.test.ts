@@ -18,7 +18,7 @@ test.each([
   expect(found).toBeInstanceOf(ApiError);
   expect(found).toMatchObject({ message: "Come again.", status: 503, retryAfter });
   expect(await readStorageError(busy(headers))).toMatchObject({
-    message: "The storage refused it (SlowDown). Reduce your request rate.",
+    message: "The storage rejected the request (SlowDown). Reduce your request rate.",
     status: 503,
     retryAfter,
   });

@@ -132,7 +132,9 @@ show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Sec
     test("reports unknown and misspelt names", () => {
       const { code, stderr } = shell("entred", "");
       expect(code).toBe(1);
-      expect(stderr).toContain(`There is no deployment 'entred' on this machine. Instances run of: ${DEPLOYED}.`);
+      expect(stderr).toContain(
+        `The deployment 'entred' does not exist on this machine. Running deployments: ${DEPLOYED}.`,
+      );
     });
   });
 };

@@ -1,4 +1,4 @@
-/** An object as a file of this machine, with a bar that knows how far it is. */
+/** Downloads an object to a local file, and shows the progress. */
 import { existsSync } from "node:fs";
 import type { Client } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
@@ -7,7 +7,7 @@ import { PartFile } from "./part-file.ts";
 import type { ProgressBar } from "./progress-bar.ts";
 import type { ObjectAddress } from "./upload.ts";
 
-/** Moves a bar by what one of its objects does, which may begin again. */
+/** Returns a listener that moves the bar for one object, which may start over. */
 export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] = () => {}): Listener => {
   let shown = 0;
   return {
@@ -26,15 +26,15 @@ export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] 
 export interface FetchOptions {
   readonly signal: AbortSignal;
   readonly on: Listener;
-  /** Whether a file that is there is replaced. */
+  /** Replaces an existing file. */
   readonly force: boolean;
-  /** The beginning that an earlier `get` left is of an object that has changed since. */
+  /** Called if the object has changed since the partial download. */
   readonly onChanged: () => void;
 }
 
 export interface FetchedFile {
   readonly size: number;
-  /** How many bytes of it an earlier `get` had brought. */
+  /** The bytes of the partial download that were reused. */
   readonly resumed: number;
 }
 
@@ -44,7 +44,7 @@ export const fetchFile = async (
   path: string,
   { signal, on, force, onChanged }: FetchOptions,
 ): Promise<FetchedFile> => {
-  if (!force && existsSync(path)) throw new CommandError(`'${path}' is there already; replace it with --force.`);
+  if (!force && existsSync(path)) throw new CommandError(`'${path}' already exists. Replace it with --force.`);
   const part = await PartFile.open(path);
   let resumed = part.at;
   const onBegin: Listener["onBegin"] = (total, there) => {

@@ -1,6 +1,6 @@
 /**
- * The files of a folder that goes into a volume: all of them, whatever they are called. Links are followed where they
- * stay within the folder. What cannot be sent is found before anything is.
+ * Lists all files of a folder to upload, without ignore rules. Follows links within the folder. Reports files that
+ * cannot be uploaded before the first upload.
  */
 import { createReadStream, type Dirent } from "node:fs";
 import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";
@@ -23,11 +23,11 @@ const sizedSource = (
     length === 0 ? (async function* () {})() : read({ start: offset, end: offset + length - 1 }),
 });
 
-/** A file as a source: the bytes that it has now, and not what is added meanwhile. */
+/** Returns a file as a source of its current size. Bytes that are appended later are not uploaded. */
 export const fileSource = (name: string, path: string, size: number): Source & { readonly size: number } =>
   sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE }));
 
-/** The same of a file that is open, and stays so. */
+/** Returns an open file as a source. Does not close it. */
 export const openedSource = (name: string, handle: FileHandle, size: number): Source & { readonly size: number } =>
   sizedSource(name, size, async function* ({ start, end }) {
     for (let at = start; at <= end; ) {
@@ -41,7 +41,7 @@ export const openedSource = (name: string, handle: FileHandle, size: number): So
   });
 
 export interface FolderFile {
-  /** Relative to the folder, with `/` between. */
+  /** Relative to the folder, with `/` as separator. */
   readonly path: string;
   readonly source: Source & { readonly size: number };
 }
@@ -51,8 +51,8 @@ class Walk {
   readonly problems: string[] = [];
   readonly #root: string;
   readonly #prefix: string;
-  /** The folders on the way down, to notice a link that leads back into one. */
-  readonly #way: string[] = [];
+  /** The current folder and its ancestors, to detect cyclic links. */
+  readonly #ancestors: string[] = [];
 
   constructor(root: string, prefix: string) {
     this.#root = root;
@@ -60,38 +60,35 @@ class Walk {
   }
 
   async folder(path: string, real: string): Promise<void> {
-    if (this.#way.includes(real)) return this.#refuse(path, "is a link to a folder that it is in");
-    this.#way.push(real);
+    if (this.#ancestors.includes(real)) return this.#reject(path, "is a link to one of its parent folders");
+    this.#ancestors.push(real);
     const entries = await readdir(real, { withFileTypes: true });
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1)))
       await this.#entry(path === "" ? entry.name : `${path}/${entry.name}`, entry);
-    this.#way.pop();
+    this.#ancestors.pop();
   }
 
   async #entry(path: string, entry: Dirent): Promise<void> {
     const real = await realpath(join(this.#root, path)).catch(() => undefined);
     if (real === undefined)
-      return this.#refuse(
-        path,
-        entry.isSymbolicLink() ? "is a link to nothing" : "cannot be opened; its name is no UTF-8",
-      );
-    if (isOutside(this.#root, real)) return this.#refuse(path, "is a link that leads out of the folder");
+      return this.#reject(path, entry.isSymbolicLink() ? "is a broken link" : "has a name that is not valid UTF-8");
+    if (isOutside(this.#root, real)) return this.#reject(path, "is a link out of the folder");
     const target = await stat(real);
     if (target.isDirectory()) return this.folder(path, real);
-    if (!target.isFile()) return this.#refuse(path, "is neither a file nor a folder");
+    if (!target.isFile()) return this.#reject(path, "is neither a file nor a folder");
     const problem = objectPathProblem(this.#prefix + path);
-    if (problem !== undefined) return this.#refuse(path, `cannot be so called in a volume: ${problem}`);
+    if (problem !== undefined) return this.#reject(path, `is not a valid object path: ${problem}`);
     this.files.push({ path, source: fileSource(path, real, target.size) as FolderFile["source"] });
   }
 
-  #refuse(path: string, why: string): void {
+  #reject(path: string, why: string): void {
     this.problems.push(`  '${path}' ${why}`);
   }
 }
 
 const SHOWN = 20;
 
-/** @param prefix what the objects' paths begin with: it is part of their names, and of the names' limits */
+/** @param prefix the prefix of the object paths, which counts towards their length limit */
 export const folderFiles = async (folder: string, prefix: string): Promise<readonly FolderFile[]> => {
   const root = await realpath(folder);
   const walk = new Walk(root, prefix);
@@ -100,8 +97,8 @@ export const folderFiles = async (folder: string, prefix: string): Promise<reado
   if (problems.length > 0) {
     const more = problems.length > SHOWN ? [`  and ${problems.length - SHOWN} more`] : [];
     const lines = [...problems.slice(0, SHOWN), ...more].join("\n");
-    throw new CommandError(`Nothing was sent. Rename, move or remove first:\n${lines}`);
+    throw new CommandError(`Nothing was uploaded. Rename, move or delete these files first:\n${lines}`);
   }
-  if (files.length === 0) throw new CommandError(`There is no file in '${folder}'.`);
+  if (files.length === 0) throw new CommandError(`'${folder}' has no files.`);
   return files;
 };

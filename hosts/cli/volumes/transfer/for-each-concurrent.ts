@@ -1,7 +1,7 @@
-/** How many objects are sent, fetched or deleted at once. */
+/** How many objects a command uploads, downloads or deletes concurrently. */
 const CONCURRENCY = 4;
 
-/** Does the work of every item, a few at once. The first failure stops the others; it is thrown once all have ended. */
+/** Calls `work` for every item, with bounded concurrency. Aborts the others after the first failure, and then throws it. */
 export const forEachConcurrent = async <T>(
   items: Iterable<T>,
   signal: AbortSignal,
@@ -11,13 +11,13 @@ export const forEachConcurrent = async <T>(
   const either = AbortSignal.any([signal, failed.signal]);
   const failures: unknown[] = [];
   const queue = items[Symbol.iterator]();
-  const lane = async () => {
+  const worker = async () => {
     for (let next = queue.next(); next.done !== true && !either.aborted; next = queue.next())
       await work(next.value, either);
   };
   const guarded = async () => {
     try {
-      await lane();
+      await worker();
     } catch (error) {
       failures.push(error);
       failed.abort();

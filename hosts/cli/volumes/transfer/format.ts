@@ -1,8 +1,8 @@
-/** Numbers of bytes and seconds as people say them. */
+/** Formats sizes, durations and counts for people. */
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** `512 B`, `1.5 KiB`, `256 MiB`: three digits at most, cut rather than rounded, so that no part ever equals the whole. */
+/** `512 B`, `1.5 KiB`, `256 MiB`: at most three digits, rounded down, so that an incomplete part never equals the total. */
 export const formatSize = (bytes: number): string => {
   let value = bytes;
   let unit = 0;

@@ -1,4 +1,4 @@
-/** The objects of a volume, a page after the other. */
+/** Lists the objects of a volume, page by page. */
 import type { ObjectPage } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
 import { retry } from "./retry.ts";
@@ -19,16 +19,15 @@ export async function* objectPages(
   }
 }
 
-/** All of them: only for what has to know the whole before it begins. */
+/** Collects all pages, for commands that need the complete list before they start. */
 export const allObjects = async (client: Client, volume: string, prefix: string, signal: AbortSignal) =>
   (await Array.fromAsync(objectPages(client, volume, prefix, signal))).flat();
 
-/** What the paths of a folder's objects begin with; `/` is the whole volume. */
+/** Returns the prefix of a folder's object paths: "" for `/`, the whole volume. */
 export const prefixOf = (folder: string): string => {
   const name = folder.replace(/\/+$/, "");
   return name === "" ? "" : `${name}/`;
 };
 
-/** A folder of a volume in words. */
 export const formatFolder = (volume: string, prefix: string): string =>
-  prefix === "" ? `'${volume}'` : `'${prefix}' of '${volume}'`;
+  prefix === "" ? `'${volume}'` : `'${prefix}' in '${volume}'`;

@@ -12,12 +12,12 @@ export const partOf = (path: string): string => `${path}.part`;
 export const tagOf = (path: string): string => `${path}.part.etag`;
 
 /** Converts file system errors to readable messages. */
-const inWords = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
+const withFileErrors = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Error) || !("syscall" in error)) throw error;
-    throw new CommandError(`'${path}' cannot be written: ${error.message}`);
+    throw new CommandError(`Cannot write '${path}': ${error.message}.`);
   }
 };
 
@@ -42,10 +42,10 @@ export class PartFile implements Sink {
 
   /** @param path the name of the complete file */
   static open(path: string): Promise<PartFile> {
-    return inWords(path, async () => {
+    return withFileErrors(path, async () => {
       const tag = readTag(path);
       if (tag === undefined && existsSync(partOf(path)))
-        throw new CommandError(`'${partOf(path)}' is there, and not from an earlier 'get'; move it away first.`);
+        throw new CommandError(`'${partOf(path)}' exists, but no earlier 'get' created it. Move it to another folder.`);
       await mkdir(dirname(path), { recursive: true });
       // Written before the part itself: a part without a tag file belongs to another program.
       if (tag === undefined) await writeFile(tagOf(path), "");
@@ -57,7 +57,7 @@ export class PartFile implements Sink {
   }
 
   begin(etag: string | undefined): Promise<void> {
-    return inWords(this.#path, async () => {
+    return withFileErrors(this.#path, async () => {
       this.at = 0;
       this.etag = undefined;
       // Deletes the earlier object's bytes before its tag, so that a tag never describes another object's bytes.
@@ -68,7 +68,7 @@ export class PartFile implements Sink {
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    return inWords(this.#path, async () => {
+    return withFileErrors(this.#path, async () => {
       // Writes at an offset instead of appending: two commands that fetch the same object then produce the same file.
       for (let done = 0; done < bytes.length; ) {
         const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.at);
@@ -80,10 +80,11 @@ export class PartFile implements Sink {
 
   /** Renames the file to its final name and sets the object's modification time. */
   finish({ modified }: Fetched, replaces: boolean): Promise<void> {
-    return inWords(this.#path, async () => {
+    return withFileErrors(this.#path, async () => {
       if (modified !== undefined) await this.#file.utimes(new Date(), modified);
       await this.#file.close();
-      if (!replaces && existsSync(this.#path)) throw new CommandError(`'${this.#path}' came up meanwhile; it stays.`);
+      if (!replaces && existsSync(this.#path))
+        throw new CommandError(`Another program created '${this.#path}' during the download. Replace it with --force.`);
       await rename(partOf(this.#path), this.#path);
       await rm(tagOf(this.#path), { force: true });
     });

@@ -1,9 +1,4 @@
-/**
- * How far a transfer has come: one line on a terminal, drawn again as bytes move; nothing in a pipe.
- *
- * Own code: `cli-progress` moves the cursor of a real stream, which a command under test does not have, and shows no
- * sizes in words; the others draw spinners and lists.
- */
+/** Shows the progress of a transfer as one line on a terminal. Prints nothing in a pipe. */
 import { paint } from "../../terminal/colour.ts";
 import type { Io } from "../../terminal/io.ts";
 import { formatDuration, formatSize } from "./format.ts";
@@ -11,9 +6,9 @@ import { formatDuration, formatSize } from "./format.ts";
 export interface Progress {
   readonly name: string;
   readonly done: number;
-  /** Undefined where nobody knows yet. */
+  /** Undefined if unknown. */
   readonly total: number | undefined;
-  /** Bytes a second; undefined until it can be told. */
+  /** Bytes per second; undefined until there are two measurements. */
   readonly rate: number | undefined;
 }
 
@@ -30,7 +25,7 @@ const share = (done: number, total: number): string => {
 const formatTimeLeft = ({ done, total, rate }: Progress): string[] =>
   total === undefined || rate === undefined || rate <= 0 ? [] : [`${formatDuration((total - done) / rate)} left`];
 
-/** The line, in at most so many columns. */
+/** Formats the line in at most `columns` columns. */
 export const barLine = (progress: Progress, columns: number): string => {
   const { name, done, total, rate } = progress;
   const figures = [
@@ -43,7 +38,7 @@ export const barLine = (progress: Progress, columns: number): string => {
   return `${shown}  ${figures}`.slice(0, columns);
 };
 
-/** The rate is that of the last seconds, so that it follows a connection that becomes slow. */
+/** The rate is the average of this period, so that it follows changes of the connection. */
 const WINDOW_MS = 5000;
 const DRAW_MS = 100;
 
@@ -67,7 +62,7 @@ export class ProgressBar {
     this.#name = name;
   }
 
-  /** So many bytes are there already: they count for what is done, not for the rate. */
+  /** Adds bytes of an earlier transfer. They count as done but not towards the rate. */
   skip(bytes: number): void {
     if (bytes === 0) return;
     this.#done += bytes;
@@ -75,12 +70,11 @@ export class ProgressBar {
     this.#draw();
   }
 
-  /** So many bytes are to come in all. */
   expect(total: number | undefined): void {
     this.#total = total;
   }
 
-  /** So many bytes have moved; fewer than none where something begins again. */
+  /** Adds transferred bytes. A negative number takes back bytes of an attempt that starts over. */
   move(bytes: number): void {
     this.#done += bytes;
     this.#draw();

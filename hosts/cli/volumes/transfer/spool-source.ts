@@ -1,6 +1,6 @@
 /**
- * A source that ends when it ends, for a platform whose storage wants an object's length before its bytes: it is kept on
- * disk until it is known. The file has no name from the beginning, so that it is gone with the process, however that ends.
+ * Spools a source of unknown size to disk, for storages that need the size before the upload. The temporary file is
+ * unlinked when it is created, so the system frees it however the process ends.
  */
 import { mkdtemp, open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,20 +12,20 @@ import { openedSource } from "./folder-files.ts";
 import { formatSize } from "./format.ts";
 import type { Source } from "./upload.ts";
 
-/** As `/v1/capabilities` has it; a platform that does not say takes uploads as they come. */
-interface Asked {
+/** Platforms without this capability accept uploads of unknown size. */
+interface UploadCapabilities {
   readonly volumes: { readonly unsized_uploads?: { readonly supported: boolean } };
 }
 
 export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
-  const { volumes } = await client.call<Asked>("/v1/capabilities", { signal });
+  const { volumes } = await client.call<UploadCapabilities>("/v1/capabilities", { signal });
   return volumes.unsized_uploads?.supported === false;
 };
 
-/** So much of the disk stays free for others. */
-const SPARED = 64 * 1024 ** 2;
-/** Bytes between two looks at what is left of the disk. */
-const LOOK = 16 * 1024 ** 2;
+/** Bytes of the disk that must stay free for other programs. */
+const RESERVED = 64 * 1024 ** 2;
+/** Bytes between two checks of the free disk space. */
+const CHECK_INTERVAL = 16 * 1024 ** 2;
 
 export type RoomIn = (folder: string) => Promise<number>;
 
@@ -50,29 +50,29 @@ export interface SpooledSource extends AsyncDisposable {
 export interface SpoolOptions {
   readonly signal: AbortSignal;
   readonly onSpooled: (bytes: number) => void;
-  /** Tests have disks of their own. */
+  /** Tests replace both. */
   readonly folder?: string;
   readonly roomIn?: RoomIn;
 }
 
-/** Reads the source to its end. Throws in words where it cannot be read, or the disk has no room for it. */
+/** Reads the source to its end. Throws `CommandError` if reading fails or the disk is full. */
 export const spoolSource = async (
   { name, open: opened }: Source,
   { signal, onSpooled, folder = tmpdir(), roomIn = roomOnDisk }: SpoolOptions,
 ): Promise<SpooledSource> => {
   const handle = await unnamedFile(folder);
   let size = 0;
-  let looked = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   const full = () =>
     new CommandError(
-      `'${name}' does not fit: after ${formatSize(size)} of it there is no room in '${folder}', where it is kept until its length is known. Set TMPDIR to a folder on a larger disk. Nothing was sent.`,
+      `The disk of '${folder}' is full after ${formatSize(size)} of '${name}'. The storage needs the size before the upload, so the whole input is stored first. Set TMPDIR to a folder on a larger disk. Nothing was uploaded.`,
     );
   const keep = async (pieces: AsyncIterable<Uint8Array | string>): Promise<void> => {
     for await (const piece of pieces) {
       const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
-      if (size + bytes.length - looked >= LOOK) {
-        looked = size;
-        if ((await roomIn(folder)) < SPARED + LOOK) throw full();
+      if (size + bytes.length - checkedAt >= CHECK_INTERVAL) {
+        checkedAt = size;
+        if ((await roomIn(folder)) < RESERVED + CHECK_INTERVAL) throw full();
       }
       await handle.appendFile(bytes);
       size += bytes.length;
@@ -80,14 +80,14 @@ export const spoolSource = async (
     }
   };
   try {
-    // Ends a source that says nothing, too, when the signal comes.
+    // Also ends a source that sends nothing when the signal aborts.
     await pipeline(opened(), keep, { signal });
   } catch (error) {
     await handle.close();
     if (signal.aborted || error instanceof CommandError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOSPC" || code === "EDQUOT") throw full();
-    throw new CommandError(`'${name}' cannot be read: ${message}. Nothing was sent.`);
+    throw new CommandError(`Cannot read '${name}': ${message}. Nothing was uploaded.`);
   }
   return { source: openedSource(name, handle, size), [Symbol.asyncDispose]: () => handle.close() };
 };

@@ -1,4 +1,4 @@
-/** Standard output as the place where an object's bytes go: what is written there cannot be taken back. */
+/** Writes a download to standard output, which cannot be rewound. */
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { CommandError, type Io } from "../../terminal/io.ts";
@@ -15,12 +15,14 @@ export class StdoutSink implements Sink {
 
   async begin(etag: string | undefined): Promise<void> {
     if (this.at > 0)
-      throw new CommandError("The connection broke, and the object has changed since; what was written is not whole.");
+      throw new CommandError(
+        "The object changed during the download, so the output is incomplete. Run the command again.",
+      );
     this.etag = etag;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    // The terminal as commands know it takes text; the stream behind it takes bytes, and says when it has too many.
+    // `Output` only declares text, but the stream behind it takes bytes and reports backpressure.
     const stream = this.#io.stdout as unknown as Writable;
     if (stream.write(bytes) === false) await once(stream, "drain", { signal: this.#io.signal });
     this.at += bytes.length;

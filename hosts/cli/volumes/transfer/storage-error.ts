@@ -1,6 +1,6 @@
 /**
- * Refusals of storages in words. Those that speak S3's language say them as `<Error><Code>…</Code><Message>…</Message>`
- * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, and Cloud Storage's XML API); others as the API does.
+ * Reads error responses of storages. S3 and the XML API of Cloud Storage send `<Error><Code>…</Code><Message>…</Message>`
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). Other storages send the API's JSON.
  */
 import { type ApiError, apiErrorMessage, ConnectionError, createApiError } from "../../client.ts";
 
@@ -23,28 +23,27 @@ export interface StorageError {
   readonly message: string;
 }
 
-/** Undefined: it is none of theirs. */
+/** Returns undefined if the body is not such an error. */
 export const parseStorageError = (body: string): StorageError | undefined => {
   const error = /<Error>(.*)<\/Error>/s.exec(body)?.[1];
   const code = error === undefined ? undefined : child(error, "Code");
   return error === undefined || code === undefined ? undefined : { code, message: child(error, "Message") ?? "" };
 };
 
-/** Where the storage's own words do not say what to do. */
 const nextStep: Readonly<Record<string, string>> = {
-  MissingContentLength: "Put it into a file first, and send that.",
-  RequestTimeTooSkewed: "Set this machine's clock.",
-  EntityTooLarge: "Send it as a file, whose size is known before: large ones are sent in parts.",
+  MissingContentLength: "Write the data to a file, and upload the file.",
+  RequestTimeTooSkewed: "Correct the clock of this machine.",
+  EntityTooLarge: "Write the data to a file, and upload the file: large files are uploaded in parts.",
 };
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 export const formatStorageError = ({ code, message }: StorageError): string =>
-  [`The storage refused it (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
+  [`The storage rejected the request (${code})`, ...(message === "" ? [] : [message])].map(sentence).join(" ") +
   (nextStep[code] === undefined ? "" : ` ${nextStep[code]}`);
 
-/** What passes by itself although its status is a client's mistake: "was not read from or written to within the timeout period". */
-const passing: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
+/** Temporary errors with a 4xx status, such as "was not read from or written to within the timeout period". */
+const temporary: ReadonlySet<string> = new Set(["RequestTimeout", "OperationAborted"]);
 
 const jsonOf = (text: string): unknown => {
   try {
@@ -54,11 +53,11 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-/** The refusal that a storage's response is; reads its body. */
+/** Reads the body of a storage's error response. */
 export const readStorageError = async (response: Response): Promise<ApiError | ConnectionError> => {
   const body = await response.text();
   const error = parseStorageError(body);
-  if (error !== undefined && passing.has(error.code)) return new ConnectionError(formatStorageError(error));
-  const words = error === undefined ? apiErrorMessage(response.status, jsonOf(body)) : formatStorageError(error);
-  return createApiError(words, response);
+  if (error !== undefined && temporary.has(error.code)) return new ConnectionError(formatStorageError(error));
+  const message = error === undefined ? apiErrorMessage(response.status, jsonOf(body)) : formatStorageError(error);
+  return createApiError(message, response);
 };

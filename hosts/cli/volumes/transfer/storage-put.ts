@@ -1,6 +1,6 @@
 /**
- * A PUT to the storage. By `node:http`, because `fetch` reads a streamed body as fast as it comes, whatever the
- * connection takes: 256 MiB sent are 300 MiB held.
+ * Sends a PUT to the storage. Uses `node:http`, because `fetch` ignores backpressure of a streamed body: an upload of
+ * 256 MiB needed 300 MiB of memory.
  */
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as plain } from "node:http";
@@ -8,7 +8,7 @@ import { request as encrypted } from "node:https";
 import { text } from "node:stream/consumers";
 import { broken } from "./storage.ts";
 
-/** A storage that neither takes nor says anything for so long is given up. */
+/** The timeout of a connection without activity. */
 const SILENCE_MS = 300_000;
 
 export interface Put {
@@ -18,8 +18,8 @@ export interface Put {
 }
 
 /**
- * Hands the body over as fast as the connection takes it. Not by `pipeline`: where the body fails before the connection
- * stands, that takes the request away without a word to those who wait for its answer.
+ * Writes the body with backpressure. `pipeline` cannot be used: if the body fails before the connection is established,
+ * it destroys the request without an error event.
  */
 const feed = async (request: ClientRequest, body: AsyncIterable<Uint8Array>, over: AbortSignal): Promise<void> => {
   for await (const piece of body) if (!request.write(piece)) await once(request, "drain", { signal: over });
@@ -35,10 +35,10 @@ const textOf = async (message: IncomingMessage): Promise<Response> => {
   });
 };
 
-/** The whole answer, whatever it is; it may come before all was sent. */
+/** Resolves to the response with its body, whatever its status. It may arrive before the whole body is sent. */
 export const putToStorage = async (url: string, { headers, body, signal }: Put): Promise<Response> => {
   const request = (url.startsWith("https:") ? encrypted : plain)(url, { method: "PUT", headers, signal });
-  request.setTimeout(SILENCE_MS, () => request.destroy(new Error("silent for 5 minutes")));
+  request.setTimeout(SILENCE_MS, () => request.destroy(new Error("no activity for 5 minutes")));
   const over = new AbortController();
   try {
     return await new Promise<Response>((resolve, reject) => {
@@ -49,7 +49,7 @@ export const putToStorage = async (url: string, { headers, body, signal }: Put):
     throw signal.aborted ? error : broken(error);
   } finally {
     over.abort();
-    // What was refused need not be sent on.
+    // The storage rejected the request early. The rest of the body is not needed.
     if (!request.writableFinished) request.destroy();
   }
 };

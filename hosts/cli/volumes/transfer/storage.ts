@@ -1,4 +1,4 @@
-/** The storage behind signed URLs, as commands call it: refusals in words, broken connections told from the rest. */
+/** Calls the storage behind signed URLs. Distinguishes error responses from broken connections. */
 import { ApiError, ConnectionError } from "../../client.ts";
 import { formatStorageError, parseStorageError, readStorageError } from "./storage-error.ts";
 
@@ -6,10 +6,10 @@ import { formatStorageError, parseStorageError, readStorageError } from "./stora
 export const broken = (error: unknown): ConnectionError => {
   const { cause = error } = error as { cause?: unknown };
   const { code, message } = cause as { code?: string; message?: string };
-  return new ConnectionError(`The connection to the storage broke (${code ?? message}).`);
+  return new ConnectionError(`Lost the connection to the storage (${code ?? message}).`);
 };
 
-/** The response to a GET, whatever it is, once its head is here. */
+/** Resolves to the response, whatever its status, once its headers have arrived. */
 export const getFromStorage = async (
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -22,7 +22,7 @@ export const getFromStorage = async (
   }
 };
 
-/** The bytes of a response as they come; a connection that breaks is told from what the reader does with them. */
+/** Yields a response's bytes as they arrive. Throws `ConnectionError` if the connection breaks. */
 export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   try {
@@ -38,7 +38,7 @@ export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGe
   }
 }
 
-/** Uses a URL that was just granted; once more with another one where the storage takes the first for expired. */
+/** Uses a newly signed URL. If the storage responds with 403 (expired), retries once with another URL. */
 export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => Promise<R>): Promise<R> => {
   const grant = await ask();
   try {
@@ -54,7 +54,7 @@ export const expectStatus = async (response: Response, ...good: readonly number[
   if (!good.includes(response.status)) throw await readStorageError(response);
 };
 
-/** Makes an object of parts, whose entity tags these are in order. The storage may fail although it has answered 200. */
+/** Completes a multipart upload. `tags` are the ETags of the parts, in order. A 200 response may contain an error. */
 export const complete = async (url: string, tags: readonly string[], signal: AbortSignal): Promise<void> => {
   const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
   const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
@@ -64,5 +64,5 @@ export const complete = async (url: string, tags: readonly string[], signal: Abo
   await expectStatus(response, 200);
   const error = parseStorageError(await response.text());
   if (error !== undefined)
-    throw new ConnectionError(`The storage could not make one object of the parts. ${formatStorageError(error)}`);
+    throw new ConnectionError(`The storage could not assemble the uploaded parts. ${formatStorageError(error)}`);
 };

@@ -17,7 +17,7 @@ const targetOf = (folder: string, prefix: string, object: ListedObject): Target 
   const path = resolve(folder, object.path.slice(prefix.length));
   const good = objectPathProblem(object.path) === undefined && object.path.startsWith(prefix);
   if (good && path.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return { object, path };
-  throw new CommandError(`The platform lists '${object.path}', which is no name of an object. Nothing was fetched.`);
+  throw new CommandError(`The platform lists the invalid object path '${object.path}'. Nothing was downloaded.`);
 };
 
 /** @param folder an absolute path */
@@ -28,26 +28,29 @@ export const targetsOf = (folder: string, prefix: string, objects: readonly List
     for (const working of [partOf(path), tagOf(path)])
       if (taken.has(working))
         throw new CommandError(
-          `'${object.path}' is kept in '${working}' while it comes, and another object goes there. Get the two one by one.`,
+          `The partial download of '${object.path}' would overwrite another object at '${working}'. Download the two separately.`,
         );
   return targets;
 };
 
-/** What `get` has brought before has the object's size and its time, which storages tell to the second. */
-const isThere = ({ object, path }: Target): boolean | undefined => {
+/**
+ * Returns whether the file is the downloaded object, by size and modification time: storages report it in seconds.
+ * Returns undefined if there is no file.
+ */
+const isDownloaded = ({ object, path }: Target): boolean | undefined => {
   const present = statSync(path, { throwIfNoEntry: false });
   if (present === undefined) return undefined;
   const updated = Math.floor(Date.parse(object.updated) / 1000);
   return present.isFile() && present.size === object.size && Math.floor(present.mtimeMs / 1000) === updated;
 };
 
-/** Those that are still to be fetched. Files of other content are only replaced where that is wanted. */
+/** Returns the targets that are not downloaded yet. Throws if a file with other content exists, unless `force` is set. */
 export const missingTargets = (targets: readonly Target[], force: boolean): readonly Target[] => {
-  const states = targets.map((target) => ({ target, there: isThere(target) }));
-  const missing = states.filter(({ there }) => there !== true).map(({ target }) => target);
-  const inTheWay = force ? [] : states.filter(({ there }) => there === false).map(({ target }) => target);
-  const [first] = inTheWay;
+  const states = targets.map((target) => ({ target, downloaded: isDownloaded(target) }));
+  const missing = states.filter(({ downloaded }) => downloaded !== true).map(({ target }) => target);
+  const conflicts = force ? [] : states.filter(({ downloaded }) => downloaded === false).map(({ target }) => target);
+  const [first] = conflicts;
   if (first === undefined) return missing;
-  const others = inTheWay.length > 1 ? ` and ${inTheWay.length - 1} others are` : " is";
-  throw new CommandError(`'${first.path}'${others} there already, and not the same. Replace with --force.`);
+  const others = conflicts.length > 1 ? ` and ${conflicts.length - 1} other files exist` : " exists";
+  throw new CommandError(`'${first.path}'${others} with other content. Replace with --force.`);
 };

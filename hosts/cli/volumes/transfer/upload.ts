@@ -16,7 +16,7 @@ export interface Source {
   readonly name: string;
   /** In bytes; undefined if unknown. A source of unknown size can be read only once. */
   readonly size: number | undefined;
-  /** @param range of a source that has a size: these bytes of it alone */
+  /** @param range only for sources of known size */
   open(range?: Range): AsyncIterable<Uint8Array | string>;
 }
 
@@ -39,7 +39,7 @@ class Reading {
     this.#onSent = onSent;
   }
 
-  /** Throws where there is less than the request has promised: it would wait for the rest. */
+  /** Throws if the source is shorter than the declared length: the request would wait for the rest. */
   async *bytes(): AsyncGenerator<Uint8Array> {
     const { name, size } = this.#source;
     try {
@@ -49,10 +49,10 @@ class Reading {
         this.sent += bytes.length;
         this.#onSent(bytes.length);
       }
-      if (size !== undefined && this.sent < size) throw new Error("it became shorter meanwhile");
+      if (size !== undefined && this.sent < size) throw new Error("it became shorter during the upload");
     } catch (error) {
       const why = (error as Error).message;
-      this.problem = new CommandError(`'${name}' cannot be read: ${why}. The volume has what it had before.`);
+      this.problem = new CommandError(`Cannot read '${name}': ${why}. The volume is unchanged.`);
       throw error;
     }
   }
@@ -75,7 +75,7 @@ const send = async (url: string, source: Source, signal: AbortSignal, onSent: On
 
 type Parts = Extract<UploadGrant, { readonly parts: unknown }>;
 
-const ask = (
+const requestGrant = (
   client: Client,
   { volume, path }: ObjectAddress,
   { size }: Source,
@@ -111,7 +111,7 @@ class PartsUpload {
     return this.#tags.length;
   }
 
-  /** Each part is tried again by itself; the storage makes an object of them only in the end. */
+  /** Retries each part separately. The storage creates the object after the last part. */
   async send(signal: AbortSignal): Promise<{ readonly sent: number }> {
     const { parts, complete_url } = this.grant;
     for (const { url, ...range } of parts.slice(this.done)) {
@@ -123,15 +123,15 @@ class PartsUpload {
     return { sent: this.#sent };
   }
 
-  /** Takes the sent bytes back from the progress. */
+  /** Subtracts the sent bytes from the progress. */
   discard(): void {
     this.#onSent(-this.#sent);
   }
 }
 
 /**
- * Puts the source there, whole or not at all; resolves to its bytes. A broken connection is tried again: from the start
- * of the source, or of the first part that the storage does not have.
+ * Uploads the whole source or nothing. Resolves to its size in bytes. Retries after a broken connection, from the start
+ * of the source or of the first missing part.
  */
 export const uploadObject = async (
   client: Client,
@@ -156,9 +156,9 @@ export const uploadObject = async (
       throw error;
     }
   };
-  const granted = async () => begun?.grant ?? ask(client, address, source, signal);
+  const granted = async () => begun?.grant ?? requestGrant(client, address, source, signal);
   try {
-    // What can be read once has been read by the time that anything fails.
+    // A source of unknown size can be read only once, so it cannot be retried.
     const { sent } = await (source.size === undefined
       ? granted().then(use)
       : retry(

@@ -1,4 +1,4 @@
-/** What `put` was told to send, and under which paths. */
+/** Plans the uploads of `put`: sources and object paths. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
@@ -13,24 +13,24 @@ export interface PlannedUpload {
   readonly source: Source;
 }
 
-/** The object's path: what was asked for, with the file's own name where that is a folder. */
+/** Returns the object's path. Appends the file's name if the given path is a folder. */
 const objectPath = (wanted: string | undefined, name: string): string => {
   const path = wanted === undefined || wanted === "/" ? name : wanted.endsWith("/") ? wanted + name : wanted;
   const problem = objectPathProblem(path);
   if (problem === undefined) return path;
-  throw new UsageError(`'${path}' cannot be: ${problem}. Give another PATH behind the source.`);
+  throw new UsageError(`'${path}' is not a valid object path: ${problem}. Pass another PATH after SOURCE.`);
 };
 
 const fromInput = (io: Io, wanted: string | undefined): PlannedUpload => {
   if (wanted === undefined || wanted.endsWith("/"))
-    throw new UsageError("Standard input has no name: give the object's path behind the '-'.");
+    throw new UsageError("Standard input has no name. Pass the object's PATH after '-'.");
   const source = { name: "standard input", size: undefined, open: () => io.stdin };
   return { path: objectPath(wanted, ""), source };
 };
 
 export interface UploadPlan {
   readonly uploads: readonly PlannedUpload[];
-  /** The folder that they go into; undefined for a single one. */
+  /** The target folder; undefined for a single file. */
   readonly prefix: string | undefined;
 }
 
@@ -41,7 +41,7 @@ const fromFolder = async (path: string, wanted: string | undefined): Promise<Upl
   return { prefix, uploads: files.map(({ path: inner, source }: FolderFile) => ({ path: prefix + inner, source })) };
 };
 
-/** Reads the words of `put`; throws where something of it cannot be sent, before anything is. */
+/** Throws if any file cannot be uploaded, before the first upload. */
 export const planUploads = async (
   io: Io,
   given: string,
@@ -51,12 +51,11 @@ export const planUploads = async (
   if (given === "-") return { prefix: undefined, uploads: [fromInput(io, wanted)] };
   const path = resolve(io.cwd, given);
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined) throw new UsageError(`There is no file '${given}'.`);
-  if (found.isDirectory() && !recursive)
-    throw new UsageError(`'${given}' is a folder; send all that is in it with -r.`);
+  if (found === undefined) throw new UsageError(`The file '${given}' does not exist.`);
+  if (found.isDirectory() && !recursive) throw new UsageError(`'${given}' is a folder. Upload it with -r.`);
   if (found.isDirectory()) return fromFolder(path, wanted);
   const name = basename(path);
-  // A pipe or a device ends when it ends.
+  // Pipes and devices have no known size.
   const source = found.isFile()
     ? fileSource(given, path, found.size)
     : { name: given, size: undefined, open: () => createReadStream(path) };

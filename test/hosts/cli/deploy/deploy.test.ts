@@ -95,7 +95,7 @@ test("a server that dies during the build, and does not know the deploy afterwar
   const { code, stderr } = await portside(["deploy", folder.path], { env });
   server.close();
   expect(code).toBe(1);
-  expect(stderr).toBe("error: Connection lost during the build. 'portside logs my-app' shows how it ended.\n");
+  expect(stderr).toBe("error: Lost the connection during the build. Run 'portside logs my-app' to see how it ended.\n");
 });
 
 describe("a folder without portside.json", () => {
@@ -104,7 +104,7 @@ describe("a folder without portside.json", () => {
     using folder = folderWith({ "my_service/package.json": "{}" });
     const { code, stderr } = await portside(["deploy", `${folder.path}/my_service`], { env: await envOf(api) });
     expect(code).toBe(0);
-    expect(stderr).toContain("deploying as 'my-service', without storage");
+    expect(stderr).toContain("Deploying as 'my-service' without volumes.");
     expect(await listed(api)).toMatchObject([{ name: "my-service", volumes: {} }]);
   });
 
@@ -150,7 +150,7 @@ describe("a folder without portside.json", () => {
     const { code, stderr } = await portside([...deploy, "-e", "B=2", "-e", "C=2"], { env });
     expect(code).toBe(1);
     expect(stderr).toContain("env: without A\n");
-    expect(stderr).toContain("Give every variable");
+    expect(stderr).toContain("Set every variable");
     expect(await portside([...deploy, "-e", "A=2", "-e", "B=2", "-e", "C=2"], { env })).toMatchObject({ code: 0 });
     expect(await portside(deploy, { env })).toMatchObject({ code: 0 });
     expect(await listed(api)).toMatchObject([{ env: ["A", "B", "C"] }]);
@@ -163,12 +163,12 @@ describe("a missing folder", () => {
     const ran = (...args: string[]) =>
       portside([command, ...args], { cwd: folder.path, env: { PORTSIDE_API_KEY: "x" } });
     const missing = await ran("nosuch");
-    expect(missing).toMatchObject({ code: 2, stderr: `error: There is no folder '${folder.path}/nosuch'.\n` });
+    expect(missing).toMatchObject({ code: 2, stderr: `error: The folder '${folder.path}/nosuch' does not exist.\n` });
     expect(existsSync(`${folder.path}/nosuch`)).toBe(false);
     expect((await ran("file.txt")).stderr).toBe(`error: '${folder.path}/file.txt' is a file, not a folder.\n`);
     expect((await ran("file.txt/inner")).stderr).toContain("a part of its path is a file");
     expect((await ran("app")).stderr).toBe(
-      `error: 'source' in ${folder.path}/app/portside.json: There is no folder '${folder.path}/app/dist'.\n`,
+      `error: 'source' in ${folder.path}/app/portside.json: The folder '${folder.path}/app/dist' does not exist.\n`,
     );
     expect(existsSync(`${folder.path}/app/.portside`)).toBe(false);
   });
@@ -178,7 +178,7 @@ describe("a missing folder", () => {
     using folder = folderWith();
     const { code, stderr } = await portside(["deploy", "hello", "--plan"], { cwd: folder.path, env: await envOf(api) });
     expect(code).toBe(2);
-    expect(stderr).toContain("There is no folder");
+    expect(stderr).toMatch(/The folder '.*' does not exist\./);
   });
 });
 
@@ -220,7 +220,7 @@ describe("what is wrong", () => {
       env: { PORTSIDE_API_KEY: "x", PORTSIDE_URL: "http://127.0.0.1:1" },
     });
     expect(code).toBe(1);
-    expect(stderr).toContain("There is nothing to deploy");
+    expect(stderr).toContain("has no files to deploy");
   });
 
   test("with the name: another account has it", async () => {

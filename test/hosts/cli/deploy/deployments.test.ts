@@ -116,7 +116,10 @@ describe("login", () => {
     using home = folderWith();
     const alone = { HOME: home.path };
     const wrong = await portside(["login", "--url", api.url], { env: alone, stdin: "psk_wrong\n" });
-    expect(wrong).toMatchObject({ code: 1, stderr: `error: That key is not valid for ${api.url}.\n` });
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: `error: The key is not valid for ${api.url}. Check both, and run 'portside login' again.\n`,
+    });
     const right = await portside(["login", "--url", api.url], { env: alone, stdin: `${env["PORTSIDE_API_KEY"]}\n` });
     expect(right).toMatchObject({ code: 0 });
     const path = join(home.path, ".config", "portside", "config.json");

@@ -37,7 +37,7 @@ test("nothing is overwritten", async () => {
   using folder = folderWith({ "kept/server.js": "mine" });
   const { code, stdout } = await portside(["init", "kept"], { cwd: folder.path });
   expect(code).toBe(0);
-  expect(stdout).toContain("it was there");
+  expect(stdout).toContain("(exists)");
   expect(readFileSync(join(folder.path, "kept", "server.js"), "utf8")).toBe("mine");
 });
 

@@ -35,5 +35,5 @@ test("a failed build's last lines are printed once; lines that were not printed 
     printer.print({ ...line, status: "BUILDING", message });
   printer.print(record("npm ci failed", ["npm error code E404", "npm error 404 Not Found", "npm ci failed", "more"]));
   expect(stdout()).toBe("BUILDING  npm error code E404\nBUILDING  npm error 404 Not Found\nERROR     npm ci failed\n");
-  expect(stderr()).toBe("  | more\nerror: the deploy ended with 'build_failed'.\n");
+  expect(stderr()).toBe("  | more\nerror: The deploy failed with 'build_failed'.\n");
 });

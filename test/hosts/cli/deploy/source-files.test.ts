@@ -118,7 +118,7 @@ describe("the archive", () => {
   test("of an empty folder is refused", async () => {
     using folder = folderWith();
     mkdirSync(join(folder.path, "empty"));
-    await expect(packFolder(folder.path)).rejects.toThrow("nothing to deploy");
+    await expect(packFolder(folder.path)).rejects.toThrow("has no files to deploy");
   });
 
   test("a folder that goes meanwhile is named", async () => {

@@ -133,7 +133,7 @@ test("who follows a deployment is told once that it was deleted, and sees the ne
   });
   const { code, stderr } = await ran;
   expect(code).toBe(130);
-  expect(stderr).toBe("There is no deployment 'app' any more; waiting for the next one of that name…\n");
+  expect(stderr).toBe("The deployment 'app' does not exist. Waiting for one of that name…\n");
 });
 
 test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C", async () => {
@@ -199,7 +199,7 @@ test("a follower outlives a restart of the server, and has every entry once", as
   stop.abort();
   const { code, stderr } = await following;
   expect(code).toBe(130);
-  expect(stderr).toContain("waiting for it");
+  expect(stderr).toContain("The platform does not respond. Retrying…");
   const counts = shown
     .trim()
     .split("\n")

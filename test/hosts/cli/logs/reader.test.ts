@@ -6,7 +6,7 @@ import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
 import { serveMemory } from "../../../support/http/api.ts";
 
-const GONE = "There is no deployment 'my_app' any more; waiting for the next one of that name…\n";
+const GONE = "The deployment 'my_app' does not exist. Waiting for one of that name…\n";
 
 test("that it is gone, once for each time, also where the filter hides it", async () => {
   await using api = await serveMemory();

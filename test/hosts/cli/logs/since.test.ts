@@ -22,14 +22,14 @@ test.each([
 ])("%s is %s", (text, since) => expect(readSince(text, now)).toBe(since));
 
 test.each([
-  ["yesterday", "-s takes a time ago"],
-  ["30", "-s takes a time ago"],
-  ["", "-s takes a time ago"],
+  ["yesterday", "-s must be a time ago"],
+  ["30", "-s must be a time ago"],
+  ["", "-s must be a time ago"],
   ["-1h", "not '-1h'"],
-  ["999999d", "-s 999999d reaches back before 1970"],
-  ["2026-01-01T09:00:00", "add Z for UTC, or an offset"],
-  ["2026-01-01 09:00", "add Z for UTC, or an offset"],
-  ["2026-02-30", "-s takes a time ago"],
+  ["999999d", "-s 999999d is before 1970"],
+  ["2026-01-01T09:00:00", "Add Z for UTC, or an offset"],
+  ["2026-01-01 09:00", "Add Z for UTC, or an offset"],
+  ["2026-02-30", "-s must be a time ago"],
 ])("'%s' is bad usage, in words", async (text, words) => {
   const { code, stderr, stdout } = await portside(["logs", "app", "-s", text], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -93,7 +93,7 @@ test("in a pipe exact and plain; on a terminal a table with a chart and its sum"
   await using _ = api;
   const piped = await cost([...soon, "-b", "user"]);
   expect(piped.stdout).toBe("b\\x1b[2Jen\t1\t10\t2\t1\t3\nann\t1\t10\t2\t1\t0.0000001\n");
-  expect(piped.stderr).toContain("The cost of infrastructure is not offered:");
+  expect(piped.stderr).toContain("The cost of infrastructure is not available:");
   const { stdout } = await cost([...soon, "-b", "user"], 100);
   expect(stdout).toMatch(/ann.*<0\.0001.*▏/);
   expect(stdout).toMatch(/3\.00.*█{20}/);
@@ -105,8 +105,8 @@ test("what is left out is said", async () => {
   const { api, cost } = await spent([{ cost: null }, { cost: -1 }, { cost: 1 }]);
   await using _ = api;
   const { stderr } = await cost(soon);
-  expect(stderr).toContain("1 turns say nothing of their cost");
-  expect(stderr).toContain("1 usage lines make no sense");
+  expect(stderr).toContain("1 turns have no cost.");
+  expect(stderr).toContain("1 usage lines are invalid and not included.");
 });
 
 test("a month is UTC's; -m alone is this one, and may stand before a name", async () => {
@@ -125,11 +125,11 @@ test("a month is UTC's; -m alone is this one, and may stand before a name", asyn
 });
 
 test.each([
-  [["-b", "colour"], "-b takes user, chat or model"],
-  [["-m", "2026-13"], "-m takes a month such as 2026-01"],
-  [["-m", "2199-01"], "has not begun yet"],
-  [["-m", "2026-01", "-s", "7d"], "two ways to say the same"],
-  [["-s", "soon"], "-s takes a time ago"],
+  [["-b", "colour"], "-b must be user, chat or model"],
+  [["-m", "2026-13"], "-m must be a month such as 2026-01"],
+  [["-m", "2199-01"], "-m must not be in the future, such as 2199-01."],
+  [["-m", "2026-01", "-s", "7d"], "Pass either -s or -m, not both."],
+  [["-s", "soon"], "-s must be a time ago"],
 ])("%j is wrong usage", async (args, words) => {
   const { code, stderr } = await portside(["cost", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });

@@ -81,7 +81,7 @@ describe("a connection that breaks", () => {
     cut.cutAfter(100_000, 100_000, 100_000, 100_000);
     const { code, stderr } = await cut.cli.volume(["put", "data", "file"], { cwd: folder.path, env: cut.env });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: The connection to the storage broke \(\w+.*\)\.\n$/);
+    expect(stderr).toMatch(/^error: Lost the connection to the storage \(\w+.*\)\.\n$/);
     expect(cut.cuts()).toBe(4);
     expect(String(await cut.cli.read("file"))).toBe("before");
   });
@@ -146,7 +146,7 @@ describe("a connection that breaks", () => {
     await cut.cli.write("file", Buffer.alloc(SIZE, "b"));
     const second = await cut.cli.volume(["get", "data", "file"], { cwd: folder.path, env: cut.env });
     expect(second).toMatchObject({ code: 0 });
-    expect(second.stderr).toContain("starting over");
+    expect(second.stderr).toContain("has changed since the partial download. Starting over.");
     expect(readFileSync(join(folder.path, "file"))).toEqual(Buffer.alloc(SIZE, "b"));
   });
 

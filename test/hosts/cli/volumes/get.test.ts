@@ -24,7 +24,7 @@ describe("one object", () => {
     await cli.write("a b/file.txt", "content");
     const ran = await cli.volume(["get", "data", "a b/file.txt", ...dest], { cwd: folder.path });
     const path = join(folder.path, expected);
-    expect(ran).toEqual({ code: 0, stdout: `Fetched 'a b/file.txt', 7 B, to ${path}.\n`, stderr: "" });
+    expect(ran).toEqual({ code: 0, stdout: `Downloaded 'a b/file.txt' (7 B) to ${path}.\n`, stderr: "" });
     expect(textOf(path)).toBe("content");
     expect(readdirSync(join(path, "..")).filter((name) => name.includes(".part"))).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe("one object", () => {
     await cli.write("a", "1");
     const { code, stderr } = await cli.volume(["get", "data", "a", "file/a"], { cwd: folder.path });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/cannot be written: (ENOTDIR|EEXIST)/);
+    expect(stderr).toMatch(/Cannot write '[^']+': (ENOTDIR|EEXIST)/);
     expect(stderr).not.toContain("bug");
   });
 });
@@ -119,7 +119,7 @@ describe("what an earlier get has left", () => {
     await cli.write("a", now);
     const { code, stderr } = await cli.volume(["get", "data", "a"], { cwd: folder.path });
     expect(code).toBe(0);
-    expect(stderr).toContain("starting over");
+    expect(stderr).toContain("has changed since the partial download. Starting over.");
     expect(textOf(folder.path, "a")).toBe(now);
     expect(readdirSync(folder.path)).toEqual(["a"]);
   });
@@ -150,7 +150,7 @@ describe("what an earlier get has left", () => {
     await cli.write("a", "1");
     const { code, stderr } = await cli.volume(["get", "data", "a"], { cwd: folder.path });
     expect(code).toBe(1);
-    expect(stderr).toContain("not from an earlier 'get'");
+    expect(stderr).toContain("exists, but no earlier 'get' created it");
     expect(textOf(folder.path, "a.part")).toBe("mine");
   });
 });
@@ -172,7 +172,7 @@ describe("a folder", () => {
     const { code, stdout } = await cli.volume(["get", "data", ...args], { cwd: folder.path });
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `Fetched 2 files, 27 B, to ${join(folder.path, into)}.\n`,
+      stdout: `Downloaded 2 files (27 B) to ${join(folder.path, into)}.\n`,
     });
     expect(readdirSync(join(folder.path, into), { recursive: true }).sort()).toEqual([
       "css",
@@ -187,22 +187,20 @@ describe("a folder", () => {
     using folder = folderWith();
     await cli.volume(["get", "data", "www/"], { cwd: folder.path });
     const again = await cli.volume(["get", "data", "www/"], { cwd: folder.path });
-    expect(again.stdout).toContain("Fetched 0 files, 0 B");
-    expect(again.stdout).toContain("2 more were there already");
+    expect(again.stdout).toContain("Downloaded 0 files (0 B)");
+    expect(again.stdout).toContain("Skipped 2 unchanged files");
     await cli.write("www/index.html", "changed");
     const refused = await cli.volume(["get", "data", "www/"], { cwd: folder.path });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("--force");
     const forced = await cli.volume(["get", "data", "www/", "--force"], { cwd: folder.path });
-    expect(forced.stdout).toContain("Fetched 1 file, 7 B");
+    expect(forced.stdout).toContain("Downloaded 1 file (7 B)");
     expect(textOf(folder.path, "www/index.html")).toBe("changed");
   });
 
   test("that is not there is said", async () => {
     await using cli = await serveSite();
-    expect((await cli.volume(["get", "data", "nothing/"])).stderr).toContain(
-      "There is no object in 'nothing/' of 'data'",
-    );
+    expect((await cli.volume(["get", "data", "nothing/"])).stderr).toContain("'nothing/' in 'data' has no objects.");
   });
 
   test.each([["../../evil"], ["www/../../evil"], ["/etc/evil"], ["other/evil"], ["www/a\\..\\evil"]])(
@@ -229,7 +227,7 @@ describe("a folder", () => {
       mkdirSync(cwd, { recursive: true });
       const ran = await cli.volume(["get", "data", "www/"], { cwd, env: { PORTSIDE_URL: front.url } });
       expect(ran.code).toBe(1);
-      expect(ran.stderr).toContain("no name of an object");
+      expect(ran.stderr).toContain("lists the invalid object path");
       expect(readdirSync(folder.path, { recursive: true })).toEqual(["here", "here/below"]);
     },
   );
@@ -241,7 +239,7 @@ describe("a folder", () => {
     await cli.write("f/a.part", "2");
     const { code, stderr } = await cli.volume(["get", "data", "f/"], { cwd: folder.path });
     expect(code).toBe(1);
-    expect(stderr).toContain("one by one");
+    expect(stderr).toContain("Download the two separately.");
     expect(existsSync(join(folder.path, "f"))).toBe(false);
   });
 
@@ -255,6 +253,8 @@ describe("a folder", () => {
     const { mtimeMs } = statSync(join(folder.path, "www/a"));
     expect(Math.floor(mtimeMs / 1000)).toBe(Math.floor(Date.parse(json.objects[0].updated) / 1000));
     expect(Date.now() - mtimeMs).toBeGreaterThan(60_000);
-    expect((await cli.volume(["get", "data", "www/"], { cwd: folder.path })).stdout).toContain("1 more was there");
+    expect((await cli.volume(["get", "data", "www/"], { cwd: folder.path })).stdout).toContain(
+      "Skipped 1 unchanged file.",
+    );
   });
 });

@@ -26,7 +26,7 @@ describe("one file", () => {
     await using cli = await serveVolume();
     using folder = folderWith({ "report.txt": "figures" });
     const ran = await cli.volume(["put", "data", "report.txt", ...path], { cwd: folder.path });
-    expect(ran).toEqual({ code: 0, stdout: `Sent '${expected}', 7 B, to 'data'.\n`, stderr: "" });
+    expect(ran).toEqual({ code: 0, stdout: `Uploaded '${expected}' (7 B) to 'data'.\n`, stderr: "" });
     expect(await cli.paths()).toEqual([expected]);
     expect(String(await cli.read(expected))).toBe("figures");
   });
@@ -50,8 +50,8 @@ describe("one file", () => {
   });
 
   test.each([
-    ["nothing.txt", [], "There is no file 'nothing.txt'"],
-    [".", [], "send all that is in it with -r"],
+    ["nothing.txt", [], "The file 'nothing.txt' does not exist."],
+    [".", [], "is a folder. Upload it with -r"],
     ["a", ["/abs"], "no '/' at its start"],
     ["a", ["x/../y"], "no '..' part"],
     ["-", [], "Standard input has no name"],
@@ -92,7 +92,7 @@ describe("a folder", () => {
     using folder = folderWith(Object.fromEntries(Object.entries(files).map(([name, text]) => [`site/${name}`, text])));
     const ran = await cli.volume(["put", "data", "-r", "site", ...path], { cwd: folder.path });
     expect(ran).toMatchObject({ code: 0, stderr: "" });
-    expect(ran.stdout).toMatch(/^Sent 4 files, 6 B, to /);
+    expect(ran.stdout).toMatch(/^Uploaded 4 files \(6 B\) to /);
     expect((await cli.paths()).sort()).toEqual(
       Object.keys(files)
         .map((name) => prefix + name)
@@ -131,11 +131,11 @@ describe("a folder", () => {
     const { code, stdout, stderr } = await cli.volume(["put", "data", "-r", ".", "/"], { cwd: folder.path });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     for (const words of [
-      "Nothing was sent",
-      "'out' is a link that leads out of the folder",
-      "'dangling' is a link to nothing",
-      "'sub/round' is a link to a folder that it is in",
-      "'back\\slash' cannot be so called in a volume: an object's path has no backslash",
+      "Nothing was uploaded",
+      "'out' is a link out of the folder",
+      "'dangling' is a broken link",
+      "'sub/round' is a link to one of its parent folders",
+      "'back\\slash' is not a valid object path: an object's path has no backslash",
       "no control characters",
     ])
       expect(stderr).toContain(words);
@@ -145,7 +145,7 @@ describe("a folder", () => {
   test("without a file in it is said", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
-    expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("There is no file in");
+    expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("' has no files.");
   });
 });
 
@@ -214,7 +214,7 @@ describe("what the platform answers", () => {
     storage.faults.inject({ method: "s3.UploadPart", nth: 2, kind: "reply_lost" });
     using folder = folderWith({ a: "123456789" });
     const ran = await cli.volume(["put", "data", "a"], { cwd: folder.path, env: { PORTSIDE_URL: front.url } });
-    expect(ran).toMatchObject({ code: 0, stdout: "Sent 'a', 9 B, to 'data'.\n" });
+    expect(ran).toMatchObject({ code: 0, stdout: "Uploaded 'a' (9 B) to 'data'.\n" });
     expect(storage.world.bucket("parts").objects.get("a")?.bytes.toString()).toBe("123456789");
     expect(storage.faults.count("s3.UploadPart")).toBe(4);
     await storage.close();
@@ -251,14 +251,14 @@ describe("what the platform answers", () => {
     let failures = 6;
     await using storage = await serveParts((_upload, part) => (part === 2 && failures-- > 0 ? 503 : 200));
     using folder = folderWith({ a: "123456789" });
-    expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Sent 'a', 9 B, to 'data'.\n" });
+    expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Uploaded 'a' (9 B) to 'data'.\n" });
     expect(storage.calls).toEqual(["part 1.1", ...Array(7).fill("part 1.2"), "part 1.3", "complete 1"]);
   });
 
   test("all parts are sent again where the URLs have expired", async () => {
     await using storage = await serveParts((upload, part) => (upload === 1 && part === 3 ? 403 : 200));
     using folder = folderWith({ a: "123456789" });
-    expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Sent 'a', 9 B, to 'data'.\n" });
+    expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Uploaded 'a' (9 B) to 'data'.\n" });
     expect(storage.calls.slice(3)).toEqual(["part 2.1", "part 2.2", "part 2.3", "complete 2"]);
   });
 });
@@ -292,13 +292,15 @@ describe("an upload that is interrupted says what it leaves behind", () => {
       code: 130,
       stdout: "",
       stderr:
-        "Interrupted: 'a.bin' was not complete, so 'data' keeps what it had. The next put sends it from the start.\n",
+        "Interrupted. 'data' is unchanged, because the upload of 'a.bin' was incomplete. Run the command again to start over.\n",
     });
   });
 
   test("a folder", async () => {
     const { code, stderr } = await interrupted({ "www/a": "1", "www/b": "2", "www/last": "3" }, "last", "-r", "www");
     expect(code).toBe(130);
-    expect(stderr).toBe("Interrupted: 2 of 3 files are in 'www/' of 'data'. The next put sends all of them again.\n");
+    expect(stderr).toBe(
+      "Interrupted. 2 of 3 files are in 'www/' in 'data'. Run the command again to upload all of them.\n",
+    );
   });
 });

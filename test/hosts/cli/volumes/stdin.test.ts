@@ -67,7 +67,7 @@ describe("a process that reads from a pipe", () => {
     const pieces = [1, 2, 3].map((fill) => Buffer.alloc(MiB, fill));
     for (const piece of pieces) await write(child, piece);
     child.stdin?.end();
-    expect(await ended).toEqual({ code: 0, stdout: "Sent 'in.bin', 3 MiB, to 'data'.\n", stderr: "" });
+    expect(await ended).toEqual({ code: 0, stdout: "Uploaded 'in.bin' (3 MiB) to 'data'.\n", stderr: "" });
     expect((await platform.cli.read("in.bin"))?.equals(Buffer.concat(pieces))).toBe(true);
     expect(leftIn(folder.path)).toEqual([]);
   });
@@ -117,8 +117,10 @@ describe("a process that reads from a pipe", () => {
     child.stdin?.end("bytes");
     const { code, stderr } = await ended;
     expect(code).toBe(1);
-    expect(stderr).toContain("The storage refused it (MissingContentLength). You must provide the Content-Length");
-    expect(stderr).toContain("Put it into a file first");
+    expect(stderr).toContain(
+      "The storage rejected the request (MissingContentLength). You must provide the Content-Length",
+    );
+    expect(stderr).toContain("Write the data to a file, and upload the file.");
   });
 });
 
@@ -150,7 +152,7 @@ describe("a source that is kept", () => {
       roomIn: async () => rooms.shift() ?? 0,
     });
     await expect(kept).rejects.toThrow(
-      /^'standard input' does not fit: after 30 MiB .* Set TMPDIR .* Nothing was sent\.$/,
+      /^The disk of '.*' is full after 30 MiB of 'standard input'\. .* Set TMPDIR .* Nothing was uploaded\.$/,
     );
     expect(leftIn(folder.path)).toEqual([]);
   });
@@ -161,7 +163,7 @@ describe("a source that is kept", () => {
       throw new Error("the other end went");
     });
     const kept = spoolSource(broken, { signal, onSpooled: () => undefined });
-    await expect(kept).rejects.toThrow("'standard input' cannot be read: the other end went. Nothing was sent.");
+    await expect(kept).rejects.toThrow("Cannot read 'standard input': the other end went. Nothing was uploaded.");
   });
 });
 
@@ -175,14 +177,19 @@ describe("a storage's refusal", () => {
     );
 
   test.each([
-    [403, "AccessDenied", "Request has expired", "The storage refused it (AccessDenied). Request has expired."],
+    [
+      403,
+      "AccessDenied",
+      "Request has expired",
+      "The storage rejected the request (AccessDenied). Request has expired.",
+    ],
     [
       400,
       "KeyTooLongError",
       "Your key is &lt;too&gt; long &#38; &#x41;",
       "(KeyTooLongError). Your key is <too> long & A.",
     ],
-    [403, "RequestTimeTooSkewed", "The difference is too large.", "too large. Set this machine's clock."],
+    [403, "RequestTimeTooSkewed", "The difference is too large.", "too large. Correct the clock of this machine."],
   ])("%i %s is said with its words", async (status, code, message, words) => {
     const refused = await answer(status, code, message);
     expect(refused.message).toContain(words);
@@ -197,7 +204,7 @@ describe("a storage's refusal", () => {
 
   test("without such words is said by its status", async () => {
     expect((await readStorageError(new Response("<html>", { status: 418 }))).message).toBe(
-      "The platform answered 418.",
+      "The platform responded with status 418.",
     );
     expect((await readStorageError(new Response('{"detail": "gone"}', { status: 404 }))).message).toBe("gone");
   });

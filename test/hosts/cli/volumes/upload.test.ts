@@ -44,7 +44,7 @@ test.each([
 test.each([
   [507, JSON.stringify({ detail: "The storage is full; nothing was written." }), "The storage is full"],
   [409, JSON.stringify({ detail: "'a' is in the way." }), "'a' is in the way."],
-  [412, "<Error>not JSON</Error>", "The platform answered 412."],
+  [412, "<Error>not JSON</Error>", "The platform responded with status 412."],
 ])("a storage that says %d before it has read the file is heard", async (status, body, words) => {
   await using served = await serveFakeStorage((_req, res) => {
     res.writeHead(status, { "content-type": "application/json" }).end(body);

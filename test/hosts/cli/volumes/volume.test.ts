@@ -7,15 +7,15 @@ import { serveVolume } from "../../../support/cli/volume-cli.ts";
 describe("words", () => {
   test.each([
     [[], 2, "create|ls|put|get|rm|delete|restore"],
-    [["putt"], 2, "did you mean 'put'?"],
-    [["frobnicate"], 2, "it is one of create|"],
-    [["constructor"], 2, "There is no 'volume constructor'"],
+    [["putt"], 2, "Unknown subcommand 'volume putt'. Did you mean 'put'?"],
+    [["frobnicate"], 2, "Unknown subcommand 'volume frobnicate'. Use create|"],
+    [["constructor"], 2, "Unknown subcommand 'volume constructor'."],
     [["put", "data"], 2, "Missing SOURCE. Usage: portside volume put VOLUME SOURCE [PATH]"],
     [["put", "data", "a", "b", "c"], 2, "Unexpected argument 'c'."],
-    [["rm", "data", "a", "--forse"], 2, "There is no option '--forse'"],
-    [["ls", "data", "--deleted"], 2, "leave it out"],
+    [["rm", "data", "a", "--forse"], 2, "Unknown option '--forse'."],
+    [["ls", "data", "--deleted"], 2, "Omit it to list the objects of a volume."],
     [["rm", "data", "logs/"], 2, "with -r"],
-    [["get", "data", "logs/", "-"], 2, "Only a single object"],
+    [["get", "data", "logs/", "-"], 2, "Standard output takes a single object, not a folder."],
     [["get", "data", "../x"], 2, "no '.' and no '..' part"],
   ])("%j", async (args, code, words) => {
     const ran = await portside(["volume", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
@@ -40,7 +40,7 @@ describe("create and ls", () => {
   test("a volume is made once, and listed with who mounts it", async () => {
     await using cli = await serveVolume();
     expect(await cli.volume(["create", "more"])).toMatchObject({ code: 0, stdout: "Created the volume 'more'.\n" });
-    expect((await cli.volume(["create", "more"])).stdout).toBe("You have a volume 'more' already.\n");
+    expect((await cli.volume(["create", "more"])).stdout).toBe("The volume 'more' already exists.\n");
     await cli.api.deploy({ function_name: "app", volumes: '{"/data": "data"}' }, nodeSource(helloServer()));
     expect((await cli.volume(["ls"])).stdout).toMatch(/^data\tapp\t\d+ s\nmore\t-\t\d+ s\n$/);
     expect((await cli.volume(["ls"], { columns: 80 })).stdout).toContain("ATTACHED TO");
@@ -66,7 +66,7 @@ describe("create and ls", () => {
     expect((await cli.volume(["ls", "data", "logs/"])).stdout).toMatch(
       /^logs\/a\t1\.5 KiB\t\d+ s\nlogs\/b\t0 B\t\d+ s\n$/,
     );
-    expect((await cli.volume(["ls", "data", "nothing"])).stderr).toContain("begins with 'nothing'");
+    expect((await cli.volume(["ls", "data", "nothing"])).stderr).toContain("has no objects that start with 'nothing'");
     const lines = (await cli.volume(["ls", "data", "--json"])).stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { path: "logs/a", size: 1536 },
@@ -126,9 +126,9 @@ describe("rm", () => {
     for (const path of ["logs/1", "logs/2/3", "logs-old", "logs2/x", "logs"]) await cli.write(path, "12");
     const asked = await cli.volume(["rm", "data", "logs", "-r"]);
     expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain("Delete 2 objects, 4 B, in 'logs/' of 'data'?");
+    expect(asked.stderr).toContain("Delete 2 objects (4 B) in 'logs/' in 'data'?");
     expect((await cli.volume(["rm", "-ry", "data", "logs"])).stdout).toBe(
-      "Deleted 2 objects, 4 B, in 'logs/' of 'data'.\n",
+      "Deleted 2 objects (4 B) in 'logs/' in 'data'.\n",
     );
     expect(await cli.paths()).toEqual(["logs", "logs-old", "logs2/x"]);
     expect(await cli.volume(["rm", "-ry", "data", "logs/"])).toMatchObject({ code: 1 });
@@ -145,13 +145,13 @@ describe("delete and restore", () => {
     const asked = await cli.volume(["delete", "data"], { typed: "yes\n" });
     expect(asked.stderr).toContain("restored for 7 days");
     expect(asked).toMatchObject({ code: 0, stdout: "'data' was deleted; it can be restored for 7 days.\n" });
-    expect((await cli.volume(["ls"])).stderr).toContain("No volumes yet");
+    expect((await cli.volume(["ls"])).stderr).toContain("No volumes. Create one with");
     expect((await cli.volume(["ls", "--deleted"])).stdout).toMatch(
       /^data\tvol-\w+\t\d+ s\t\d{4}-\d\d-\d\d \d\d:\d\d UTC\n$/,
     );
     expect(await cli.volume(["restore", "data"])).toMatchObject({ code: 0 });
     expect(String(await cli.read("kept"))).toBe("value");
-    expect((await cli.volume(["ls", "--deleted"])).stderr).toContain("No deleted volume");
+    expect((await cli.volume(["ls", "--deleted"])).stderr).toContain("The trash is empty.");
     expect(await cli.volume(["restore", "data"])).toMatchObject({ code: 1 });
   });
 
