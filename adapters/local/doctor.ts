@@ -13,7 +13,7 @@ import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";
-import { judgeState } from "./state/verdict.ts";
+import { judgeState } from "./state/judge-state.ts";
 
 export interface Examined {
   readonly dataDir: string;

@@ -4,10 +4,10 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../core/ports/system.ts";
-import { explainFileError } from "./data-folder/error.ts";
+import { explainFileError } from "./data-folder/data-folder-error.ts";
 import { PROBE_FILE } from "./data-folder/layout.ts";
 import { STATE_FILE } from "./state/inspect.ts";
-import { LOCK_FILE } from "./state/lock.ts";
+import { LOCK_FILE } from "./state/lock-data-dir.ts";
 
 export interface HealthDeps {
   readonly dataDir: string;

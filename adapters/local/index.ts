@@ -22,15 +22,15 @@ import { createSystemClock, randomIds } from "../shared/runtime/system.ts";
 import { noBilling } from "../shared/usage/none.ts";
 import { serveStorage } from "../shared/volumes/endpoint.ts";
 import { keptSigningKey, silent } from "./accounts/identity.ts";
-import { ImageStore } from "./builds/images.ts";
+import { ImageStore } from "./builds/image-store.ts";
 import { createLocalBuilder } from "./builds/index.ts";
 import { findToolchain, networkEnvironment } from "./builds/toolchain.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
-import { explainStartError } from "./data-folder/error.ts";
+import { explainStartError } from "./data-folder/data-folder-error.ts";
 import { makeLayout } from "./data-folder/layout.ts";
 import { Leftovers } from "./data-folder/leftovers.ts";
-import { endInterrupted, sweepCache } from "./data-folder/recovery.ts";
+import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/platform.ts";
 import { watchHealth } from "./health.ts";
 import { answersOnLoopback, type Domain, readDomain, serviceUrl } from "./ingress/domain.ts";
@@ -46,14 +46,14 @@ import { LocalScheduler } from "./schedules/scheduler.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
 import { AccountUserRows } from "./state/account-users.ts";
-import { StateCopy } from "./state/copy.ts";
 import { openState } from "./state/database.ts";
 import { DeployRows } from "./state/deploys.ts";
 import { createKeyRows } from "./state/keys.ts";
-import { lockDataDir } from "./state/lock.ts";
+import { lockDataDir } from "./state/lock-data-dir.ts";
 import { ScheduleRows } from "./state/schedules.ts";
 import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
+import { StateCopy } from "./state/state-copy.ts";
 import { VolumeRows } from "./state/volumes.ts";
 import { BillingFile } from "./usage/file.ts";
 import { Meter } from "./usage/meter.ts";
@@ -144,7 +144,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
   const logs = new LocalLogs({ folder: at("logs"), clock, logger, telemetry, retentionDays, maxBytes });
   stack.defer(() => logs.close());
-  await endInterrupted(rows, notes, logs, clock);
+  await endInterruptedDeploys(rows, notes, logs, clock);
 
   const usage = new BillingFile(dataDir, logger);
   stack.defer(() => usage.close());
@@ -187,7 +187,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     },
     ids,
   });
-  const storageKey = await settings.getOrMake("storage_key", async () => ids.secret(43));
+  const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   const volumes = new LocalVolumes({
     rows: volumeRows,
     objects,
@@ -346,4 +346,4 @@ export { BackupError } from "./backup/error.ts";
 export type { LeftOut } from "./backup/left-out.ts";
 export { type RestoreOptions, type RestoreSummary, restoreDataFolder } from "./backup/restore.ts";
 export { type LocalConfig, localConfigSchema } from "./config.ts";
-export { DataFolderError, type DataFolderProblem } from "./data-folder/error.ts";
+export { DataFolderError, type DataFolderProblem } from "./data-folder/data-folder-error.ts";

@@ -1,5 +1,5 @@
 /** A local platform for `portside run`: one developer, few logs, free ports, fast shutdown. */
-import { clearDataFolder } from "../../adapters/local/data-folder/clear.ts";
+import { clearDataFolder } from "../../adapters/local/data-folder/clear-data-folder.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";

@@ -61,7 +61,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     answer: "before tenant code",
     why: "A new folder with a random name beside the app folder, moved into its place once it is whole.",
   },
-  "adapters/local/builds/images.ts": outOfReach(
+  "adapters/local/builds/image-store.ts": outOfReach(
     "image.json and the moved image lie beside the app folder, in the account's image folder.",
     ".writeFile",
     "lutimesSync",
@@ -69,13 +69,13 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "open",
   ),
   "adapters/local/builds/index.ts": outOfReach("Makes the cache folder of an account if it is missing.", "mkdir"),
-  "adapters/local/builds/node.ts": outOfReach(
+  "adapters/local/builds/build-node.ts": outOfReach(
     "Kept dependencies lie beside the cache that commands see. They are copied within the sandbox.",
     "lutimes",
     "mkdir",
     "rename",
   ),
-  "adapters/local/builds/python.ts": outOfReach(
+  "adapters/local/builds/build-python.ts": outOfReach(
     "The record lies beside the environment; the environment's folder is made before commands run.",
     "mkdir",
     "writeFile",
@@ -182,10 +182,10 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "openSync",
     "writeSync",
   ),
-  "adapters/local/state/copy.ts": outOfReach("Files of the state.", "open", "openSync", "renameSync", "rmSync"),
+  "adapters/local/state/state-copy.ts": outOfReach("Files of the state.", "open", "openSync", "renameSync", "rmSync"),
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
   "adapters/local/state/services.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
-  "adapters/local/state/lock.ts": outOfReach("A file of the state.", "truncateSync"),
+  "adapters/local/state/lock-data-dir.ts": outOfReach("A file of the state.", "truncateSync"),
   "adapters/local/volumes/objects.ts": openFolders(
     "Uploads lie beside the volumes; objects get their place from open folders.",
     ".chown",

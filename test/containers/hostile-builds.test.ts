@@ -173,7 +173,7 @@ describe("a Dockerfile", () => {
     };
     expect(await refused(twice)).toMatch(/Line 2 of the Dockerfile|twice/);
     const long = `FROM ${BASE}\n${"# padding\n".repeat(110_000)}ADD http://127.0.0.1:1/x /x\n`;
-    expect(await refused(sourceOf({ Dockerfile: long }))).toContain("more than 1 MiB");
+    expect(await refused(sourceOf({ Dockerfile: long }))).toContain("larger than 1 MiB");
   });
 
   test("leaves a server that deploys the next one", async (context) => {

@@ -14,7 +14,7 @@ export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 
 /** The key that signs tokens, made at its first use. */
 export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
-  JSON.parse(await settings.getOrMake("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
+  JSON.parse(await settings.getOrCreate("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 
 export interface FolderIdentity {
   readonly identity: Identity;

@@ -4,7 +4,7 @@
  */
 import { chmod, lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { LOCK_FILE, lockFolder } from "../state/lock.ts";
+import { LOCK_FILE, lockFolder } from "../state/lock-data-dir.ts";
 import { codeOf } from "../tenant-files/folder.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import { BackupError } from "./error.ts";

@@ -1,4 +1,4 @@
-/** Unpacks source archives in threads of their own, so that no archive takes the server's turn or its memory. */
+/** Unpacks each source archive in a separate thread, so that it does not block the server or exhaust its memory. */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
@@ -10,38 +10,37 @@ import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
 import type { TarEntry, TarVisitor } from "../../shared/archives/tar/reader.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { FairSemaphore } from "../logs/fair-semaphore.ts";
-import { BuildFailed } from "./steps.ts";
+import { BuildError } from "./run-command.ts";
 import { TreeWriter } from "./tree-writer.ts";
 import type { UnpackPiece, UnpackReport } from "./unpack.ts";
 
-/** So many archives are unpacked at once, each of another account; the next ones wait. */
-const AT_ONCE = 4;
+/** Maximum number of archives that are unpacked concurrently, at most one per account. */
+const MAX_CONCURRENT = 4;
 
-/** A thread needs a few MiB: an archive's paths and one piece of its bytes. */
+/** A thread needs a few MiB: an archive's paths and one chunk of its bytes. */
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
 
 const thread = packagedScript(import.meta.url, "adapters/local/builds/extract", "adapters/local/builds/unpack");
 
 const tooSlow = (deadline: number): DeployFailure => ({
   reason: "build_timeout",
-  message: `Unpacking the archive took longer than ${deadline / 1000} s and was ended. Deploy fewer files, or look for a slow disk.`,
+  message: `Unpacking the archive took longer than ${deadline / 1000} s. Deploy fewer files, or check the speed of the platform's disk.`,
 });
 
 export interface Extraction {
   readonly source: Source;
-  /** Empty; filled when the result is there, and not before. */
+  /** An empty folder. It stays empty until the archive is completely unpacked. */
   readonly folder: string;
-  /** Whose archive it is. */
   readonly owner: string;
 }
 
-/** Feeds the thread until it reports the end. Rejects where the thread or the source fails. */
+/** Passes chunks to the thread until it reports the end. Rejects if the thread or the source fails. */
 const feed = async (worker: Worker, source: Source): Promise<string | undefined> => {
   const pieces = source.open()[Symbol.asyncIterator]();
   const ended = Promise.withResolvers<string | undefined>();
   const next = async (): Promise<void> => {
     const { done, value } = await pieces.next();
-    // A piece may be a view of much more memory, all of which a message would take along.
+    // A chunk may be a view of a larger buffer, which the message would transfer as a whole.
     const piece: UnpackPiece = done === true ? null : new Uint8Array(value);
     worker.postMessage(piece, piece === null ? [] : [piece.buffer]);
   };
@@ -58,7 +57,7 @@ const feed = async (worker: Worker, source: Source): Promise<string | undefined>
   }
 };
 
-/** Stops without an exception: the walk calls its visitor from an event, where one would end the process. */
+/** Reports errors through a promise: the walk calls its visitor from an event, where an exception would end the process. */
 class StoppableWriter implements TarVisitor {
   readonly #writer: TreeWriter;
   readonly #stopped = Promise.withResolvers<never>();
@@ -103,7 +102,7 @@ const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | unde
   for await (const piece of source.open()) {
     await walk.write(piece);
     if (walk.problem !== undefined) return walk.problem;
-    // The writes block: other requests get a turn after each piece.
+    // The writes block, so yield to the event loop after each chunk.
     await setImmediate();
   }
   await walk.end();
@@ -111,9 +110,9 @@ const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | unde
 };
 
 interface Unpacking {
-  /** Resolves with what is wrong with the archive. */
+  /** Resolves with the archive's problem, or undefined if it was unpacked. */
   readonly problem: Promise<string | undefined>;
-  /** Nothing is written any more when this resolves. */
+  /** Resolves when nothing is written any more. */
   stop(): Promise<void>;
 }
 
@@ -122,7 +121,7 @@ const unpackInThread = (script: URL, source: Source, folder: string): Unpacking 
   return { problem: feed(worker, source), stop: async () => void (await worker.terminate()) };
 };
 
-const unpackHere = (source: Source, folder: string): Unpacking => {
+const unpackInProcess = (source: Source, folder: string): Unpacking => {
   const writer = new StoppableWriter(folder);
   const walk = new ArchiveWalk(archiveLimits, writer);
   return {
@@ -135,13 +134,13 @@ const unpackHere = (source: Source, folder: string): Unpacking => {
 };
 
 export class Extractor {
-  readonly #semaphore = new FairSemaphore(AT_ONCE);
+  readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #script: URL | null;
   readonly #deadline: number;
 
   /**
-   * @param script the thread's; null in a bundle, where archives are unpacked in the caller's thread
-   * @param deadline milliseconds for one archive, without the wait for its turn
+   * @param script the script of the thread; null in a bundle, where the caller's thread unpacks the archives
+   * @param deadline milliseconds for one archive, without the time that it waits for a thread
    */
   constructor(script: URL | null = thread, deadline: number = unpackDeadline) {
     this.#script = script;
@@ -149,8 +148,8 @@ export class Extractor {
   }
 
   /**
-   * Fails with `BuildFailed` past the deadline, and where the archive is refused, though the spool let it pass: then it
-   * is not what was walked. Nothing writes any more once it has failed, also where the signal aborts.
+   * Throws `BuildError` after the deadline, or if the archive is invalid, which means that it changed after the spool checked
+   * it. Nothing is written any more after a failure or an abort.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));
@@ -160,15 +159,15 @@ export class Extractor {
     signal.throwIfAborted();
     const own = `${folder}.${randomUUID()}`;
     await mkdir(own);
-    const unpacking = this.#script === null ? unpackHere(source, own) : unpackInThread(this.#script, source, own);
+    const unpacking = this.#script === null ? unpackInProcess(source, own) : unpackInThread(this.#script, source, own);
     const aborted = Promise.withResolvers<never>();
     const abort = () => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
-    const timer = setTimeout(() => aborted.reject(new BuildFailed(tooSlow(this.#deadline))), this.#deadline);
+    const timer = setTimeout(() => aborted.reject(new BuildError(tooSlow(this.#deadline))), this.#deadline);
     try {
       const problem = await Promise.race([unpacking.problem, aborted.promise]);
       if (problem !== undefined)
-        throw new BuildFailed({ reason: "archive_invalid", message: `The archive ${problem}.` });
+        throw new BuildError({ reason: "archive_invalid", message: `The archive ${problem}.` });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);

@@ -1,8 +1,8 @@
-/** The local ImageBuilder: unpack, detect, install, build, each in the sandbox. */
+/** The local ImageBuilder: unpacks the source, detects its kind, and runs install and build commands in the sandbox. */
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { SourceFiles } from "../../../core/domain/deploy/source/files.ts";
 import { planSource, type SourcePlan } from "../../../core/domain/deploy/source/plan.ts";
@@ -13,32 +13,32 @@ import { surveySource } from "../../shared/deploy/survey-source.ts";
 import { narrate, type Say } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf } from "../../shared/runtime/disk-fault.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
-import { buildContainer, engineUnreachable } from "../containers/build/build.ts";
+import { buildContainer, engineUnreachable } from "../containers/build/build-container.ts";
 import type { Containers } from "../containers/containers.ts";
 import { Allowance } from "../instances/pace-output.ts";
 import type { Limits, Runner } from "../sandbox/runner.ts";
 import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
+import { buildNode } from "./build-node.ts";
+import { buildPython } from "./build-python.ts";
 import { Extractor } from "./extract.ts";
-import { type ImageManifest, type ImageStore, ownerFolder } from "./images.ts";
-import { buildNode } from "./node.ts";
-import { buildPython } from "./python.ts";
-import { BuildFailed, type Workshop } from "./steps.ts";
+import { type ImageManifest, type ImageStore, ownerFolder } from "./image-store.ts";
+import { type BuildContext, BuildError } from "./run-command.ts";
 import type { Toolchain } from "./toolchain.ts";
 
-/** Changes when the same source would be built otherwise than before. */
+/** Part of the image's key. Increase it if a change of the builder affects the images of unchanged sources. */
 const BUILDER_VERSION = "2";
 
 export interface BuilderConfig {
   readonly images: ImageStore;
   readonly runner: Runner;
-  /** Builds what has a Dockerfile; or in words why nothing does. */
+  /** Builds sources with a Dockerfile; a string is the reason that none can be built. */
   readonly containers: Containers | string;
   readonly toolchain: Toolchain;
-  /** What the commands of one build may use. */
+  /** The limits of the commands of one build. */
   readonly limits: Limits;
   readonly userOf: UserOf;
   readonly network: Readonly<Record<string, string>>;
-  /** Kept between builds, a folder an account. */
+  /** Contains a folder per account, which its builds share. */
   readonly cacheDir: string;
   /** Marks the processes of this server's builds. */
   readonly scope: string;
@@ -59,14 +59,14 @@ const KINDS = {
   static: "a static site",
 };
 
-const buildSource = async (shop: Workshop, plan: SourcePlan, venvs: string): Promise<ImageManifest> => {
-  shop.say(`Building ${KINDS[plan.kind]}`);
-  for (const warning of plan.warnings) shop.say(warning);
+const buildSource = async (context: BuildContext, plan: SourcePlan, venvs: string): Promise<ImageManifest> => {
+  context.say(`Building ${KINDS[plan.kind]}`);
+  for (const warning of plan.warnings) context.say(warning);
   switch (plan.kind) {
     case "node":
-      return buildNode(shop, plan);
+      return buildNode(context, plan);
     case "python":
-      return buildPython(shop, venvs, plan);
+      return buildPython(context, venvs, plan);
     case "procfile":
       return { kind: "procfile", command: plan.command, path: [], needs: [], requires: [] };
     case "static":
@@ -74,17 +74,17 @@ const buildSource = async (shop: Workshop, plan: SourcePlan, venvs: string): Pro
   }
 };
 
-const noEngine = (why: string): BuildFailed =>
-  new BuildFailed({
+const noEngine = (why: string): BuildError =>
+  new BuildError({
     reason: "no_builder",
-    message: `The source has a Dockerfile, and this platform has no container engine to build it with: ${why}. Install Docker or Podman and start the platform again, or remove the Dockerfile to build from package.json, requirements.txt or a Procfile.`,
+    message: `The source has a Dockerfile, but this platform has no container engine: ${why}. Install Docker or Podman and restart the platform, or remove the Dockerfile to build from package.json, requirements.txt or a Procfile.`,
   });
 
-/** The failure that the deploy reports; undefined for a bug of the platform. */
+/** Returns the failure for the deploy; undefined if the error is the platform's. */
 const failureOf = (error: unknown): DeployFailure | undefined =>
-  error instanceof BuildFailed || error instanceof NoUserLeft ? error.failure : undefined;
+  error instanceof BuildError || error instanceof NoUserLeft ? error.failure : undefined;
 
-/** What an error of the platform's own comes to. */
+/** Returns the failure for an error of the platform: a disk error or a bug. */
 const platformFailureOf = (error: unknown): DeployFailure => {
   const fault = diskFaultOf(error);
   if (fault === undefined) return { reason: "internal", message: "The platform could not build the source." };
@@ -94,13 +94,13 @@ const platformFailureOf = (error: unknown): DeployFailure => {
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
 
-/** Lets a build take its share of this process's time, which serves every account, and turns in between. */
-const pacedPrint = (say: Say<string>): Say<string> => {
+/** Limits the share of this process's time that a build's output takes, and yields to the event loop between lines. */
+const pacePrint = (say: Say<string>): Say<string> => {
   const allowance = new Allowance();
   const rest = async (taken: Promise<void>): Promise<void> => {
     const begun = performance.now();
     await taken;
-    await (allowance.spend(performance.now() - begun) ?? turn());
+    await (allowance.spend(performance.now() - begun) ?? yieldToEventLoop());
   };
   return (message) => {
     const taken = say(message);
@@ -109,17 +109,17 @@ const pacedPrint = (say: Say<string>): Say<string> => {
 };
 
 export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   const extractor = new Extractor();
   const { images, runner, containers, toolchain, limits, network, ids, logger } = config;
 
-  /** Whether it was built before, and nobody has removed it from the engine since. */
-  const isThere = async (reference: string): Promise<boolean | DeployFailure> => {
+  /** Whether the image was built before and is still at the engine, or a failure if the engine does not respond. */
+  const isBuilt = async (reference: string): Promise<boolean | DeployFailure> => {
     const image = images.find(reference);
     if (image?.kind !== "container") return image !== undefined;
     if (typeof containers === "string") return false;
     return containers.hasImage(image.id).catch((cause: unknown) => {
-      logger.warn("the container engine does not answer", { cause });
+      logger.warn("the container engine does not respond", { cause });
       return engineUnreachable(containers.engine);
     });
   };
@@ -127,14 +127,14 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const buildImage = async (
     { source, owner, name }: BuildRequest,
     reference: string,
-    { say, print, signal }: Pick<Workshop, "say" | "print" | "signal">,
+    { say, print, signal }: Pick<BuildContext, "say" | "print" | "signal">,
   ): Promise<ImageManifest> => {
     if (typeof containers === "string") throw noEngine(containers);
     const labels = containers.imageLabels({ owner, service: name, source: source.digest });
     const tag = containers.tagOf(reference);
     const within = await containers.buildNetwork(owner).catch((cause: unknown) => {
-      logger.warn("a network for a build could not be made", { cause });
-      throw new BuildFailed(engineUnreachable(containers.engine));
+      logger.warn("could not create a network for a build", { cause });
+      throw new BuildError(engineUnreachable(containers.engine));
     });
     const account = ownerFolder(owner);
     const given = {
@@ -155,47 +155,52 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     return { kind: "container", id };
   };
 
-  const unpackAndBuild = async ({ source, owner }: BuildRequest, files: SourceFiles, shop: Workshop, venvs: string) => {
+  const unpackAndBuild = async (
+    { source, owner }: BuildRequest,
+    files: SourceFiles,
+    context: BuildContext,
+    venvs: string,
+  ) => {
     const planned = planSource(files);
-    if ("failure" in planned) throw new BuildFailed(planned.failure);
-    await extractor.extract({ source, folder: shop.app, owner }, shop.signal);
-    return buildSource(shop, planned.plan, venvs);
+    if ("failure" in planned) throw new BuildError(planned.failure);
+    await extractor.extract({ source, folder: context.app, owner }, context.signal);
+    return buildSource(context, planned.plan, venvs);
   };
 
   const build = async (
     request: BuildRequest,
     reference: string,
-    shop: Omit<Workshop, "app" | "cache" | "user">,
+    context: Omit<BuildContext, "app" | "cache" | "user">,
   ): Promise<BuildEvent> => {
-    const known = await isThere(reference);
+    const known = await isBuilt(reference);
     if (typeof known === "object") return { kind: "failed", failure: known };
     if (known) {
-      shop.say("This source was built before; its image is used again");
+      context.say("This source was built before; its image is used again");
       return { kind: "built", image: reference };
     }
     const account = join(config.cacheDir, ownerFolder(request.owner));
     const cache = join(account, "home");
     try {
-      shop.signal.throwIfAborted();
+      context.signal.throwIfAborted();
       await mkdir(cache, { recursive: true, mode: 0o700 });
       const user = config.userOf(request.owner);
       const app = await images.begin(reference);
-      const survey = await surveySource(request.source, shop.signal);
+      const survey = await surveySource(request.source, context.signal);
       const manifest =
         survey.kind === "dockerfile"
-          ? await buildImage(request, reference, shop)
-          : await unpackAndBuild(request, survey.files, { ...shop, app, cache, user }, join(account, "venvs"));
-      shop.signal.throwIfAborted();
+          ? await buildImage(request, reference, context)
+          : await unpackAndBuild(request, survey.files, { ...context, app, cache, user }, join(account, "venvs"));
+      context.signal.throwIfAborted();
       await images.complete(reference, manifest);
       return { kind: "built", image: reference };
     } catch (error) {
       await images
         .discard(reference)
-        .catch((cause: unknown) => logger.warn("a half-built image could not be removed", { reference, cause }));
-      if (shop.signal.aborted) return { kind: "failed", failure: INTERRUPTED };
+        .catch((cause: unknown) => logger.warn("could not remove an unfinished image", { reference, cause }));
+      if (context.signal.aborted) return { kind: "failed", failure: INTERRUPTED };
       const failure = failureOf(error);
       if (failure !== undefined) return { kind: "failed", failure };
-      logger.error("a build failed for a reason of the platform's own", { deployId: request.deployId, cause: error });
+      logger.error("a build failed because of the platform", { deployId: request.deployId, cause: error });
       return { kind: "failed", failure: platformFailureOf(error) };
     }
   };
@@ -204,13 +209,13 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     build: (request, { signal = new AbortController().signal } = {}) =>
       narrate<BuildEvent, BuildEvent>((emit) => {
         const say = (message: string) => emit({ kind: "progress", message });
-        const print = pacedPrint(say);
+        const print = pacePrint(say);
         const newId = () => `${config.scope}.${ids.id()}`;
         const reference = referenceFor(config, request);
-        const shop = { runner, toolchain, limits, network, say, print, signal, newId, turns };
-        // Builds of the same image wait for each other, so that the second finds what the first made.
-        return turns
-          .take(reference, signal, () => build(request, reference, shop))
+        const context = { runner, toolchain, limits, network, say, print, signal, newId, mutex };
+        // Builds of the same image run one after the other, so that the second finds the first one's image.
+        return mutex
+          .take(reference, signal, () => build(request, reference, context))
           .catch((error: unknown) => {
             if (!signal.aborted) throw error;
             return { kind: "failed", failure: INTERRUPTED };

@@ -1,17 +1,17 @@
-/** The programs that builds and services are given: the platform's own Node, the machine's npm and Python. */
+/** The programs for builds and services: the platform's own Node.js, the machine's npm and Python. */
 import { execFile } from "node:child_process";
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 export interface Toolchain {
-  /** The platform's own Node. */
+  /** The platform's own Node.js. */
   readonly node: string;
-  /** npm's program file, run with that Node; undefined where this machine has no npm. */
+  /** npm's script, run with that Node.js; undefined if npm is not installed. */
   readonly npm: string | undefined;
   /** A folder with `npm` and `npx` for scripts that call them. */
   readonly shims: string;
-  /** `python3` as the path has it; undefined where there is none. */
+  /** The path of `python3`; undefined if it is not installed. */
   readonly python: string | undefined;
 }
 
@@ -37,15 +37,15 @@ const findNpm = (path: string, running: string | undefined): string | undefined 
 const shim = (node: string, script: string): string => `#!/bin/sh\nexec '${node}' '${script}' "$@"\n`;
 
 /**
- * @param folder where the shims are written
- * @param environment the server's own
+ * @param folder the folder for the shims
+ * @param environment the server's environment
  */
 export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): Toolchain => {
   const path = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
   const node = process.execPath;
   const npm = findNpm(path, environment["npm_execpath"]);
   mkdirSync(folder, { recursive: true });
-  // The users of accounts run these programs, under every umask.
+  // Accounts' users must be able to run these programs, whatever the umask.
   chmodSync(folder, 0o755);
   const scripts = npm === undefined ? {} : { npm, npx: join(dirname(npm), "npx-cli.js") };
   for (const [name, script] of Object.entries(scripts)) {
@@ -57,29 +57,29 @@ export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): T
 
 export interface PythonInterpreter {
   readonly executable: string;
-  /** The installation that the interpreter belongs to. */
+  /** The folder of the interpreter's installation. */
   readonly prefix: string;
   readonly version: string;
 }
 
-/** Asks an interpreter where it lives; a version manager's shim answers for the real one. */
+/** Runs an interpreter to find its installation. A version manager's shim reports the real one. */
 export const inspectPython = async (python: string): Promise<PythonInterpreter | undefined> => {
-  const question =
+  const script =
     "import sys,os,platform;print(os.path.realpath(sys.executable));print(sys.base_prefix);print(platform.python_version())";
   try {
-    const { stdout } = await promisify(execFile)(python, ["-c", question], { timeout: 20_000 });
+    const { stdout } = await promisify(execFile)(python, ["-c", script], { timeout: 20_000 });
     const [executable, prefix, version] = stdout.trim().split("\n");
     return executable === undefined || prefix === undefined || version === undefined
       ? undefined
       : { executable, prefix, version };
   } catch {
-    // Not there, or no Python after all.
+    // The file is missing, or is not Python.
     return undefined;
   }
 };
 
-/** Settings of the server's environment that builds need to reach registries; nothing that is secret by its nature. */
-const passedOn = [
+/** Variables of the server's environment that builds need to reach registries. Must not include secrets. */
+const networkVariables = [
   "HTTP_PROXY",
   "HTTPS_PROXY",
   "NO_PROXY",
@@ -100,7 +100,7 @@ const passedOn = [
 
 export const networkEnvironment = (environment: NodeJS.ProcessEnv): Record<string, string> =>
   Object.fromEntries(
-    passedOn.flatMap((name) => {
+    networkVariables.flatMap((name) => {
       const value = environment[name];
       return value === undefined || value === "" ? [] : [[name, value]];
     }),

@@ -8,7 +8,7 @@ const FOLDER_MODE = 0o755;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-/** Nothing else may write to the folder. The walk has checked the paths of the entries. */
+/** No one else may write to the folder. The caller must have checked the paths of the entries. */
 export class TreeWriter implements TarVisitor {
   readonly #root: string;
   #file: { readonly descriptor: number; left: number } | undefined;
@@ -21,7 +21,7 @@ export class TreeWriter implements TarVisitor {
     const at = join(this.#root, path);
     if (type === "folder") return this.#makeFolder(at);
     const descriptor = this.#create(at);
-    // Set-user-id and its like are dropped, and the process's umask does not count.
+    // Drops special bits such as set-user-id, and ignores the umask.
     fchmodSync(descriptor, executable ? 0o755 : 0o644);
     if (size === 0) closeSync(descriptor);
     else this.#file = { descriptor, left: size };
@@ -36,7 +36,7 @@ export class TreeWriter implements TarVisitor {
     this.#file = undefined;
   }
 
-  /** Closes the file that is being written. */
+  /** Closes the open file. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file.descriptor);
     this.#file = undefined;
@@ -46,7 +46,7 @@ export class TreeWriter implements TarVisitor {
     try {
       return openSync(at, NEW_FILE, 0o600);
     } catch (error) {
-      // A path may come twice in an archive; the later file replaces the earlier one.
+      // If an archive contains a path twice, the later file replaces the earlier one.
       if (codeOf(error) === "EEXIST") unlinkSync(at);
       else if (codeOf(error) === "ENOENT") this.#makeFolder(dirname(at));
       else throw error;
@@ -59,7 +59,7 @@ export class TreeWriter implements TarVisitor {
       mkdirSync(at);
     } catch (error) {
       if (codeOf(error) === "EEXIST") return;
-      // The root is never made anew: where it is gone, the unpacking was abandoned.
+      // Never recreate the root: if it is missing, the unpacking was abandoned.
       if (codeOf(error) !== "ENOENT" || dirname(at) === this.#root) throw error;
       this.#makeFolder(dirname(at));
       mkdirSync(at);

@@ -1,15 +1,15 @@
 /**
- * The thread that unpacks one source archive, with blocking writes. It asks for the archive's bytes piece by piece, so
- * that it never holds more than one, and ends when its owner terminates it.
+ * The worker thread that unpacks one source archive with blocking writes. It requests one chunk of the archive at a time, so
+ * that it never holds more than one. It runs until its owner terminates it.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
 import { TreeWriter } from "./tree-writer.ts";
 
-/** To the thread: the next bytes, or null at the archive's end. */
+/** A message to the thread: the next chunk, or null at the archive's end. */
 export type UnpackPiece = Uint8Array<ArrayBuffer> | null;
-/** From the thread: it wants the next bytes, or has finished, with what is wrong with the archive. */
+/** A message from the thread: a request for the next chunk, or the result with the archive's problem. */
 export type UnpackReport = { readonly kind: "next" } | { readonly kind: "done"; readonly problem: string | undefined };
 
 const unpack = async (port: NonNullable<typeof parentPort>, folder: string): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * What a server runs at the container engine: images built from a Dockerfile, and sources without one, which use this
- * machine's programs. Everything has the server's label, by which the next server finds what this one left.
+ * Runs services at the container engine: images built from a Dockerfile, and sources without one, which use this machine's
+ * programs. Everything has the server's label, so that the next server can find and remove it.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Container } from "dockerode";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { Logger } from "../../../core/ports/system.ts";
-import { ownerFolder } from "../builds/images.ts";
+import { ownerFolder } from "../builds/image-store.ts";
 import {
   type Job,
   type Limits,
@@ -19,12 +19,12 @@ import {
   type Runner,
   type Running,
 } from "../sandbox/runner.ts";
+import { type ContainerJob, imageCapabilities } from "./create-options.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
+import { ensureNetwork, SCOPE } from "./ensure-network.ts";
 import { ensureHostImage, hostMounts } from "./host-image.ts";
 import { MountPoints, mountsWithin } from "./mount-points.ts";
-import { ensureNetwork, SCOPE } from "./network.ts";
 import { type PreparedContainer, RunningContainer } from "./running-container.ts";
-import { type ContainerJob, imageCapabilities } from "./settings.ts";
 
 /** A service whose image contains everything that it needs. */
 export interface ImageJob {
@@ -123,7 +123,7 @@ export const openContainers = async (
       await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(AGAIN_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
-      logger.warn("a container could not be removed yet", { container: container.id, cause: error });
+      logger.warn("could not remove a container; will retry", { container: container.id, cause: error });
       if (closing.signal.aborted) return;
       setTimeout(() => void remove(container), AGAIN_MS).unref();
     }
@@ -185,8 +185,8 @@ export const openContainers = async (
     try {
       await docker.getImage(id).remove({ force: true });
     } catch (cause) {
-      // A container may still use it, or it is gone; the next sweep finds out.
-      if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("an image is left at the engine", { id, cause });
+      // If a container still uses the image, the next sweep removes it.
+      if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("could not remove an image at the engine", { id, cause });
     }
   };
 
@@ -195,7 +195,7 @@ export const openContainers = async (
     kind: "container",
     mapsPaths: true,
     mountsFolders: true,
-    setsUser: "containers have users of their own",
+    setsUser: "containers have their own users",
     ownNetwork: false,
     mountsWithin,
     folder,
@@ -217,7 +217,7 @@ export const openContainers = async (
     removeImage,
     sweepImages: async (known) => {
       const built = await docker.listImages({ filters: { label: [IMAGE] } }).catch((cause: unknown) => {
-        logger.warn("images may be left at the engine", { cause });
+        logger.warn("could not list the images at the engine; some may remain", { cause });
         return [];
       });
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === scope);
@@ -226,12 +226,12 @@ export const openContainers = async (
     startImage: (job, onLine) => new RunningContainer(engine, job.id, () => imageJob(job), remove, onLine),
     close: async () => {
       closing.abort();
-      await sweep().catch((cause: unknown) => logger.warn("containers may be left at the engine", { cause }));
+      await sweep().catch((cause: unknown) => logger.warn("could not remove all containers at the engine", { cause }));
       for (const name of made)
         await docker
           .getNetwork(name)
           .remove()
-          .catch((cause: unknown) => logger.warn("a container network is left at the engine", { name, cause }));
+          .catch((cause: unknown) => logger.warn("could not remove a network at the engine", { name, cause }));
     },
   };
 };

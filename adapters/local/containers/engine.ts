@@ -1,5 +1,5 @@
 /**
- * This machine's container engine, Docker or Podman, through its socket. Both implement Docker's API:
+ * Finds this machine's container engine, Docker or Podman, by its socket. Both implement Docker's API:
  * https://docs.docker.com/reference/api/engine/
  */
 import { existsSync } from "node:fs";
@@ -47,7 +47,7 @@ const open = async (
     const [version, info] = await Promise.race([
       Promise.all([docker.version(), docker.info()]),
       new Promise<never>((_resolve, reject) =>
-        setTimeout(() => reject(new Error("it does not answer")), ANSWER_MS).unref(),
+        setTimeout(() => reject(new Error(`no response within ${ANSWER_MS / 1000} s`)), ANSWER_MS).unref(),
       ),
     ]);
     const isPodman = (version.Components ?? []).some(({ Name }) => Name.includes("Podman"));
@@ -63,11 +63,11 @@ const open = async (
     };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return `${socketPath} ${code === "EACCES" ? "may not be used by this user" : `does not answer (${code ?? message})`}`;
+    return `${socketPath} ${code === "EACCES" ? "denies access to this user" : `does not respond (${code ?? message})`}`;
   }
 };
 
-/** Returns the first engine that responds, or a message that says why none does. */
+/** Returns the first engine that responds, or the reason that none does. */
 export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
   const sockets = socketsIn(environment);
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";

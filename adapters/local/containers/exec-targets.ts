@@ -1,6 +1,6 @@
 /**
- * Ways into what runs of a service on this machine: a program that puts its user beside the service, with its files,
- * processes and environment. Whoever may not look at the service's processes finds none.
+ * Finds the running instances of a service on this machine, and the commands that open a shell in them, with the instance's
+ * files, processes and environment. A user without access to the service's processes finds none.
  */
 import { openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -12,24 +12,24 @@ import { MARKER } from "../sandbox/runner.ts";
 import { joinGroup } from "../sandbox/shell-wrappers.ts";
 import { callFilter } from "../sandbox/syscall-filter.ts";
 import { isDeployed } from "../state/services.ts";
+import { containerName } from "./create-options.ts";
 import { type ContainerEngine, findEngine } from "./engine.ts";
-import { containerName } from "./settings.ts";
 
 export interface ExecTarget {
   readonly kind: "container" | "bubblewrap" | "process";
   readonly file: string;
   readonly args: readonly string[];
-  /** The whole environment; undefined: that of whoever enters, for the program brings the service's. */
+  /** The whole environment of the command; undefined for the current process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What the program gets besides the standard streams. */
+  /** Descriptors of the command after the standard streams. */
   readonly descriptors?: readonly Extract<Descriptor, { readonly input: unknown } | { readonly open: number }>[];
 }
 
-/** By its path: the service's own search path is its own. */
+/** An absolute path, because the service may set any PATH. */
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
-/** Its own shell, in the container's environment and folder: https://docs.docker.com/reference/cli/docker/container/exec/ */
+/** Uses the shell, environment and folder of the container: https://docs.docker.com/reference/cli/docker/container/exec/ */
 const intoContainer = async (job: string, engine: ContainerEngine, flags: readonly string[]): Promise<ExecTarget[]> => {
   const container = engine.docker.getContainer(containerName(job));
   const isRunning = await container.inspect().then(
@@ -63,7 +63,7 @@ const variablesOf = (pid: number): Record<string, string> =>
       .map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
   );
 
-/** The instance's first process: of those with its mark, the one that none of them has started; a sandbox's own know no service. */
+/** Returns the root of the instance's processes. The sandbox's own processes have the marker, but no K_SERVICE. */
 const firstOf = (job: string, table: readonly ProcessInfo[]): number[] => {
   const own = table.filter(({ pid }) => {
     const { K_SERVICE, [MARKER]: mark } = variablesOf(pid);
@@ -72,7 +72,7 @@ const firstOf = (job: string, table: readonly ProcessInfo[]): number[] => {
   return own.filter(({ parent }) => !own.some(({ pid }) => pid === parent)).map(({ pid }) => pid);
 };
 
-/** The user or group that the process has in its own user namespace. */
+/** Returns the uid or gid of the process in its own user namespace. */
 const idInside = (pid: number, kind: "uid" | "gid"): string =>
   /^\s*(\d+)/.exec(readFileSync(`/proc/${pid}/${kind}_map`, "utf8"))?.[1] ?? "";
 
@@ -81,8 +81,8 @@ const FILTER = USERS + 1;
 const ARGUMENTS = FILTER + 1;
 
 /**
- * Root joins the control groups and namespaces of the process with a separate environment: the service's variables could make
- * root load the service's libraries. bubblewrap then drops every right that the process lacks.
+ * Root joins the control groups and namespaces of the process with a minimal environment, because the service's variables could
+ * make root load the service's libraries. bubblewrap then drops every right that the process lacks.
  * https://man7.org/linux/man-pages/man1/nsenter.1.html
  */
 const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): ExecTarget => {
@@ -105,10 +105,10 @@ const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): ExecTa
   return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
 };
 
-/** An expected reason why the user cannot enter an instance. The message is for the user. */
+/** The user cannot enter an instance. The message is for the user. */
 export class ExecTargetRefused extends Error {}
 
-/** Beside a process: in its sandbox, if it has one. */
+/** Enters the sandbox of a process, or starts a shell in its folder if it has no sandbox. */
 const intoProcess = (pid: number, terminal: string | undefined): ExecTarget => {
   const { [MARKER]: _, ...own } = variablesOf(pid);
   const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };
@@ -118,10 +118,10 @@ const intoProcess = (pid: number, terminal: string | undefined): ExecTarget => {
     const [file = "/bin/sh", ...args] = SHELL;
     return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
   }
-  // An unprivileged bubblewrap leaves its processes in a user namespace within the one that owns the others.
+  // Processes of an unprivileged bubblewrap are in a user namespace that is a child of the other namespaces' owner.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
-      "A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.",
+      "Only root can enter the sandbox of a server that does not run as root. Run the command with sudo and --data-dir.",
     );
   return intoSandbox(pid, env);
 };
@@ -129,27 +129,27 @@ const intoProcess = (pid: number, terminal: string | undefined): ExecTarget => {
 export interface ExecTargetOptions {
   readonly dataDir: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Whether a person sits there. */
+  /** Whether the standard streams are a terminal. */
   readonly isTerminal: boolean;
 }
 
 export interface ExecTargets {
-  /** One for each running instance of the service. */
+  /** One target for each running instance of the service. */
   readonly found: readonly ExecTarget[];
-  /** The services that run on the folder's platform. */
+  /** All running services of the platform. */
   readonly services: readonly string[];
-  /** Whether the service is deployed there; undefined if the state cannot be read. */
+  /** Whether the service is deployed; undefined if the state cannot be read. */
   readonly isDeployed: boolean | undefined;
 }
 
-/** Fails with `EntranceRefused` if no platform has run on the data folder, or if this user may not enter. */
+/** Throws `ExecTargetRefused` if no platform has run on the data folder, or if this user may not enter. */
 export const findExecTargets = async (
   service: string,
   { dataDir, environment, isTerminal }: ExecTargetOptions,
 ): Promise<ExecTargets> => {
   const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
   if (notes === undefined)
-    throw new ExecTargetRefused(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
+    throw new ExecTargetRefused(`No platform runs on ${dataDir}. Name its folder with --data-dir.`);
   const services = [...new Set(notes.map((note) => note.service))].sort();
   const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
   if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };

@@ -1,16 +1,16 @@
 /**
- * An image without programs, for sources that bring no image. This machine's programs are mounted into it, as for
- * sandboxes. The server builds it, because no registry has it.
+ * Creates an image without programs, for sources without a Dockerfile. Containers mount this machine's programs into it, as
+ * sandboxes do.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { hostFolders, readableEtc } from "../sandbox/host-files.ts";
+import type { BindMount } from "./create-options.ts";
 import { type ContainerEngine, hasImage } from "./engine.ts";
-import type { BindMount } from "./settings.ts";
 
-/** Docker puts its init into /sbin, which it could not do if that linked to the machine's own. */
+/** Docker mounts its init in /sbin, so /sbin must not be a link into a read-only mount. */
 const SBIN = "/sbin";
 const folders = ["etc", "tmp", "proc", "sys", "dev", "run", "var", "usr", SBIN.slice(1)];
 const taken = hostFolders.filter((path) => path !== SBIN);

@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenBind } from "../sandbox/runner.ts";
-import type { BindMount } from "./settings.ts";
+import type { BindMount } from "./create-options.ts";
 
 /** Mounts the open folder itself; otherwise mount would resolve its name, which a service may redirect. */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
@@ -41,7 +41,7 @@ export class MountPoints {
   }
 
   /**
-   * @param anybody whether a service may run as any user, and must be able to write in the folders
+   * @param anybody whether the service may run as any user, so that every user must be able to write to the folders
    * @returns the mounts, and the cleanup for when they are no longer used
    */
   async take(
@@ -65,7 +65,7 @@ export class MountPoints {
       points.push(point);
       if (!(await run("mount", [...OPEN_FOLDER, point], fd))) {
         await ended();
-        throw new Error(`a folder of a volume could not be mounted at ${inside}`);
+        throw new Error(`could not mount a folder of a volume at ${inside}`);
       }
       mounts.push({ host: point, inside, writable });
     }
@@ -77,7 +77,7 @@ export class MountPoints {
     try {
       rmdirSync(point);
     } catch {
-      // Something is still mounted there; the next start removes it.
+      // The folder is still mounted; the next start removes it.
     }
   }
 }

@@ -12,16 +12,16 @@ const NO_COMMAND =
 
 const unavailable = (message: string): DeployFailure => ({ reason: "provider_unavailable", message });
 
-const failureOf = ({ name }: ContainerEngine, status: number | undefined, words: string): DeployFailure => {
-  if (status === undefined) return unavailable(`${name} does not answer; the service starts again when it does.`);
-  if (status === 404 && /no such image/i.test(words))
-    return { reason: "image_not_found", message: "The image of this deploy is gone; deploy the source again." };
-  if (NO_COMMAND.test(words)) return { reason: "crashed", message: `The container could not be started: ${words}` };
-  return unavailable(`${name} did not start the container: ${words}`);
+const failureOf = ({ name }: ContainerEngine, status: number | undefined, message: string): DeployFailure => {
+  if (status === undefined) return unavailable(`${name} does not respond. The service starts again when it does.`);
+  if (status === 404 && /no such image/i.test(message))
+    return { reason: "image_not_found", message: "The image of this deploy was removed. Deploy the source again." };
+  if (NO_COMMAND.test(message)) return { reason: "crashed", message: `The container could not be started: ${message}` };
+  return unavailable(`${name} did not start the container: ${message}`);
 };
 
 export const refusedStart = (engine: ContainerEngine, error: unknown): Exit => {
-  const words = engineMessage(error);
-  if (PORT_TAKEN.test(words)) return { ...NOT_STARTED, lostPort: true };
-  return { ...NOT_STARTED, failure: failureOf(engine, statusOf(error), words) };
+  const message = engineMessage(error);
+  if (PORT_TAKEN.test(message)) return { ...NOT_STARTED, lostPort: true };
+  return { ...NOT_STARTED, failure: failureOf(engine, statusOf(error), message) };
 };

@@ -7,13 +7,13 @@ import { listenersIn } from "../../shared/runtime/listening.ts";
 import { exitOf } from "../instances/exit-code.ts";
 import { type Address, judgeListeners, type ListenState, loopback, staysOpen } from "../instances/listen-state.ts";
 import type { Exit, OnLine, Running } from "../sandbox/runner.ts";
+import { ContainerLog } from "./container-log.ts";
+import { type ContainerJob, containerName, createOptions } from "./create-options.ts";
 import type { ContainerEngine } from "./engine.ts";
-import { ContainerLog } from "./log.ts";
 import { refusedStart } from "./refused-start.ts";
-import { type ContainerJob, containerName, createOptions } from "./settings.ts";
 import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
 
-/** A container's settings, prepared when its turn comes, and the cleanup for when it is gone. */
+/** A container's settings, and the cleanup to call after its removal. */
 export interface PreparedContainer {
   readonly job: ContainerJob;
   readonly ended: () => Promise<void>;
@@ -75,7 +75,7 @@ export class RunningContainer implements Running {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    // The container or the engine may be gone; `exited` reports that.
+    // The container or the engine may have ended; `exited` reports that.
     this.#container?.kill({ signal }).catch(() => undefined);
   }
 
@@ -129,18 +129,18 @@ export class RunningContainer implements Running {
     }
   }
 
-  /** No limit on a container's files works with every engine's storage. So this polls their size and ends the container. */
-  #watchDisk(container: Container, volumes: readonly string[], most: number): () => void {
+  /** Polls the size of a container's files and kills the container: no engine option works with every storage driver. */
+  #watchDisk(container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
       // If the engine does not respond, `exited` reports that.
       const written = await measureWrittenBytes(this.#engine.docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_LOOK_MS);
-      if (written <= most || this.#overflown !== undefined) return;
+      if (written <= max || this.#overflown !== undefined) return;
       this.#overflown = {
         reason: "crashed",
-        message: `The service wrote more than ${formatMemory(most)} into its own files and was ended; write to a volume instead.`,
+        message: `The service wrote more than ${formatMemory(max)} to its own files and was ended. Write to a volume instead.`,
       };
       this.kill();
     };
@@ -151,7 +151,7 @@ export class RunningContainer implements Running {
     };
   }
 
-  /** Reads the log until the container ends, and returns its final state. Resumes if the engine was briefly gone. */
+  /** Reads the log until the container ends, and returns its final state. Resumes after a restart of the engine. */
   async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
     const log = new ContainerLog(onLine);
     using over = new DisposableStack();

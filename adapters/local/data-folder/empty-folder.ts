@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 
 /**
- * Removes everything in a folder, one tree after the other, until nothing is left but what could not be removed.
- * @param failed is called for a tree that could not be removed; the next call tries it again
- * @param isOver ends the work after the tree that is being removed
+ * Removes all trees in a folder, one after the other, except those that cannot be removed.
+ * @param failed called for each tree that cannot be removed
+ * @param isOver checked between trees; true ends the removal
  */
 export const emptyFolder = async (
   folder: string,

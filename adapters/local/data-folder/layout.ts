@@ -1,6 +1,6 @@
 /**
- * The layout of a data folder, and the mode of everything in it that is the platform's own. This is the only place that
- * says who may reach what: a service's environment, keys and logs are for the user that runs the server alone.
+ * The layout of a data folder, and the file modes of everything in it that belongs to the platform. No other file defines
+ * modes. Only the user that runs the server may read services' environments, keys and logs.
  */
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
 import { makeFolders } from "../../shared/runtime/make-folders.ts";
-import { DataFolderError, explainFileError } from "./error.ts";
+import { DataFolderError, explainFileError } from "./data-folder-error.ts";
 import { setAside } from "./set-aside.ts";
 
 const FOLDER = 0o700;
@@ -27,11 +27,11 @@ const FILE = 0o600;
 
 interface Rule {
   readonly folder: number;
-  /** The mode of the files directly in it; absent: files are not the platform's own. */
+  /** The mode of the files directly in the folder; undefined if they do not belong to the platform. */
   readonly files?: number;
-  /** Folders that are always there. */
+  /** Folders that always exist. */
   readonly fixed?: Readonly<Record<string, Rule>>;
-  /** Any other folder in it; absent: its content belongs to services and builds. */
+  /** The rule for all other folders; undefined if their content belongs to services and builds. */
   readonly others?: Rule;
 }
 
@@ -44,10 +44,10 @@ const ownTree: Rule = {
   },
 };
 
-/** What tries whether a folder can be written. The next try replaces one that a kill left. */
+/** The file with which the health check tests whether the folder is writable. The next check replaces a leftover file. */
 export const PROBE_FILE = "probe";
 
-/** Never set aside: a missing volume is worse than a server that does not start. */
+/** A file at this path is never set aside: a missing volume is worse than a server that does not start. */
 const STORAGE = "storage";
 
 const layout: Rule = {
@@ -56,15 +56,15 @@ const layout: Rule = {
     logs: ownTree,
     spool: ownTree,
     sql: ownTree,
-    // Notes of instances; the folders are services' homes.
+    // The files are notes of instances, the folders are services' homes.
     run: own,
     cache: { ...closed, others: closed },
     "set-aside": ownTree,
-    // Trees that wait for their removal.
+    // Trees to be removed.
     leftovers: closed,
     sandbox: closed,
     tools: closed,
-    // An account, an image; its app folder is what the service sees.
+    // images/ACCOUNT/IMAGE/app is visible to the service.
     images: { ...closed, others: { ...closed, others: own } },
     [STORAGE]: {
       ...closed,
@@ -73,22 +73,22 @@ const layout: Rule = {
   },
 };
 
-/** What a backup does with an entry of the data folder. */
+/** The treatment of an entry of the data folder in a backup. */
 export type BackupRule =
-  /** SQLite files are copied as they are at one moment. */
+  /** SQLite files, of which the backup contains a snapshot. */
   | "state"
   | "database"
   | "databases"
   /** Files of the platform. */
   | "own"
-  /** Folders in which tenant code writes. */
+  /** Folders to which tenant code writes. */
   | "volumes"
   | "quarantine"
   | "images"
   | "environments"
   | "left out";
 
-/** Every entry of a data folder, by its path. A test compares this table with the folder of a server that was used. */
+/** Every entry of a data folder, by its path. A test compares this table with the data folder of a used server. */
 const backupRules: Readonly<Record<string, BackupRule>> = {
   "state.sqlite": "state",
   "billing.sqlite": "database",
@@ -99,15 +99,15 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   "storage/volumes": "volumes",
   "storage/quarantine": "quarantine",
   images: "images",
-  // Only the Python environments that images need. The next build fetches the rest again.
+  // Only the Python environments that images need. The next build downloads the rest again.
   cache: "environments",
-  // Belong to one moment of one folder. A restore makes the first anew, and the server the others.
+  // Valid only for this folder at this moment. A restore recreates the first, and the server the others.
   "state.check": "left out",
   "state.copy.sqlite": "left out",
   "state.copy.sqlite.new": "left out",
   "state.sqlite.new": "left out",
   "lock.sqlite": "left out",
-  // Made anew from the logs and the bill.
+  // Derived from the logs and billing.sqlite.
   sql: "left out",
   // Belong to a running server.
   [PROBE_FILE]: "left out",
@@ -119,12 +119,12 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   "storage/uploads": "left out",
 };
 
-/** SQLite's own files beside a database. A copy at one moment has their content. */
-const BESIDE_DATABASE = /^(state|state\.copy|lock|billing)\.sqlite(\.new)?-(wal|shm|journal)$/;
+/** SQLite's own files next to a database. A snapshot of the database includes their content. */
+const SQLITE_COMPANION = /^(state|state\.copy|lock|billing)\.sqlite(\.new)?-(wal|shm|journal)$/;
 
-/** What a backup does with the path below the data folder, or with what it lies in; undefined for a foreign path. */
+/** Returns the backup rule of a path below the data folder; undefined for a path that is not the platform's. */
 export const backupRuleOf = (path: string): BackupRule | undefined => {
-  if (BESIDE_DATABASE.test(path)) return "left out";
+  if (SQLITE_COMPANION.test(path)) return "left out";
   const [first = "", second = ""] = path.split("/");
   return backupRules[first === STORAGE ? `${first}/${second}` : first];
 };
@@ -137,14 +137,14 @@ export const isTenantPath = (path: string): boolean => TENANTS.test(path);
 
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
-/** By path and not by handle: closing a handle of an open SQLite file drops the locks of this process on it. */
+/** Uses the path, because closing another handle of an open SQLite file would drop this process's locks on the file. */
 const setMode = (path: string, stats: Stats, mode: number): number => {
   if ((stats.mode & 0o777) === mode || !isOwn(stats)) return 0;
   chmodSync(path, mode);
   return 1;
 };
 
-/** Gives everything below the folder the mode of its rule; returns how much had another. Links are left alone. */
+/** Sets the modes below the folder by the rule. Returns the number of changes. Ignores symbolic links. */
 const tighten = (path: string, rule: Rule): number => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return 0;
@@ -164,7 +164,7 @@ const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const make = (path: string, { folder, fixed = {} }: Rule): void => {
   try {
     mkdirSync(path);
-    // The umask has no say.
+    // Ignores the umask.
     chmodSync(path, folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || isFile(path)) throw error;
@@ -172,11 +172,11 @@ const make = (path: string, { folder, fixed = {} }: Rule): void => {
   for (const [name, inner] of Object.entries(fixed)) make(join(path, name), inner);
 };
 
-/** Makes the folders of the local engine that are missing. Files in their places are set aside. */
+/** Creates missing folders of the local provider. Sets files with the names of folders aside. */
 export const makeLayout = (dataDir: string, logger: Logger): void => {
   const files = Object.keys(layout.fixed ?? {}).filter((name) => name !== STORAGE && isFile(join(dataDir, name)));
   const kept = setAside(dataDir, files);
-  if (kept !== undefined) logger.error("set files aside that stood in the places of folders", { dataDir, files, kept });
+  if (kept !== undefined) logger.error("set aside files with the names of folders", { dataDir, files, kept });
   make(dataDir, layout);
 };
 
@@ -185,22 +185,22 @@ const refuseForeign = (dataDir: string, stats: Stats): void => {
   throw new DataFolderError(
     "not_owner",
     dataDir,
-    `The data folder ${dataDir} belongs to user ${stats.uid}, and Portside runs as user ${process.geteuid?.()}: its owner could read and change everything in it. Run Portside as that user, change the owner with chown, or choose another folder with --data-dir.`,
+    `The data folder ${dataDir} belongs to user ${stats.uid}, but Portside runs as user ${process.geteuid?.()}. Its owner could read and change everything in it. Run Portside as that user, change the owner with chown, or choose another folder with --data-dir.`,
   );
 };
 
-/** Where a restore unpacks what takes the place of the folder. The path has no links. */
+/** Returns the folder in which a restore unpacks the new data folder. The path must not contain symbolic links. */
 export const restoreFolderOf = (dataDir: string): string => `${dataDir}.restore`;
 
-/** Where a missing folder belongs: its path may be a link that the operator made. */
+/** Resolves the path of a missing folder, which may be a symbolic link of the operator. */
 const targetOf = (path: string): string => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink() === true) return resolve(dirname(path), readlinkSync(path));
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;
 };
 
-/** A kill between the two renames of a restore leaves no folder: an empty one must not take its place. */
-const refuseHalfRestored = (dataDir: string): void => {
+/** A restore that is killed between its two renames leaves no data folder. The server must not create an empty one. */
+const refuseInterruptedRestore = (dataDir: string): void => {
   if (existsSync(dataDir)) return;
   const target = targetOf(dataDir);
   const work = restoreFolderOf(target);
@@ -209,36 +209,35 @@ const refuseHalfRestored = (dataDir: string): void => {
   const back =
     kept.length === 0
       ? ""
-      : ` The folder that was there is ${join(dirname(target), kept.sort().at(-1) ?? "")}: to go on with it, rename it back.`;
+      : ` To use the previous folder instead, rename ${join(dirname(target), kept.sort().at(-1) ?? "")} to ${target}.`;
   throw new DataFolderError(
     "outdated",
     dataDir,
-    `The data folder ${dataDir} is missing, because a restore of it was ended too early. Run 'portside restore' again with the same file.${back} To begin with an empty folder, remove ${work}.`,
+    `The data folder ${dataDir} is missing because its restore was interrupted. Run 'portside restore' again with the same file.${back} To start with an empty folder, remove ${work}.`,
   );
 };
 
 /**
- * Makes the data folder if it is missing, and closes it to other users of the machine.
+ * Creates the data folder if it is missing, and removes other users' access to it.
  * Throws a `DataFolderError` if the folder cannot be used, belongs to another user, or is missing after a restore was killed.
  */
 export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   try {
-    refuseHalfRestored(dataDir);
+    refuseInterruptedRestore(dataDir);
     if (makeFolders(dataDir, FOLDER)) chmodSync(dataDir, FOLDER);
-    // The path may be a link that the operator made.
+    // The path may be a symbolic link of the operator.
     const folder = realpathSync(dataDir);
     refuseForeign(dataDir, lstatSync(folder));
     const changed = tighten(folder, layout);
-    if (changed > 0)
-      logger?.warn("closed the data folder to other users of this machine", { dataDir, modesChanged: changed });
+    if (changed > 0) logger?.warn("removed other users' access to the data folder", { dataDir, modesChanged: changed });
   } catch (error) {
     throw explainFileError(error, dataDir) ?? error;
   }
 };
 
 /**
- * Makes the folder if it is missing. Fails if the folder around it is missing: a data folder that was removed under a
- * running server must not come back half empty.
+ * Creates the folder if it is missing. Fails if its parent is missing, so that a running server does not recreate parts of a
+ * removed data folder.
  */
 export const makeFolder = (path: string): void => {
   try {
@@ -259,7 +258,7 @@ export const makePrivateFile = (path: string): void => {
   }
 };
 
-/** Opens a SQLite file that only its owner can read; SQLite gives its `-wal` and `-shm` files the same mode. */
+/** Opens an SQLite file that only its owner can read. SQLite gives the `-wal` and `-shm` files the same mode. */
 export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
   makeFolder(dirname(path));
   makePrivateFile(path);

@@ -1,6 +1,6 @@
 /**
- * Removes obsolete trees, such as half-built images. The server moves a tree aside immediately, and a process of low
- * priority deletes it, so no start, build or request waits for a million deletions.
+ * Removes obsolete trees, such as unfinished images. The server moves a tree aside immediately, and a process with low
+ * priority deletes it, so no start, build or request waits for the deletion of many files.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -26,12 +26,12 @@ export class Leftovers {
   readonly #script: URL | null;
   #sweeper: ChildProcess | undefined;
   #sweeping: Promise<void> | undefined;
-  /** More was moved aside since the process began. */
+  /** True if trees were moved aside since the process started. */
   #hasMore = false;
   #isClosed = false;
 
   /**
-   * @param folder on the file system of the trees
+   * @param folder a folder on the file system of the trees
    * @param sweep the script of the process; null in a bundle, where this process deletes the trees
    */
   constructor(folder: string, logger: Logger, sweep: URL | null = script) {
@@ -40,16 +40,16 @@ export class Leftovers {
     this.#script = sweep;
   }
 
-  /** Begins to remove what an earlier server left. */
+  /** Starts removing the leftovers of an earlier server. */
   async open(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     if ((await readdir(this.#folder)).length > 0) this.#sweep();
   }
 
-  /** The path is free when this resolves. It may be missing before. */
+  /** Removes the tree. Resolves when the path is free. The tree may be missing. */
   async take(path: string): Promise<void> {
     try {
-      // Most trees are empty folders, and those need no process.
+      // Most trees are empty folders, which need no separate process.
       await rmdir(path);
       return;
     } catch (error) {
@@ -59,14 +59,14 @@ export class Leftovers {
       await rename(path, join(this.#folder, randomUUID()));
     } catch (error) {
       if (codeOf(error) === "ENOENT") return;
-      // It is on another file system, for example.
+      // For example, the tree is on another file system.
       await removeTree(path);
       return;
     }
     this.#sweep();
   }
 
-  /** Leaves the rest to the next server. */
+  /** Stops the removal. The next server continues it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#sweeping;
@@ -86,10 +86,9 @@ export class Leftovers {
   }
 
   #sweepHere(): void {
-    const failed = (name: string, cause: unknown) =>
-      this.#logger.warn("some leftovers could not be removed", { name, cause });
+    const failed = (name: string, cause: unknown) => this.#logger.warn("could not remove a leftover", { name, cause });
     this.#sweeping = emptyFolder(this.#folder, failed, () => this.#isClosed)
-      .catch((cause: unknown) => this.#logger.warn("leftovers could not be removed", { cause }))
+      .catch((cause: unknown) => this.#logger.warn("could not remove leftovers", { cause }))
       .finally(() => {
         this.#sweeping = undefined;
         if (this.#hasMore) this.#sweep();
@@ -108,10 +107,10 @@ export class Leftovers {
       if (problems.length < 4096) problems += text.toString();
     });
     sweeper.stdin.on("error", () => undefined);
-    sweeper.once("error", (cause) => this.#logger.warn("leftovers could not be removed", { cause }));
+    sweeper.once("error", (cause) => this.#logger.warn("could not remove leftovers", { cause }));
     sweeper.once("close", () => {
       this.#sweeper = undefined;
-      if (problems !== "") this.#logger.warn("some leftovers could not be removed", { problems });
+      if (problems !== "") this.#logger.warn("could not remove some leftovers", { problems });
       if (this.#hasMore) this.#sweep();
     });
   }

@@ -1,4 +1,4 @@
-/** What a server that starts puts right, and clears away, of what one before it left. */
+/** Cleans up at startup after a previous server: ends interrupted deploys and sweeps the build cache. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployNews, isFinal } from "../../../core/domain/deploy/events.ts";
@@ -7,7 +7,7 @@ import { deployEntry } from "../../../core/domain/logs/entry.ts";
 import { everything } from "../../../core/domain/logs/filter/tree.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { HALF } from "../builds/node.ts";
+import { PARTIAL_SUFFIX } from "../builds/build-node.ts";
 import type { LocalLogs } from "../logs/store.ts";
 import type { DeployRows, StoredDeploy } from "../state/deploys.ts";
 import type { ServiceRows } from "../state/services.ts";
@@ -15,31 +15,31 @@ import type { Leftovers } from "./leftovers.ts";
 
 type End = Pick<StoredDeploy, "status" | "reason">;
 
-/** The end of a deploy by the state file alone: the transaction that moves traffic stores the deploy's id. */
+/** Derives the end of a deploy from the state file: the transaction that moves traffic stores the deploy's id. */
 const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): DeployNews => {
   const service = rows.get(name);
   const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
   const { status, reason } = unsaidEnd(deployId, serving);
-  if (reason !== null) return { status, reason, message: "The server stopped while the deploy ran; deploy again." };
-  const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could say so`;
+  if (reason !== null) return { status, reason, message: "The server stopped during the deploy. Deploy again." };
+  const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could report that`;
   return { status, message };
 };
 
-/** An end is noted a moment after it is in the log: nothing else has been said since, or very little. */
-const LAST_WORDS = { filter: everything, limit: 1000, timeoutMs: 1000 };
+/** The server stores the end of a deploy shortly after it logs it, so the entry is among the newest ones. */
+const LAST_ENTRIES = { filter: everything, limit: 1000, timeoutMs: 1000 };
 
-/** How the log says that the deploy ended; undefined where it does not. */
+/** Returns the end of the deploy from the log; undefined if the log has none. */
 const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeploy): Promise<End | undefined> => {
-  const found = await logs.newest({ owner, service: name }, LAST_WORDS);
-  const words = found.isOk() ? found.value.entries.filter(({ json }) => json?.["deploy_id"] === deployId) : [];
-  return words
+  const found = await logs.newest({ owner, service: name }, LAST_ENTRIES);
+  const entries = found.isOk() ? found.value.entries.filter(({ json }) => json?.["deploy_id"] === deployId) : [];
+  return entries
     .filter(({ logName }) => logName === "platform")
     .map(({ json }): End => ({ status: json?.["status"], reason: json?.["reason"] ?? null }) as End)
     .find(({ status }) => isFinal(status));
 };
 
-/** Ends the deploys that a crash cut short: as the log says already, else as the state file shows. */
-export const endInterrupted = async (
+/** Ends the deploys that a crash interrupted, by the log if it has their end, else by the state file. */
+export const endInterruptedDeploys = async (
   rows: ServiceRows,
   notes: DeployRows,
   logs: LocalLogs,
@@ -55,12 +55,12 @@ export const endInterrupted = async (
     const { status, reason = null } = logged ?? end;
     ended.push({ ...deploy, status, reason, finishedAt: now });
   }
-  // Before they count as ended, so that another kill loses none of them.
+  // Flush before the deploys count as ended, so that a second crash loses none of them.
   logs.flush();
   for (const deploy of ended) notes.note(deploy, rows.get(deploy.name)?.owner === deploy.owner);
 };
 
-/** Removes what builds keep for each other and nobody will use: environments without an image, halves of copies. */
+/** Removes unusable parts of the build cache: environments without an image, and partial copies. */
 export const sweepCache = async (
   cacheDir: string,
   needed: ReadonlySet<string>,
@@ -73,10 +73,11 @@ export const sweepCache = async (
       return [];
     }
   };
-  // Earlier versions made the environment in the folder itself.
+  // Earlier versions created the environment in the folder itself.
   const isNeeded = (folder: string) => [...needed].some((path) => path === folder || path.startsWith(`${folder}/`));
   for (const account of folders(cacheDir)) {
     for (const venv of folders(join(account, "venvs"))) if (!isNeeded(venv)) await leftovers.take(venv);
-    for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await leftovers.take(kept);
+    for (const kept of folders(join(account, "node_modules")))
+      if (kept.endsWith(PARTIAL_SUFFIX)) await leftovers.take(kept);
   }
 };

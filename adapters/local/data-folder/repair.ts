@@ -1,6 +1,6 @@
 /**
- * Puts a damaged data folder in order: chooses the newest good copy of the state, and merges the volumes that the
- * folder has. Nothing is deleted; replaced files go to `set-aside`.
+ * Repairs a damaged data folder: chooses the newest good copy of the state, and merges the folder's volumes into it. Deletes
+ * nothing; replaced files go to `set-aside`.
  */
 import { copyFileSync, lstatSync, renameSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
@@ -8,21 +8,21 @@ import { join } from "node:path";
 import type { Logger } from "../../../core/ports/system.ts";
 import { AccountUserRows } from "../state/account-users.ts";
 import { syncFolder } from "../state/check-file.ts";
-import { StateCopy } from "../state/copy.ts";
 import { openState, type StateDatabase } from "../state/database.ts";
 import { COPY_FILE, type InspectedState, inspectDataFolder, inspectState, STATE_FILE } from "../state/inspect.ts";
-import { lockDataDir } from "../state/lock.ts";
-import { judgeState, knownGeneration } from "../state/verdict.ts";
+import { judgeState, knownGeneration } from "../state/judge-state.ts";
+import { lockDataDir } from "../state/lock-data-dir.ts";
+import { StateCopy } from "../state/state-copy.ts";
 import { type VolumeRecord, VolumeRows } from "../state/volumes.ts";
 import { Quarantine } from "../volumes/quarantine.ts";
 import { VolumeRecords } from "../volumes/records.ts";
-import { DataFolderError } from "./error.ts";
+import { DataFolderError } from "./data-folder-error.ts";
 import { makeLayout } from "./layout.ts";
 import { setAside } from "./set-aside.ts";
 
 const STATE_FILES = [STATE_FILE, `${STATE_FILE}-wal`, `${STATE_FILE}-shm`];
 
-/** The quarantine of a data folder whose server may not run. */
+/** Returns the quarantine of a data folder, also if no server runs. */
 export const quarantineOf = (dataDir: string): Quarantine =>
   new Quarantine(join(dataDir, "storage", "quarantine"), () => new Date().toISOString());
 
@@ -30,9 +30,9 @@ type Say = (line: string) => void;
 
 interface Candidate {
   readonly name: string;
-  /** Below the data folder. */
+  /** The path below the data folder. */
   readonly file: string;
-  /** Without the write-ahead log. */
+  /** True if the write-ahead log is ignored. */
   readonly alone: boolean;
   readonly generation: number;
   /** False if a digest does not match the content. */
@@ -66,7 +66,7 @@ const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
   return found.sort((a, b) => Number(b.isWhole) - Number(a.isWhole) || b.generation - a.generation);
 };
 
-/** Makes the candidate the state. What it replaces is kept. */
+/** Makes the candidate the state. Sets the replaced files aside. */
 const install = async (dataDir: string, { file, alone }: Candidate, say: Say): Promise<void> => {
   if (!alone) return;
   const half = join(dataDir, `${STATE_FILE}.new`);
@@ -86,8 +86,8 @@ const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fa
 const labelOf = ({ name, owner, id }: VolumeRecord): string => `volume '${name}' of ${owner} (${id})`;
 
 /**
- * Brings back volumes whose folders are there.
- * @param isNewest whether the state is the newest, so that its rows are right and records only add to it
+ * Restores the rows of volumes that have a folder.
+ * @param isNewest whether the state is the newest, so that records only add to its rows
  */
 const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolean, say: Say): Promise<void> => {
   const at = (...names: string[]) => join(dataDir, "storage", ...names);
@@ -96,22 +96,22 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
   const quarantine = quarantineOf(dataDir);
   const known = new Map(rows.all().map((row) => [row.id, row]));
   const all = (await records.all()).filter(({ id }) => isFolder(at("volumes", id)));
-  // If a deleted and a living volume have the same name, the living one keeps it.
+  // If a deleted and a live volume have the same name, the live one keeps it.
   for (const record of all.sort((a, b) => Number(a.deletedAt === null) - Number(b.deletedAt === null))) {
     const row = known.get(record.id);
     if (row !== undefined && (isNewest || row.deletedAt === record.deletedAt)) continue;
-    if (rows.adopt(record)) say(`took ${labelOf(record)} from its record`);
-    else say(`left ${labelOf(record)} alone: its account has another volume of that name`);
+    if (rows.adopt(record)) say(`restored ${labelOf(record)} from its record`);
+    else say(`skipped ${labelOf(record)}: its account has another volume with that name`);
   }
   for (const entry of await quarantine.entries()) {
     const { record } = entry;
     if (record === undefined || isFolder(at("volumes", record.id)) || !isFolder(join(entry.folder, "volume"))) continue;
     if (!rows.adopt(record)) {
-      say(`left ${labelOf(record)} in quarantine: its account has another volume of that name`);
+      say(`left ${labelOf(record)} in quarantine: its account has another volume with that name`);
       continue;
     }
     await quarantine.release(entry, at("volumes", record.id));
-    say(`took ${labelOf(record)} back from quarantine`);
+    say(`restored ${labelOf(record)} from quarantine`);
   }
   const users = new AccountUserRows(db);
   for (const { id, owner } of rows.all()) {
@@ -125,7 +125,7 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
   await records.correct(rows.all());
 };
 
-/** Opens the installed state, merges volumes, and writes the derived files anew. */
+/** Opens the installed state, merges volumes, and recreates the derived files. */
 const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: Say): Promise<void> => {
   const db = openState(dataDir, { acceptState: true, logger });
   try {
@@ -136,18 +136,18 @@ const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: S
   } finally {
     db.close();
   }
-  say("wrote state.check and the copy of the state anew");
+  say("recreated state.check and the copy of the state");
 };
 
-const nothingThere = (dataDir: string) =>
-  new DataFolderError("unreadable", dataDir, `There is no data in ${dataDir}. Name the folder with --data-dir.`);
+const noDataFolder = (dataDir: string) =>
+  new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
 const refuseNothing = (dataDir: string): void => {
-  if (!isFolder(dataDir)) throw nothingThere(dataDir);
+  if (!isFolder(dataDir)) throw noDataFolder(dataDir);
 };
 
 /**
- * Takes the newest good state and everything that the folder has. Calls `say` for each thing it does or finds lost.
+ * Installs the newest good state and merges the folder's volumes. Calls `say` for each action and each loss.
  * Throws a `DataFolderError` if a server uses the folder or no state is left.
  */
 export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
@@ -159,16 +159,16 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
       throw new DataFolderError(
         "damaged",
         join(dataDir, STATE_FILE),
-        `No state and no copy in ${dataDir} can be read. Put a backup back with 'portside restore --force FILE --data-dir ${dataDir}', or run 'portside doctor --rebuild --data-dir ${dataDir}' to take volumes from their records.`,
+        `Neither the state nor its copy in ${dataDir} is readable. Restore a backup with 'portside restore --force FILE --data-dir ${dataDir}', or run 'portside doctor --rebuild --data-dir ${dataDir}' to restore volumes from their records.`,
       );
     const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
     await install(dataDir, best, say);
-    say(`took ${best.name}`);
+    say(`using ${best.name}`);
     if (best.generation < known)
       say(`lost: the ${known - best.generation} changed rows after it, except those of volumes`);
-    if (!best.isWhole) say("its content does not match its digest: one or more values in it may be wrong");
+    if (!best.isWhole) say("its content does not match its digest: some values may be wrong");
     const derived = setAside(dataDir, ["sql"]);
-    if (derived !== undefined) say("the tables that SQL reads are made anew at the next query");
+    if (derived !== undefined) say("the next SQL query recreates the tables that it reads");
     await finish(dataDir, best.generation >= known && best.isWhole, logger, say);
   } finally {
     lock.release();
@@ -184,8 +184,8 @@ const inspectDataFolderOrNothing = (dataDir: string): Parameters<typeof knownGen
 };
 
 /**
- * Makes a new state from the volumes' records. Calls `say` for each thing it does or finds lost.
- * Throws a `DataFolderError` if a server uses the folder, or if a state or a copy is left that `repair` can take.
+ * Creates a new state from the volumes' records. Calls `say` for each action and each loss.
+ * Throws a `DataFolderError` if a server uses the folder, or if `repairDataFolder` can use a state or a copy.
  */
 export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
   refuseNothing(dataDir);
@@ -195,14 +195,14 @@ export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Sa
       throw new DataFolderError(
         "outdated",
         join(dataDir, STATE_FILE),
-        `${dataDir} has a state that can be read. Run 'portside doctor --repair --data-dir ${dataDir}' instead.`,
+        `${dataDir} contains a readable state. Run 'portside doctor --repair --data-dir ${dataDir}' instead.`,
       );
-    if (judgeState(inspectDataFolder(dataDir)).kind === "fresh") throw nothingThere(dataDir);
+    if (judgeState(inspectDataFolder(dataDir)).kind === "fresh") throw noDataFolder(dataDir);
     const kept = setAside(dataDir, [...STATE_FILES, COPY_FILE]);
     if (kept !== undefined) say(`kept the damaged state files in ${kept}`);
     setAside(dataDir, ["sql"]);
     await finish(dataDir, false, logger, say);
-    say("lost: deployments, schedules, API keys, names that were kept for their accounts, and the key that signs URLs");
+    say("lost: deployments, schedules, API keys, reserved names, and the key that signs URLs");
     say(`next: 'portside keys create --account NAME --data-dir ${dataDir}' for each account, then deploy again`);
   } finally {
     lock.release();

@@ -1,4 +1,4 @@
-/** Files of a data folder that are damaged or replaced: kept in `set-aside`, never deleted. */
+/** Moves damaged or replaced files of a data folder to `set-aside` instead of deleting them. */
 import { randomUUID } from "node:crypto";
 import { lstatSync, mkdirSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,8 +9,8 @@ export const SET_ASIDE = "set-aside";
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /**
- * Moves those of the named files and folders that exist to a new folder.
- * @param names below the data folder
+ * Moves the named files and folders, if they exist, to a new folder.
+ * @param names paths below the data folder
  * @returns the new folder, or undefined if there was nothing to move
  */
 export const setAside = (dataDir: string, names: readonly string[]): string | undefined => {

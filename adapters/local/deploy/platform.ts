@@ -16,7 +16,7 @@ import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.t
 import { narrate } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import { oneReadATurn } from "../../shared/runtime/read-once-per-turn.ts";
-import type { ImageStore } from "../builds/images.ts";
+import type { ImageStore } from "../builds/image-store.ts";
 import { LONGEST_FIRE_SECONDS } from "../capabilities.ts";
 import type { LocalConfig } from "../config.ts";
 import type { Ingress } from "../ingress/index.ts";

@@ -1,4 +1,4 @@
-/** The domain of the services' host names, and how clients reach it: at the shared port, or through a proxy. */
+/** The domain of the services' host names, which clients reach at the shared port or through a proxy. */
 
 export type Scheme = "http" | "https";
 
@@ -34,24 +34,21 @@ export const serviceUrl = ({ name, proxy }: Domain, label: string, sharedPort: n
   return `${proxy.scheme}://${label}.${name}${proxy.port === "" ? "" : `:${proxy.port}`}`;
 };
 
-/**
- * Whether URLs below the domain lead to this machine's loopback, for a service that reaches the shared port there and the
- * `opened` ports.
- */
+/** Whether a service reaches URLs below the domain on the loopback address, where the shared and the `opened` ports listen. */
 export const answersOnLoopback = ({ proxy }: Domain, opened: readonly number[]): boolean =>
   proxy === undefined || opened.includes(Number(proxy.port || (proxy.scheme === "https" ? 443 : 80)));
 
 /** Normalizes a `Host` header: lower case, without the port and the trailing dot. */
 const plain = (host: string): string => host.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "");
 
-/** The service in a host name below the domain (which may itself be below localhost) or below `localhost`. */
+/** Returns the service that a host name below the domain or below `localhost` names. The domain may end in `localhost`. */
 export const serviceOfHost = (host: string, domain: Domain | undefined): string | undefined => {
   const name = plain(host);
   const suffix = [domain?.name, "localhost"].find((one) => one !== undefined && name.endsWith(`.${one}`));
   return suffix === undefined ? undefined : name.slice(0, -suffix.length - 1);
 };
 
-/** The scheme of the client's request: a proxy may have terminated TLS. Services that require https depend on it. */
+/** Returns the scheme of the client's request. It is https if a proxy terminated TLS. */
 export const requestScheme = (host: string | undefined, domain: Domain | undefined): Scheme => {
   if (domain?.proxy?.scheme !== "https" || host === undefined) return "http";
   return plain(host).endsWith(`.${domain.name}`) ? "https" : "http";

@@ -1,4 +1,4 @@
-/** How the proxy changes headers. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 */
+/** Rewrites headers for the next hop. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Scheme } from "./domain.ts";
 
@@ -35,7 +35,7 @@ export const namedByConnection = (connection: string | undefined): string[] =>
         .map((name) => name.trim())
         .filter((name) => !NEEDED.has(name));
 
-/** What the proxy adds to a request for the service. */
+/** The values that the proxy adds to the headers of a request. */
 export interface ForwardedRequest {
   readonly requestId: string;
   readonly remoteIp: string;
@@ -62,7 +62,7 @@ export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, sche
   return headers;
 };
 
-/** Returns the response headers for the client: the service's, without its connection's. */
+/** Returns the service's response headers without connection headers. */
 export const responseHeaders = (
   headers: IncomingHttpHeaders,
   requestId: string,

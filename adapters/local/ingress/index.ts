@@ -1,6 +1,6 @@
 /**
- * The ingress: every service has a stable loopback port, and all share one port by host name, `NAME.localhost` or
- * `NAME.DOMAIN`.
+ * The ingress. Every service has a stable loopback port. All services share one more port, on which the host name selects the
+ * service: `NAME.localhost` or `NAME.DOMAIN`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
@@ -39,7 +39,7 @@ export interface IngressConfig extends ProxyDeps {
 /** The platform owns paths below this, on every host name. */
 const PLATFORM_PATH = "/_portside/";
 
-/** A port, and its service once it has one. */
+/** A listening port that is or will be assigned to a service. */
 interface ServicePort {
   route: ServiceRoute | undefined;
   readonly listener: Listener;
@@ -50,7 +50,7 @@ interface ServiceEndpoint {
   readonly servicePort: ServicePort;
 }
 
-/** Maximum number of deleted services' ports to hold back. Beyond that, new services get the oldest. */
+/** Maximum number of reserved ports of deleted services. Beyond that, new services get the oldest. */
 const MAX_KEPT = 128;
 
 export class Ingress {
@@ -60,8 +60,8 @@ export class Ingress {
   #storage: Listener | undefined;
   #spare: ServicePort[] = [];
   /**
-   * Ports of deleted services, oldest first. Running services' networks still lead to them, so no other program on this
-   * machine may get them.
+   * Ports of deleted services, oldest first. The networks of running services still forward to them, so no other program on
+   * this machine may get them.
    */
   readonly #kept = new Map<number, ServicePort>();
   #closing = false;
@@ -90,10 +90,14 @@ export class Ingress {
   async open(): Promise<void> {
     const byHost = (host: string | undefined) => this.#routeOf(host);
     const { host, port, rememberedSharedPort } = this.#config;
-    const wanted = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
-    this.#shared = await listen(host, wanted, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
+    const preferredPort = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
+    this.#shared = await listen(host, preferredPort, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
       (error: unknown) => {
-        const message = describeListenError(error, { port: wanted, purpose: "services", setting: "--ingress-port" });
+        const message = describeListenError(error, {
+          port: preferredPort,
+          purpose: "services",
+          setting: "--ingress-port",
+        });
         throw new Error(message, { cause: error });
       },
     );
@@ -108,7 +112,7 @@ export class Ingress {
     if (present !== undefined) return present.servicePort.listener.port;
     const route = new ServiceRoute(service);
     const remembered = this.#config.rememberedPort(service);
-    const servicePort = await this.#doorFor(remembered);
+    const servicePort = await this.#servicePortFor(remembered);
     servicePort.route = route;
     this.#endpoints.set(service, { route, servicePort });
     const { port } = servicePort.listener;
@@ -127,26 +131,29 @@ export class Ingress {
     remembered.set(String(this.#storage.port));
   }
 
-  async #openDoor(wanted: number): Promise<ServicePort> {
+  async #openServicePort(preferredPort: number): Promise<ServicePort> {
     const handlers = this.#handlers(() => servicePort.route);
-    const servicePort: ServicePort = { route: undefined, listener: await listen(this.#config.host, wanted, handlers) };
+    const servicePort: ServicePort = {
+      route: undefined,
+      listener: await listen(this.#config.host, preferredPort, handlers),
+    };
     return servicePort;
   }
 
   async #refill(): Promise<void> {
     const { sparePorts } = this.#config;
-    this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openDoor(0)));
+    this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openServicePort(0)));
   }
 
-  /** The service's previous port, or else one to which running services' networks already lead. */
-  async #doorFor(remembered: number | undefined): Promise<ServicePort> {
+  /** Returns the service's previous port, or else a spare one to which the networks of running services already forward. */
+  async #servicePortFor(remembered: number | undefined): Promise<ServicePort> {
     const kept = remembered === undefined ? undefined : this.#kept.get(remembered);
     if (kept !== undefined) {
       this.#kept.delete(kept.listener.port);
       return kept;
     }
     const spare = remembered === undefined ? this.#spare.pop() : undefined;
-    if (spare === undefined) return this.#openDoor(remembered ?? 0);
+    if (spare === undefined) return this.#openServicePort(remembered ?? 0);
     if (this.#spare.length === 0) await this.#refill();
     return spare;
   }
@@ -156,7 +163,7 @@ export class Ingress {
     this.#endpoints.get(service)?.route.switchTo(serving, this.#config.drainMillis);
   }
 
-  /** The service's own port; undefined if the service has not entered. */
+  /** The service's own port; undefined if the service has not been added. */
   portOf(service: string): number | undefined {
     return this.#endpoints.get(service)?.servicePort.listener.port;
   }
@@ -177,7 +184,7 @@ export class Ingress {
     return this.#endpoints.get(service)?.route;
   }
 
-  /** Holds back a deleted service's port, because services' networks lead to it. */
+  /** Reserves a deleted service's port, because the networks of running services forward to it. */
   #keep(servicePort: ServicePort): void {
     servicePort.route = undefined;
     this.#kept.set(servicePort.listener.port, servicePort);

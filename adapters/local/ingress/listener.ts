@@ -1,4 +1,4 @@
-/** A port for both HTTP/1.1 and cleartext HTTP/2, which it tells apart by a connection's first bytes. */
+/** Serves HTTP/1.1 and cleartext HTTP/2 on one port. The first bytes of a connection select the protocol. */
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
@@ -52,11 +52,16 @@ const peek = (socket: Socket, http1: Server, http2: Server): void => {
 };
 
 /**
- * Listens on `host`; if that is a loopback address, on both loopback families. Uses the port `wanted`, or any free port
- * if that is 0 or taken.
- * @param strict fail if the wanted port is taken
+ * Listens on `host`; if that is a loopback address, on both loopback families. Uses any free port if `preferredPort` is 0 or
+ * in use.
+ * @param strict fail if the port is in use
  */
-export const listen = async (host: string, wanted: number, handlers: Handlers, strict = false): Promise<Listener> => {
+export const listen = async (
+  host: string,
+  preferredPort: number,
+  handlers: Handlers,
+  strict = false,
+): Promise<Listener> => {
   const http1 = createHttp1({
     maxHeaderSize: 64 * 1024,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -70,7 +75,7 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
     handlers.request(req, res);
   });
   http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
-  // The server never listens itself: it gets its connections. This event starts its timers for slow and idle ones.
+  // The server does not listen itself but receives connections. This event starts its timers for slow and idle ones.
   http1.emit("listening");
   const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
   http2.on("stream", (stream, headers) => handlers.stream(stream, headers));
@@ -89,9 +94,9 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
       (address, free) => listenAt(server, address, free),
       (socket) => server.emit("connection", socket),
     );
-  const listening = await tryListen(wanted).catch((error: NodeJS.ErrnoException) => {
+  const listening = await tryListen(preferredPort).catch((error: NodeJS.ErrnoException) => {
     const { code } = error;
-    if (strict || wanted === 0 || (code !== "EADDRINUSE" && code !== "EACCES")) throw error;
+    if (strict || preferredPort === 0 || (code !== "EADDRINUSE" && code !== "EACCES")) throw error;
     return tryListen(0);
   });
   return {

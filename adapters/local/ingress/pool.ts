@@ -79,7 +79,7 @@ export class Pool {
     return this.#instances.length + this.#starting;
   }
 
-  /** What its instances are doing. */
+  /** The number of instances in each state, and of waiting requests. */
   get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
     const busy = this.#instances.filter((pooled) => pooled.active > 0).length;
     return {
@@ -105,12 +105,12 @@ export class Pool {
     return this.#place(affinity);
   }
 
-  /** Waits for a place, or returns why there will be none. */
+  /** Waits for a place, or returns a refusal. */
   acquire(affinity: string | undefined, signal: AbortSignal): Promise<Lease | Refusal> {
     const now = this.tryAcquire(affinity);
     if (now !== undefined) return Promise.resolve(now);
     if (this.#retired) return Promise.resolve({ kind: "retired" });
-    // Whatever the limit, one request may always wait if no instance runs: it wakes the service.
+    // If no instance runs, one request may wait despite the limit: it starts the service.
     if (this.#queue.length >= Math.max(this.#config.queueLimit, this.size === 0 ? 1 : 0))
       return Promise.resolve({ kind: "full" });
     return new Promise((resolve) => {
@@ -151,7 +151,7 @@ export class Pool {
     await Promise.all([...this.#instances].map((pooled) => this.#stop(pooled)));
   }
 
-  /** Removes an instance that no longer listens, whatever state its process is in. */
+  /** Removes an instance that no longer listens. Its process may still run. */
   giveUp(pooled: PooledInstance): void {
     if (pooled.leaving) return;
     pooled.leaving = true;

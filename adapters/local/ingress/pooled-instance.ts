@@ -1,7 +1,7 @@
-/** An instance in its pool, with the forwarders' resources for it. */
+/** An instance in a pool, with the connections of the forwarders to it. */
 import type { Instance } from "../instances/instance.ts";
 
-/** Whether the connection was never established, so the instance saw nothing: it no longer listens, or is gone. */
+/** Whether the connection was never established, so the instance received nothing. */
 export const isUnreachable = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";
 
 export class PooledInstance {

@@ -128,7 +128,7 @@ class ProxiedRequest {
     this.#exchange?.abort(new Error("the request passed its timeout"));
   }
 
-  /** True if nothing can be sent to the client any more: it has a response, or is gone. */
+  /** True if the client has a response or has closed the connection. */
   get #answered(): boolean {
     return this.#over || this.#res.headersSent || this.#res.destroyed;
   }
@@ -137,13 +137,13 @@ class ProxiedRequest {
     if (!this.#answered) sendErrorResponse(this.#res, answer, this.#requestId);
   }
 
-  /** Called when the response is complete, or the client is gone. */
+  /** Called when the response is complete, or the client has closed the connection. */
   #closed(): void {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#timer);
     this.#status = this.#res.headersSent ? this.#res.statusCode : 499;
-    if (!this.#res.writableFinished) this.#exchange?.abort(new Error("the client went away"));
+    if (!this.#res.writableFinished) this.#exchange?.abort(new Error("the client closed the connection"));
     readOn(this.#req);
     this.#log();
   }

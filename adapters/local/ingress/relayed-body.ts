@@ -10,7 +10,7 @@ export class RelayedBody extends Readable {
   constructor(req: IncomingMessage) {
     super();
     this.#req = req;
-    // A reader gets the error too; this handler is for the time before there is one.
+    // Readers get the error too. This handler covers the time before the first reader.
     this.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => {
       if (!this.destroyed && !this.push(chunk)) req.pause();
@@ -21,7 +21,7 @@ export class RelayedBody extends Readable {
       this.#begin();
     });
     req.on("close", () => {
-      if (!req.complete) this.destroy(new Error("the client went away"));
+      if (!req.complete) this.destroy(new Error("the client closed the connection"));
     });
     req.on("error", (error) => this.destroy(error));
   }

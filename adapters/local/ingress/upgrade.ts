@@ -77,7 +77,7 @@ export const serveUpgrade = async (
       }),
     );
   };
-  const turnAway = (answer: ErrorResponse) => {
+  const refuseUpgrade = (answer: ErrorResponse) => {
     refuse(socket, answer, requestId);
     log(answer.status, route.serving);
   };
@@ -85,15 +85,15 @@ export const serveUpgrade = async (
   const abort = () => gone.abort();
   socket.on("error", abort);
   socket.once("close", abort);
-  if (!mayUpgrade(req)) return turnAway(NO_UPGRADE);
+  if (!mayUpgrade(req)) return refuseUpgrade(NO_UPGRADE);
   const sticky = route.serving?.template.sessionAffinity === true;
   const affinity = sticky ? affinityInstance(req.headers.cookie) : undefined;
   const outcome = await route.admit(affinity, gone.signal);
-  if (!("lease" in outcome)) return turnAway(responseToRefusal(outcome));
+  if (!("lease" in outcome)) return refuseUpgrade(responseToRefusal(outcome));
   const { lease, serving } = outcome;
   if (gone.signal.aborted) {
     lease.release();
-    return turnAway(responseToRefusal({ kind: "client_gone" }));
+    return refuseUpgrade(responseToRefusal({ kind: "client_gone" }));
   }
   const { instance } = lease.pooled;
   const protocol = String(req.headers.upgrade);
@@ -140,7 +140,7 @@ export const serveUpgrade = async (
     if (head.length > 0) joined.write(head);
     joined.pipe(socket).pipe(joined);
   });
-  // The service refuses the upgrade: forward its response, but nothing that the client may have sent after its request.
+  // The service refused the upgrade: forward its response, but no bytes that the client sent after its request.
   upstream.on("response", (answer) => {
     const whole = { ...answerHead(answer), connection: "close" };
     socket.write(headText(answer.statusCode ?? 502, "Refused", whole), "latin1");

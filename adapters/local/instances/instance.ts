@@ -5,7 +5,7 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
-import type { Image } from "../builds/images.ts";
+import type { Image } from "../builds/image-store.ts";
 import type { Toolchain } from "../builds/toolchain.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { VolumeFolders } from "../sandbox/mounts.ts";

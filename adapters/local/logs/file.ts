@@ -8,7 +8,7 @@ import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
-import { isDamage } from "../data-folder/error.ts";
+import { isDamage } from "../data-folder/data-folder-error.ts";
 import { openDatabase } from "../data-folder/layout.ts";
 import { transaction } from "../state/database.ts";
 import { Retention } from "./retention.ts";

@@ -11,7 +11,7 @@ import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
-import { isDamage } from "../data-folder/error.ts";
+import { isDamage } from "../data-folder/data-folder-error.ts";
 import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
 import { NANOS_OF, type WhereClause, whereClause } from "./where-clause.ts";
 import { Windows } from "./windows.ts";

@@ -17,7 +17,7 @@ import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { isDamage } from "../data-folder/error.ts";
+import { isDamage } from "../data-folder/data-folder-error.ts";
 import { LogFile } from "./file.ts";
 import { LogRepairs } from "./repair.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";

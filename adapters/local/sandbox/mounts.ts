@@ -8,7 +8,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
-import { APP } from "../builds/steps.ts";
+import { APP } from "../builds/run-command.ts";
 import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
 import { giveTree } from "../tenant-files/give-tree.ts";
 import { hostFolders } from "./host-files.ts";

@@ -1,4 +1,4 @@
-/** The user (uid) of each account on this machine. Rows are never deleted, so no uid is given to a second account. */
+/** Stores the user (uid) of each account. Rows are never deleted, so that no second account gets the same uid. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 

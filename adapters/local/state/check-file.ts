@@ -1,5 +1,5 @@
 /**
- * `state.check`: the state's newest version, stored outside of the state. It tells the server at startup that
+ * `state.check` records the newest version of the state outside of the state. With it, the server detects at startup that
  * `state.sqlite` has become older, for example because SQLite dropped a damaged write-ahead log.
  *
  * Two records alternate in one file of constant length. If a power cut tears a write, or a record is damaged, the other
@@ -12,7 +12,7 @@ import { parseVersion, renderVersion, type StateVersion } from "./version.ts";
 
 export const CHECK_FILE = "state.check";
 
-/** A record is padded to this many bytes, its line feed included. */
+/** The size of a padded record in bytes, including its line feed. */
 const RECORD = 128;
 
 export interface StateCheck {
@@ -49,7 +49,7 @@ const write = (path: string, slots: readonly number[], version: StateVersion): v
   }
 };
 
-/** Makes the names in a folder durable. */
+/** Flushes the entries of a folder to disk. */
 export const syncFolder = (path: string): void => {
   const folder = openSync(path, constants.O_RDONLY);
   try {

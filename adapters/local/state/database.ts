@@ -1,16 +1,16 @@
 /**
- * The engine's state in one SQLite file: services, deploys, freed names, keys, settings, volumes, schedules.
- * Every change is one transaction, flushed to disk, so a kill at any moment leaves the state before or after it.
+ * The local provider's state in one SQLite file: services, deploys, freed names, keys, settings, volumes, schedules.
+ * Every change is one transaction that is flushed to disk, so a killed server leaves the state before or after a change.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
-import { DataFolderError, explainFileError } from "../data-folder/error.ts";
+import { DataFolderError, explainFileError } from "../data-folder/data-folder-error.ts";
 import { makePrivateFile, openDataFolder } from "../data-folder/layout.ts";
 import { setAside } from "../data-folder/set-aside.ts";
 import { CHECK_FILE, resetCheck, writeCheck } from "./check-file.ts";
 import { COPY_FILE, inspectDataFolder, STATE_FILE } from "./inspect.ts";
-import { judgeState, knownGeneration, type StateVerdict } from "./verdict.ts";
+import { judgeState, knownGeneration, type StateVerdict } from "./judge-state.ts";
 import { readVersion, type StateVersion, trackChanges, versionTable, writeVersion } from "./version.ts";
 
 const schema = `
@@ -129,7 +129,7 @@ const migrate = (db: DatabaseSync): void => {
   }
 };
 
-/** The open state. After each change it writes the check file, before any promise that the change settles continues. */
+/** The open state. Writes the check file after each change, in a microtask, before code that awaits the change continues. */
 export class StateDatabase extends DatabaseSync {
   readonly #checkPath: string;
   readonly #logger: Logger | undefined;
@@ -143,7 +143,7 @@ export class StateDatabase extends DatabaseSync {
     this.#logger = logger;
   }
 
-  /** From now on, each change updates the version. */
+  /** Starts updating the version with each change. */
   track(): void {
     trackChanges(this, () => {
       if (this.#isScheduled) return;
@@ -172,7 +172,7 @@ export class StateDatabase extends DatabaseSync {
         if (version !== undefined) writeCheck(this.#checkPath, version);
       });
     } catch (cause) {
-      this.#logger?.warn("the check file of the state could not be written", { path: this.#checkPath, cause });
+      this.#logger?.warn("could not write the check file of the state", { path: this.#checkPath, cause });
     }
   }
 }
@@ -186,10 +186,10 @@ export interface OpenStateOptions {
 const refusal = (dataDir: string, { isDamaged, problem, isAcceptable }: StateVerdict & { kind: "refused" }) => {
   const path = join(dataDir, STATE_FILE);
   const accept = isAcceptable
-    ? ` Or start with 'portside serve --accept-state' to go on with the state as it is; unknown volumes go to quarantine.`
+    ? ` To use this state anyway, start with 'portside serve --accept-state', which moves unknown volumes to quarantine.`
     : "";
-  const words = `${path} ${problem}. Nothing was changed. Run 'portside doctor --repair --data-dir ${dataDir}', or put a backup back with 'portside restore --force FILE --data-dir ${dataDir}'.${accept}`;
-  return new DataFolderError(isDamaged ? "damaged" : "outdated", path, words);
+  const message = `${path} ${problem}. Nothing was changed. Run 'portside doctor --repair --data-dir ${dataDir}', or restore a backup with 'portside restore --force FILE --data-dir ${dataDir}'.${accept}`;
+  return new DataFolderError(isDamaged ? "damaged" : "outdated", path, message);
 };
 
 /** Reads the folder without changing it. Throws a `DataFolderError` if this release cannot read the state. */
@@ -200,7 +200,7 @@ const inspect = (dataDir: string): ReturnType<typeof inspectDataFolder> => {
   throw new DataFolderError(
     "newer_version",
     path,
-    `The data folder has format ${evidence.format}, and this Portside reads formats up to ${migrations.length}. Start the newer Portside, or use another folder with --data-dir. If no newer Portside ran here, ${path} is damaged: run 'portside doctor --repair --data-dir ${dataDir}'.`,
+    `The data folder has format ${evidence.format}, but this Portside reads formats up to ${migrations.length}. Start the newer Portside, or choose another folder with --data-dir. If no newer Portside has used the folder, ${path} is damaged: run 'portside doctor --repair --data-dir ${dataDir}'.`,
   );
 };
 
@@ -216,12 +216,12 @@ export const openState = (dataDir: string, { acceptState = false, logger }: Open
   const accepted = verdict.kind === "refused" && acceptState && verdict.isAcceptable;
   if (verdict.kind === "refused" && !accepted) throw refusal(dataDir, verdict);
   if (accepted) {
-    // The next copy would overwrite one that may be better.
+    // The next copy would overwrite this one, which may be better.
     const kept = setAside(dataDir, [COPY_FILE, ...(evidence.state.kind === "missing" ? [`${STATE_FILE}-wal`] : [])]);
-    logger?.warn("accepted the state as it is", { path, problem: verdict.problem, kept });
+    logger?.warn("accepted a state with a problem", { path, problem: verdict.problem, kept });
   }
   if (verdict.kind === "good" && evidence.check.found === "damaged")
-    logger?.warn("wrote the damaged check file of the state anew", { path: checkPath });
+    logger?.warn("replaced the damaged check file of the state", { path: checkPath });
   let db: StateDatabase | undefined;
   try {
     const opened = new StateDatabase(dataDir, logger);

@@ -1,4 +1,4 @@
-/** The status of this machine's deploys: the last one of each service, and all unfinished ones. */
+/** Stores the status of deploys: the last one of each service, and all unfinished ones. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy/events.ts";
@@ -21,7 +21,7 @@ interface Row {
   finished_at: string | null;
 }
 
-/** Drops all other fields. */
+/** Copies only the fields of an outcome. */
 const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): DeployOutcome => ({
   deployId,
   status,
@@ -58,11 +58,11 @@ export class DeployRows {
     return this.#last.get(scopeKey(owner, name)) ?? null;
   }
 
-  /** @param exists whether the service exists; without a service, only unfinished deploys are kept */
+  /** @param exists whether the service exists; without a service, only unfinished deploys are stored */
   note(deploy: StoredDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
     const isKept = finishedAt === null || exists;
-    // Even if the write fails: the next start ends all deploys that are unfinished in the file.
+    // Also if the write fails, because the next start ends all deploys that are unfinished in the file.
     if (isKept) this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
     else this.#last.delete(scopeKey(owner, name));
     transaction(this.#db, () => {
@@ -80,14 +80,14 @@ export class DeployRows {
     });
   }
 
-  /** Deploys that have begun and not ended. At startup, these are the ones that a crash interrupted. */
+  /** Returns deploys that have begun and not ended. At startup, these are the ones that a crash interrupted. */
   unfinished(): StoredDeploy[] {
     return (
       this.#db.prepare("SELECT * FROM deploys WHERE finished_at IS NULL ORDER BY noted").all() as unknown as Row[]
     ).map(outcomeOf);
   }
 
-  /** Clears only the copy in memory: the rows are deleted with the service's. */
+  /** Clears only the copy in memory, because deleting the service deletes the rows. */
   forget(owner: AccountId, name: DeploymentName): void {
     this.#last.delete(scopeKey(owner, name));
   }

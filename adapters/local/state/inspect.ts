@@ -3,10 +3,10 @@ import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, re
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { explainFileError, isDamage } from "../data-folder/error.ts";
+import { explainFileError, isDamage } from "../data-folder/data-folder-error.ts";
 import { recordPath } from "../volumes/records.ts";
 import { CHECK_FILE, readCheck } from "./check-file.ts";
-import type { FoundState, StateEvidence } from "./verdict.ts";
+import type { FoundState, StateEvidence } from "./judge-state.ts";
 import { digestOf, readVersion } from "./version.ts";
 
 export const STATE_FILE = "state.sqlite";
@@ -23,12 +23,12 @@ export interface InspectedState {
 /** SQLite's codes for a file shorter than its header says, and for an unusable schema. */
 const [SHORT_READ, GENERIC_ERROR] = [522, 1];
 
-const tellsDamage = (error: unknown): boolean =>
+const isDamageError = (error: unknown): boolean =>
   isDamage(error) || [SHORT_READ, GENERIC_ERROR].includes((error as { errcode?: number }).errcode ?? -1);
 
 const nothing = (state: FoundState): InspectedState => ({ state, format: 0, volumes: new Set() });
 
-/** A header that SQLite would take for a read-only or older file. */
+/** Detects a damaged header that SQLite would accept as that of a read-only or older file. */
 const isHeaderDamaged = (path: string): boolean => {
   const file = openSync(path, constants.O_RDONLY);
   try {
@@ -48,7 +48,7 @@ const volumesOf = (db: DatabaseSync): Set<string> => {
 const inspectOpen = (db: DatabaseSync): InspectedState => {
   const { format } = db.prepare("SELECT user_version AS format FROM pragma_user_version").get() as { format: number };
   const problems = db.prepare("PRAGMA integrity_check(1)").all() as { integrity_check: string }[];
-  const problem = problems.map(({ integrity_check: words }) => words).join("; ");
+  const problem = problems.map(({ integrity_check: text }) => text).join("; ");
   if (problem !== "ok") return { ...nothing({ kind: "unreadable", problem }), format };
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return { ...nothing({ kind: "empty" }), format };
   const volumes = volumesOf(db);
@@ -60,7 +60,7 @@ const inspectOpen = (db: DatabaseSync): InspectedState => {
 
 /**
  * Reads the whole file. Throws a `DataFolderError` if it cannot be opened at all.
- * @param alone without its write-ahead log, and without creating files next to it
+ * @param alone ignore the write-ahead log, and create no files next to the state
  */
 export const inspectState = (path: string, alone: boolean): InspectedState => {
   try {
@@ -80,7 +80,7 @@ export const inspectState = (path: string, alone: boolean): InspectedState => {
     db.exec("BEGIN");
     return inspectOpen(db);
   } catch (cause) {
-    if (!tellsDamage(cause)) throw explainFileError(cause, path) ?? cause;
+    if (!isDamageError(cause)) throw explainFileError(cause, path) ?? cause;
     return nothing({ kind: "unreadable", problem: (cause as Error).message });
   } finally {
     db?.close();
@@ -104,7 +104,7 @@ const hasFiles = (folder: string): boolean => {
   }
 };
 
-const remainsOf: readonly (readonly [folder: string, words: string])[] = [
+const remainFolders: readonly (readonly [folder: string, description: string])[] = [
   ["storage/volumes", "volumes"],
   ["storage/records", "records of volumes"],
   ["storage/quarantine", "a quarantine"],
@@ -112,9 +112,9 @@ const remainsOf: readonly (readonly [folder: string, words: string])[] = [
   ["logs", "logs"],
 ];
 
-/** Collects the evidence for `judge`. Throws a `DataFolderError` if a file cannot be opened. */
+/** Collects the evidence for `judgeState`. Throws a `DataFolderError` if a file cannot be opened. */
 export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly format: number } => {
-  // Read the state last: another process may change it meanwhile, and it must not seem older than the others.
+  // Read the state last. Another process may change it meanwhile, and it must not seem older than the other files.
   const checkPath = join(dataDir, CHECK_FILE);
   let check: StateEvidence["check"];
   try {
@@ -129,11 +129,11 @@ export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly f
   const unknown = used.filter((id) => !volumes.has(id));
   // A server removes a record before the row, so these are read after the rows.
   const recorded = unknown.filter((id) => existsSync(recordPath(join(dataDir, "storage", "records"), id)));
-  const remains = remainsOf.flatMap(([path, words]) => (namesIn(join(dataDir, path)).length > 0 ? [words] : []));
+  const remains = remainFolders.flatMap(([path, text]) => (namesIn(join(dataDir, path)).length > 0 ? [text] : []));
   return { state, format, check, copy, unknownVolumes: unknown.length, recordedVolumes: recorded.length, remains };
 };
 
-/** An unreadable copy proves nothing: the state is judged without it. */
+/** Returns undefined for an unreadable copy, which is no evidence. */
 const versionOfCopy = (path: string): StateEvidence["copy"] => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";

@@ -1,4 +1,4 @@
-/** API keys in the state file; another process may add keys while the server runs. */
+/** Stores API keys. Another process may add keys while the server runs. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type KeyRecords, keyRecordOf } from "../../shared/accounts/key-record.ts";

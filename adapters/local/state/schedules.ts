@@ -1,4 +1,4 @@
-/** This machine's schedules as rows. Their latest fires are mirrored in memory for reading. */
+/** Stores schedules. Their latest fires are mirrored in memory. */
 import type { DatabaseSync } from "node:sqlite";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import type { LastFire } from "../../../core/domain/schedules/fire-policy.ts";
@@ -31,7 +31,7 @@ export class ScheduleRows {
     return this.#lastFires.get(scopeKey(owner, name)) ?? null;
   }
 
-  /** Keeps the latest fire of a schedule that it replaces. */
+  /** Preserves the latest fire of a replaced schedule. */
   put(job: CronJob): void {
     this.#db
       .prepare(

@@ -1,6 +1,5 @@
 /**
- * This machine's services as rows, mirrored in memory for reading. The core decides who may write what; this makes each
- * step of a rollout one transaction.
+ * Stores services, mirrored in memory for reading. Each step of a rollout is one transaction. The core decides who may write.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -46,7 +45,7 @@ interface Row {
 const readTemplate = (text: string): ServiceTemplate => {
   const template = parseService(JSON.parse(text));
   if (template === undefined)
-    throw new Error("The state file has a service that this version of Portside cannot read.");
+    throw new Error("The state file contains a service that this version of Portside cannot read.");
   return template;
 };
 
@@ -85,7 +84,7 @@ export class ServiceRows {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What holds the name at `now`. */
+  /** Returns the holder of the name at `now`. */
   present(name: DeploymentName, now: Timestamp): Present {
     const service = this.get(name);
     if (service !== undefined) return { kind: "held", owner: service.owner, etag: service.etag };
@@ -95,7 +94,7 @@ export class ServiceRows {
     return freed === undefined ? { kind: "free" } : { kind: "reserved", owner: freed.owner as AccountId };
   }
 
-  /** Records that a revision is being rolled out. If `expected` does not hold, only returns the failure. */
+  /** Records the start of a rollout. Returns a failure, and changes nothing, if `expected` does not hold. */
   begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Revision | DeployFailure {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;
@@ -117,7 +116,7 @@ export class ServiceRows {
     return rolling;
   }
 
-  /** Gives all traffic to the rolled-out revision; returns false if it is no longer the one being rolled out. */
+  /** Makes the revision serve all traffic. Returns false if another rollout has replaced its rollout. */
   commit(name: DeploymentName, revision: string, now: Timestamp): boolean {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return false;
@@ -131,7 +130,7 @@ export class ServiceRows {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return;
     const ended = { ...service, etag: this.#newEtag(), updatedAt: now, rolling: null, settled: true };
-    // Even if the write fails: the next start abandons all rollouts that are under way in the file.
+    // Also if the write fails, because the next start abandons all rollouts that are under way in the file.
     this.#services.set(name, ended);
     this.#save(ended);
   }
@@ -166,7 +165,7 @@ export class ServiceRows {
 
   #save(service: StoredService): void {
     transaction(this.#db, () => {
-      // A service whose first rollout is under way may be removed again; then its name must be as it was before.
+      // If the first rollout fails, the service is removed, and the earlier reservation of its name must still exist.
       if (service.settled) this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
       this.#db
         .prepare(UPSERT)
@@ -204,7 +203,7 @@ export class ServiceRows {
   }
 }
 
-/** Whether the folder's state has the service; undefined if it cannot be read. Also while a server has it open. */
+/** Whether the state contains the service; undefined if the state cannot be read. Works while a server has it open. */
 export const isDeployed = (dataDir: string, name: string): boolean | undefined => {
   try {
     const db = new DatabaseSync(join(dataDir, STATE_FILE), { readOnly: true });

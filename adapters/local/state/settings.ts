@@ -1,4 +1,4 @@
-/** The engine's own settings: its ports, signing key and id. */
+/** Stores the local provider's own settings: ports, signing key and id. */
 import type { DatabaseSync } from "node:sqlite";
 
 export class SettingRows {
@@ -17,8 +17,8 @@ export class SettingRows {
     this.#db.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)").run(name, value);
   }
 
-  /** Returns a setting; creates it at first use. If two processes race, both get the first value. */
-  async getOrMake(name: string, make: () => Promise<string>): Promise<string> {
+  /** Returns a setting and creates it at first use. If two processes race, both get the first value. */
+  async getOrCreate(name: string, make: () => Promise<string>): Promise<string> {
     const present = this.get(name);
     if (present !== undefined) return present;
     this.#db.prepare("INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)").run(name, await make());

@@ -24,7 +24,7 @@ export const versionTable = `
   INSERT INTO version (only, noted) VALUES (1, '');
 `;
 
-/** Columns that may be lost, and must not cost a flush of the check file. */
+/** Columns whose loss is acceptable. Changing them must not cost a flush of the check file. */
 const untracked: Readonly<Record<string, readonly string[]>> = {
   keys: ["last_used_at"],
   schedules: ["last_fire"],
@@ -43,7 +43,7 @@ export const renderVersion = ({ generation, digest }: StateVersion): string => {
   return `${text} ${sha256(text).slice(0, 16)}`;
 };
 
-/** Undefined if the text is damaged. */
+/** Returns undefined if the text is damaged. */
 export const parseVersion = (text: string): StateVersion | undefined => {
   const found = /^(\d{1,15}) ([0-9a-f]{64}) [0-9a-f]{16}\s*$/.exec(text);
   if (found === null) return undefined;
@@ -51,7 +51,7 @@ export const parseVersion = (text: string): StateVersion | undefined => {
   return renderVersion(version) === text.trimEnd() ? version : undefined;
 };
 
-/** The tables with content, each with its tracked columns. */
+/** Returns the tables with content and their tracked columns. */
 const contentOf = (db: DatabaseSync): Map<string, string[]> => {
   const tables = db
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'version'")
@@ -64,7 +64,7 @@ const contentOf = (db: DatabaseSync): Map<string, string[]> => {
   );
 };
 
-/** SQL expression for a row as text. */
+/** Returns an SQL expression that renders a row as text. */
 const rowText = (table: string, columns: readonly string[], prefix = ""): string =>
   [`'${table}'`, ...columns.map((column) => `quote(${prefix}${quoted(column)})`)].join(" || ',' || ");
 
@@ -83,7 +83,7 @@ export const digestOf = (db: DatabaseSync): string => {
   return hex(sum % MODULUS);
 };
 
-/** The version recorded in the state: undefined if an older release wrote it, "damaged" if unreadable. */
+/** Returns the version recorded in the state: undefined if an older release wrote it, "damaged" if unreadable. */
 export const readVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'version'").get() === undefined) return undefined;
   const row = db.prepare("SELECT noted FROM version").get() as { noted: string } | undefined;
@@ -99,7 +99,7 @@ export const trackChanges = (db: DatabaseSync, onChange: () => void): void => {
   db.function("version_after", (noted, removed, added) => {
     onChange();
     const before = parseVersion(String(noted));
-    if (before === undefined) throw new Error("The version that the state file notes is damaged.");
+    if (before === undefined) throw new Error("The version recorded in the state file is damaged.");
     const minus = removed === null ? 0n : hashOf(String(removed));
     const plus = added === null ? 0n : hashOf(String(added));
     const digest = hex((BigInt(`0x${before.digest}`) + plus + MODULUS - minus) % MODULUS);

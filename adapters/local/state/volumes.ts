@@ -1,4 +1,4 @@
-/** This machine's volumes as rows, live and in the trash. Their bytes are in folders. */
+/** Stores volumes, live and in the trash. Their files are in folders. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeletedVolume } from "../../../core/domain/volumes/volume.ts";
@@ -6,9 +6,9 @@ import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { StoredVolume, VolumeState } from "../../../core/ports/volume-store.ts";
 
-/** Everything that the state and a volume's record store about it. */
+/** The properties of a volume in the state and in its record. */
 export interface VolumeRecord extends StoredVolume {
-  /** When it moved to the trash. */
+  /** The time at which the volume moved to the trash. */
   readonly deletedAt: Timestamp | null;
 }
 
@@ -35,7 +35,7 @@ export class VolumeRows {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#living = db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
-    // The process that hid them is gone.
+    // The process that hid them has ended.
     db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
 
@@ -85,7 +85,7 @@ export class VolumeRows {
     return (rows as unknown as Row[]).map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp }));
   }
 
-  /** Ids of all accounts' volumes that were deleted before a moment. */
+  /** Returns the ids of all accounts' volumes that were deleted before a moment. */
   deletedBefore(moment: Timestamp): string[] {
     const rows = this.#db.prepare("SELECT id, deleted_at FROM volumes WHERE deleted_at < ?").all(moment);
     return (rows as unknown as Row[]).map(({ id }) => id);

@@ -6,7 +6,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
-import { explainFileError, isDamage } from "../data-folder/error.ts";
+import { explainFileError, isDamage } from "../data-folder/data-folder-error.ts";
 import { openDatabase } from "../data-folder/layout.ts";
 import { setAside } from "../data-folder/set-aside.ts";
 

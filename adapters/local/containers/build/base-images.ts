@@ -7,14 +7,14 @@ import { pipeline } from "node:stream/promises";
 import type { ImageInspectInfo } from "dockerode";
 import { Parser } from "tar";
 import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
-import { BuildFailed } from "../../builds/steps.ts";
+import { BuildError } from "../../builds/run-command.ts";
 import { type ContainerEngine, engineMessage, statusOf } from "../engine.ts";
-import { explainBaseImageError } from "./output.ts";
-import { type BaseImage, type Builder, type RefusedLine, validateDockerfile } from "./refused-lines.ts";
+import { explainBaseImageError } from "./build-output.ts";
 import { readHostAddresses, registryBlockedReason, registryOf } from "./registries.ts";
+import { type BaseImage, type Builder, type RefusedLine, validateDockerfile } from "./validate-dockerfile.ts";
 
-const refusal = ({ line, text, why }: RefusedLine): BuildFailed =>
-  new BuildFailed({
+const refusal = ({ line, text, why }: RefusedLine): BuildError =>
+  new BuildError({
     reason: "build_failed",
     message: `Line ${line} of the Dockerfile (${text.slice(0, 100)}) ${why}.`,
   });
@@ -43,8 +43,8 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
   const answer = await docker.pull(isComplete ? name : `${name}:latest`, { abortSignal: signal });
   await new Promise<void>((resolve, reject) => {
     docker.modem.followProgress(answer, (error, items: readonly { error?: string }[] = []) => {
-      const words = items.find((item) => item.error !== undefined)?.error;
-      if (words !== undefined) reject(new Error(words));
+      const message = items.find((item) => item.error !== undefined)?.error;
+      if (message !== undefined) reject(new Error(message));
       else if (error) reject(error);
       else resolve();
     });
@@ -94,17 +94,17 @@ const fetched = async (engine: ContainerEngine, image: BaseImage, signal: AbortS
     // A system error code means that the engine does not respond. A registry's refusal has a status or a number.
     const { code } = error as { code?: unknown };
     if (statusOf(error) === undefined && typeof code === "string") throw error;
-    const words = engineMessage(error);
-    const why = `needs the image ${image.name}, which could not be fetched: ${words}`;
-    throw new BuildFailed({
+    const message = engineMessage(error);
+    const why = `needs the image ${image.name}, which could not be pulled: ${message}`;
+    throw new BuildError({
       reason: "build_failed",
-      message: explainBaseImageError(words) ?? refusal({ ...image, why }).message,
-      logTail: [words],
+      message: explainBaseImageError(message) ?? refusal({ ...image, why }).message,
+      logTail: [message],
     });
   }
 };
 
-/** Throws `BuildFailed` if the Dockerfile or a base image is not allowed. Afterwards the engine has all base images. */
+/** Throws `BuildError` if the Dockerfile or a base image is not allowed. Afterwards the engine has all base images. */
 export const checkDockerfile = async (
   engine: ContainerEngine,
   dockerfile: string,
@@ -122,7 +122,7 @@ export const checkDockerfile = async (
     const found = await fetched(engine, image, signal);
     const platform = `${found.Os}/${found.Architecture}`;
     if (platform !== engine.platform) {
-      // A builder would pull it again, and might get another image than the checked one.
+      // A builder would pull the image again, and might get another image than the checked one.
       const why = `names an image for ${platform}, and the engine's platform is ${engine.platform}. Use an image for that`;
       throw refusal({ ...image, why });
     }

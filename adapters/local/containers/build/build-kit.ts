@@ -6,22 +6,22 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { BuildFailed } from "../../builds/steps.ts";
+import { BuildError } from "../../builds/run-command.ts";
 import type { ContainerEngine } from "../engine.ts";
-import { type ContainerBuild, predefinedArguments } from "./arguments.ts";
-import type { BuildKitNeed } from "./dockerfile.ts";
-import { BuildOutput } from "./output.ts";
+import type { BuildKitNeed } from "./build-kit-need.ts";
+import { BuildOutput } from "./build-output.ts";
+import { type ContainerBuild, predefinedArguments } from "./container-build.ts";
 
 const MISSING = /buildx component is missing|unknown flag|unknown command/i;
 
-const missing = (need: BuildKitNeed | undefined): BuildFailed => {
+const missing = (need: BuildKitNeed | undefined): BuildError => {
   const [what, instead] =
     need === undefined
-      ? ["This Docker builds with BuildKit alone", ""]
+      ? ["This Docker builds only with BuildKit", ""]
       : [`Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`, ", or write it without"];
-  return new BuildFailed({
+  return new BuildError({
     reason: "no_builder",
-    message: `${what}, and its command line does not have that here: install docker-buildx${instead}.`,
+    message: `${what}, which is not installed on the platform's machine. Install docker-buildx${instead}.`,
   });
 };
 

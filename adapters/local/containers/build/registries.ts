@@ -1,5 +1,5 @@
 /**
- * Registries that only this machine can reach: a Dockerfile could make the engine call them.
+ * Blocks registries that only this machine can reach, because a Dockerfile could make the engine call them.
  * Pure, except for reading this machine's addresses.
  */
 import { BlockList, isIP, isIPv6 } from "node:net";
@@ -14,7 +14,7 @@ export interface Registry {
 /** The engine's ports for a name without one: HTTPS, and HTTP on the loopback. */
 const DEFAULT_PORTS = [443, 80];
 
-/** The image name's registry; undefined: the engine's default. https://pkg.go.dev/github.com/distribution/reference */
+/** Returns the registry of an image name; undefined for the engine's default. https://pkg.go.dev/github.com/distribution/reference */
 export const registryOf = (image: string): Registry | undefined => {
   const [domain = "", ...path] = image.split("/");
   if (path.length === 0 || !(/[.:A-Z]/.test(domain) || domain === "localhost")) return undefined;
@@ -38,7 +38,7 @@ const addTo = (list: BlockList, subnets: readonly string[]): BlockList => {
   return list;
 };
 
-/** Some are addresses of cloud services, over IPv6. */
+/** Link-local addresses, and IPv6 addresses of cloud metadata services. */
 const INNER = ["fe80::/10", "fd00:ec2::/32", "fd20:ce::/32"];
 
 export const readHostAddresses = (): HostAddresses => {
@@ -55,7 +55,7 @@ const inList = (list: BlockList, address: string): boolean =>
 
 /**
  * Returns why the engine must not call the registry, and what to do instead; undefined if it may.
- * @param addresses of the registry's host
+ * @param addresses the addresses of the registry's host
  */
 export const registryBlockedReason = (
   { host, ports }: Registry,

@@ -176,7 +176,7 @@ test("a backup does not replace a file, and lies outside of the data folder", as
   const nothing = join(folder.path, "nothing");
   const missing = await rejection(backupDataFolder({ dataDir: nothing, file: join(folder.path, "x.tar.gz") }));
   expect(missing).toBeInstanceOf(DataFolderError);
-  expect(missing.message).toBe(`There is no data in ${nothing}. Name the folder with --data-dir.`);
+  expect(missing.message).toBe(`${nothing} contains no data. Name the data folder with --data-dir.`);
   expect((await rejection(backupDataFolder({ dataDir: data, file: folder.path, replace: true }))).message).toContain(
     "is a folder",
   );

@@ -66,7 +66,7 @@ describe.each(runners)("%s", (runner) => {
     expect(archives()).toBe(before + 1);
     const other = source({ files: { "more.txt": "another source with the same lock file" } });
     const again = await words(platform.deploy(other));
-    expect(again).toContain("Dependencies as in package-lock.json, installed before");
+    expect(again).toContain("Using the cached dependencies of package-lock.json");
     expect(archives()).toBe(before + 1);
     const settings = source({ files: { ".npmrc": "fund=false\n" } });
     expect(await words(platform.deploy(settings)), "npm's settings may change it").toContain("Installing dependencies");
@@ -106,7 +106,7 @@ describe.each(runners)("%s", (runner) => {
     const sources = ["a", "b"].map((name) => source({ files: { [`${name}.txt`]: name } }));
     const deploys = sources.map((one, index) => words(platform.deploy(one, { function_name: `app-${index}` })));
     const said = await Promise.all(deploys);
-    expect(said.filter((text) => text.includes("installed before")).length).toBe(1);
+    expect(said.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
     expect(archives()).toBe(before + 1);
   });
 
@@ -133,7 +133,7 @@ test("halves of what is kept are swept when the server starts, and what is whole
   await using second = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
   expect(await readdir(folder)).toEqual([kept]);
   const other = source({ files: { "more.txt": "more" } });
-  expect(await words(second.deploy(other))).toContain("installed before");
+  expect(await words(second.deploy(other))).toContain("Using the cached dependencies");
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -158,5 +158,5 @@ test("kept dependencies that lost files are installed again", async (context) =>
     expect(await (await fetch(url)).json()).toMatchObject({ greeting: "hi you" });
     expect(await readdir(folder)).toEqual([kept]);
   }
-  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain("installed before");
+  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain("Using the cached dependencies");
 });

@@ -59,7 +59,7 @@ const failures: readonly [string, Uint8Array, RegExp][] = [
   [
     "a main that is not there",
     source({ main: "gone.js" }),
-    /names 'gone\.js' as main, and the source has no such file/,
+    /The file 'gone\.js', which package\.json names as main, does not exist/,
   ],
   ["a package.json that is no JSON", source("{ name: }"), /package\.json is not valid JSON/],
   ["a package.json that is no object", source([1]), /not an object/],
@@ -121,7 +121,7 @@ describe.each(runners)("%s", (runner) => {
       expect(records.at(-1)?.status).toBe("DONE");
       return records.map(({ message }) => message).find((message) => message.startsWith("warning: package.json asks"));
     };
-    expect(await said(">=90")).toBe(`warning: package.json asks for Node >=90; this platform runs ${process.version}`);
+    expect(await said(">=90")).toBe(`warning: package.json requires Node >=90; this platform runs ${process.version}`);
     expect(await said(">=18")).toBeUndefined();
     expect(await said("whatever")).toBeUndefined();
   });

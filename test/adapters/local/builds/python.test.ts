@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { namesFiles } from "../../../../adapters/local/builds/python.ts";
+import { namesFiles } from "../../../../adapters/local/builds/build-python.ts";
 import { bytesOf, sourceOf, tarGz } from "../../../support/archives/archives.ts";
 import { type PythonIndex, serveIndex, wheelOf } from "../../../support/archives/python-index.ts";
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -74,8 +74,8 @@ describe.each(runners)("%s", (runner) => {
     const all = await Promise.all(sources.map((one, n) => platform.deploy(one, { function_name: `app-${n}` })));
     for (const records of all) expect(await answer(records.at(-1)?.url)).toBe("hello from the wheel");
     const said = all.map((records) => records.map(({ message }) => message).join("\n"));
-    expect(said.filter((text) => text.includes("Making a virtual environment")).length).toBe(1);
-    expect(said.filter((text) => text.includes("installed before")).length).toBe(1);
+    expect(said.filter((text) => text.includes("Creating a virtual environment")).length).toBe(1);
+    expect(said.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
     expect(index.fetched.length).toBe(before + 1);
     expect(venvs(platform).length).toBe(1);
   });
@@ -182,6 +182,6 @@ test("a machine without Python says so", async () => {
   await using platform = await startLocal({ runner: "process" }, {}, { environment });
   const last = (await platform.deploy(sourceOf({ "main.py": "" }))).at(-1);
   expect(last).toMatchObject({ status: "ERROR", reason: "no_builder" });
-  expect(last?.message).toContain("this machine has no python3");
+  expect(last?.message).toContain("needs python3, which is not installed");
   expect(platform.controlPlane.capabilities().builders.python.supported).toBe(false);
 });

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { ImageStore } from "../../../../adapters/local/builds/images.ts";
+import { ImageStore } from "../../../../adapters/local/builds/image-store.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { helloServer, nodeSource, sourceOf } from "../../../support/archives/archives.ts";
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";

@@ -71,7 +71,7 @@ test("a start closes a folder that an earlier version left open, and logs that",
   const logger = { debug() {}, info() {}, warn: (message: string) => void warnings.push(message), error() {} };
   await using _platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
   expect(reachable(folder.path)).toEqual([]);
-  expect(warnings).toContain("closed the data folder to other users of this machine");
+  expect(warnings).toContain("removed other users' access to the data folder");
 });
 
 test("making a key closes the folder, too", () => {

@@ -67,7 +67,7 @@ test.each([
   damage();
   await expect(start()).rejects.toThrow(DataFolderError);
   const lines = await run(repairDataFolder);
-  expect(lines).toContain("took the copy of the state");
+  expect(lines).toContain("using the copy of the state");
   expect(lines.filter((line) => line.startsWith("lost"))).toEqual([]);
   await using platform = await start();
   expect(await served(platform)).toEqual({ photos: "photos" });
@@ -139,7 +139,7 @@ test("repair and rebuild refuse a folder that a server uses, and one without dat
       await expect(run(work)).rejects.toMatchObject({ kind: "in_use" });
   }
   for (const work of [repairDataFolder, rebuildDataFolder])
-    await expect(work(at("nowhere"), silentLogger, () => undefined)).rejects.toThrow(/There is no data in/);
+    await expect(work(at("nowhere"), silentLogger, () => undefined)).rejects.toThrow(/contains no data/);
   expect(existsSync(at("nowhere"))).toBe(false);
 });
 
@@ -165,7 +165,7 @@ test("the command line repairs, tells the quarantine's size and empties it", asy
   expect(damaged.code).toBe(1);
   const repaired = await portside(["doctor", "--repair", "--data-dir", folder.path]);
   expect([repaired.code, repaired.stderr]).toEqual([0, ""]);
-  expect(repaired.stdout).toContain("took the copy of the state");
+  expect(repaired.stdout).toContain("using the copy of the state");
   expect((await portside(["doctor", "--purge-quarantine", "--data-dir", folder.path])).code).toBe(2);
   expect(readdirSync(at("storage", "quarantine"))).toHaveLength(1);
   expect((await portside(["doctor", "--purge-quarantine", "-y", "--data-dir", folder.path])).code).toBe(0);

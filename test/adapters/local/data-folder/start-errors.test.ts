@@ -123,7 +123,7 @@ test("a disk that is full is named with the file", async () => {
   }
   full.close();
   expect((met as Error).message).toBe("database or disk is full");
-  const { explainFileError } = await import("../../../../adapters/local/data-folder/error.ts");
+  const { explainFileError } = await import("../../../../adapters/local/data-folder/data-folder-error.ts");
   const explained = explainFileError(met, join(folder.data, "state.sqlite"));
   expect(explained).toMatchObject({ kind: "full", path: join(folder.data, "state.sqlite") });
   expect(explained?.message).toMatch(/state\.sqlite cannot be written: the disk is full.*Free space/);

@@ -49,7 +49,7 @@ test("a request that finds the queue full gets 503 with Retry-After at once, tho
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);
   expect(refused.headers["retry-after"]).toBe("1");
-  expect(JSON.parse(refused.text)).toEqual({ detail: "Too many requests wait for this service; try again." });
+  expect(JSON.parse(refused.text)).toEqual({ detail: "Too many requests are waiting for this service. Try again." });
   callbacks.release("end");
   expect(statusesOf(await Promise.all([first, ...others]))).toEqual([200, 200, 200, 503]);
   expect(callbacks.seen("begun")).toHaveLength(3);
@@ -80,7 +80,7 @@ test("a request that waits longer than the timeout gets 503 with Retry-After, an
   expect(refused.status).toBe(503);
   expect(performance.now() - begun).toBeGreaterThanOrEqual(999);
   expect(refused.headers["retry-after"]).toBe("5");
-  expect(JSON.parse(refused.text)).toEqual({ detail: "No instance of this service had room in time; try again." });
+  expect(JSON.parse(refused.text)).toEqual({ detail: "No instance of this service became free in time. Try again." });
   expect((await first).status).toBe(504);
   // On a busy machine both may have waited a second when the first one's place is free.
   for (const status of statusesOf(await Promise.all(others))) expect([503, 504]).toContain(status);

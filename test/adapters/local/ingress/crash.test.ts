@@ -57,7 +57,7 @@ test("an instance that ends in the middle of a request: 502 for that client, ano
   const pid = await pidOf(service.url);
   const reply = await send(service.url, { method: "POST", path: "/die", body: "1" });
   expect(reply.status).toBe(502);
-  expect(JSON.parse(reply.text)).toEqual({ detail: "The service broke the connection." });
+  expect(JSON.parse(reply.text)).toEqual({ detail: "The service closed the connection." });
   expect(await pidOf(service.url)).not.toBe(pid);
   expect((await send(service.url, { method: "POST", body: "2" })).status).toBe(200);
   expect(service.callbacks.seen("POST")).toEqual(["/die 1", "/ 2"]);

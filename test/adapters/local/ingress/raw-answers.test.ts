@@ -100,7 +100,7 @@ test.each([
 ])("what is no answer is 502: %s", async (_words, path, answer) => {
   const reply = await ask(answer, path);
   expect(reply.status).toBe(502);
-  expect(JSON.parse(reply.text)).toEqual({ detail: "The service broke the connection." });
+  expect(JSON.parse(reply.text)).toEqual({ detail: "The service closed the connection." });
   expect((await ask(PLAIN)).text).toBe("next");
 });
 

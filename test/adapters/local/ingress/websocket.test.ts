@@ -171,7 +171,7 @@ test.each([
     "breaks the connection",
     "request.socket.destroy()",
     502,
-    JSON.stringify({ detail: "The service broke the connection." }),
+    JSON.stringify({ detail: "The service closed the connection." }),
   ],
   ["says nothing", "undefined", 504, JSON.stringify({ detail: "The service took longer than its timeout." })],
 ])("a service that %s: the client is told", async (_words, code, status, text) => {

@@ -102,7 +102,7 @@ test("refuses an older state without its check file if it does not know a volume
   await live("letters");
   copyFileSync(at("older"), at("state.sqlite"));
   for (const name of ["state.check", "state.copy.sqlite"]) rmSync(at(name));
-  expect((await refusal()).message).toContain("does not know 1 of the volume folders, so it may be older");
+  expect((await refusal()).message).toContain("does not contain 1 of the volume folders, so it may be older");
 });
 
 test("detects a write-ahead log that lost its last changes to one flipped bit", async () => {

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLocalIdentity, createLocalProvider } from "../../../../adapters/local/index.ts";
 import { openState, transaction } from "../../../../adapters/local/state/database.ts";
-import { lockDataDir } from "../../../../adapters/local/state/lock.ts";
+import { lockDataDir } from "../../../../adapters/local/state/lock-data-dir.ts";
 import { SettingRows } from "../../../../adapters/local/state/settings.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
@@ -83,12 +83,12 @@ test("refuses a data folder of a newer version, names both versions and the next
 });
 
 test("a second server on the folder is refused in words, in this process or another, until the first has ended", async () => {
-  const words = /Another Portside server uses the data folder .*; stop it, or choose another with --data-dir/;
+  const words = /Another Portside server uses the data folder .*\. Stop it, or choose another folder with --data-dir/;
   const lock = lockDataDir(folder);
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
   lock.release();
 
-  const module = join(repository, "adapters/local/state/lock.ts");
+  const module = join(repository, "adapters/local/state/lock-data-dir.ts");
   const holder = `const { lockDataDir } = await import(${JSON.stringify(module)});
     lockDataDir(${JSON.stringify(folder)}); console.log("locked"); setInterval(() => {}, 1000);`;
   const other = spawn(process.execPath, ["--input-type=module", "-e", holder], {

@@ -1,4 +1,4 @@
-/** What a Dockerfile requires of its builder. Pure. https://docs.docker.com/reference/dockerfile/ */
+/** Detects Dockerfile lines that need BuildKit. Pure. https://docs.docker.com/reference/dockerfile/ */
 
 /** A line that only BuildKit understands. */
 export interface BuildKitNeed {
@@ -17,10 +17,10 @@ const instructions = [
 const takesDocument = /^(?:RUN|COPY|ADD)\s/i;
 const document = /(?:^|\s)<<-?["']?[A-Za-z_]/;
 
-/** Longer lines are judged by their beginning: matching must not take longer than a build. */
-const MOST_LETTERS = 2000;
+/** Only the beginning of longer lines is matched, to bound the time of the regular expressions. */
+const MAX_LENGTH = 2000;
 
-const wantsBuildKit = (line: string): boolean => {
+const needsBuildKit = (line: string): boolean => {
   const at = line.indexOf("<<");
   return (
     instructions.some((one) => one.test(line)) ||
@@ -32,11 +32,11 @@ const wantsBuildKit = (line: string): boolean => {
 export const buildKitNeed = (dockerfile: string): BuildKitNeed | undefined => {
   let isHead = true;
   for (const [index, line] of dockerfile.split(/\r?\n/).entries()) {
-    const text = line.slice(0, MOST_LETTERS).trim();
+    const text = line.slice(0, MAX_LENGTH).trim();
     // Directives come first, even before other comments and empty lines.
     if (isHead && directive.test(text)) return { line: index + 1, text };
     isHead &&= /^#\s*\w+\s*=/.test(text);
-    if (wantsBuildKit(text)) return { line: index + 1, text };
+    if (needsBuildKit(text)) return { line: index + 1, text };
   }
   return undefined;
 };

@@ -1,6 +1,6 @@
 /**
- * Built sources on disk, one folder an image, named by content within the account. A folder with its manifest is
- * whole; one without is a build that did not end, and goes.
+ * Stores built sources on disk, one folder per image, named by the content and the account. A folder without a manifest is an
+ * unfinished build, which the sweep removes.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lutimesSync, readdirSync, statSync } from "node:fs";
@@ -16,13 +16,13 @@ export const MANIFEST = "image.json";
 
 const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile", "static"]),
-  /** A line for `sh -c`, run in the source's folder. */
+  /** A command for `sh -c`, run in the source's folder. */
   command: z.string(),
-  /** Folders in front of the command's search path. */
+  /** Folders at the front of the command's search path. */
   path: z.array(z.string()),
-  /** Host folders that the command needs to see, at their own paths. */
+  /** Host folders that the command needs, mounted at their own paths. */
   needs: z.array(z.string()),
-  /** Files outside of the image without which the command cannot run. Earlier versions did not note them. */
+  /** Files outside of the image that the command needs. Earlier versions did not record them. */
   requires: z.array(z.string()).default([]),
 });
 
@@ -44,7 +44,7 @@ export interface UnpackedImage extends UnpackedManifest {
   readonly app: string;
 }
 
-/** The manifest of the image in the folder; undefined if it is missing or not whole. */
+/** Returns the manifest in the image's folder; undefined if it is missing or incomplete. */
 export const readManifest = (folder: string): ImageManifest | undefined => {
   try {
     return manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST))));
@@ -55,12 +55,12 @@ export const readManifest = (folder: string): ImageManifest | undefined => {
 
 export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: string };
 
-const KEPT_UNUSED = 10;
-const KEPT_MS = 7 * 86_400_000;
-/** A build that has just ended belongs to a rollout that may not have begun. */
+const MAX_UNUSED = 10;
+const MAX_UNUSED_MS = 7 * 86_400_000;
+/** The rollout of a recent build may not have begun. */
 const FRESH_MS = 60 * 60_000;
 
-/** Raw account ids stay out of paths. */
+/** A hash, because account ids may contain any characters. */
 export const ownerFolder = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 24);
 
 const SCHEME = "local://";
@@ -93,7 +93,7 @@ export class ImageStore {
     return join(this.folder(reference), "app");
   }
 
-  /** The image, if it is there and whole. */
+  /** Returns the image; undefined if it is missing or incomplete. */
   find(reference: string): Image | undefined {
     if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
     const manifest = this.#manifest(reference);
@@ -104,7 +104,7 @@ export class ImageStore {
       : { ...manifest, reference, app: this.appFolder(reference) };
   }
 
-  /** Whether the image can run, as far as the file system tells, and its id if it is at the container engine. */
+  /** Returns whether all files of the image exist, and its id if it is at the container engine. */
   inspect(reference: string): { readonly whole: boolean; readonly containerId?: string } {
     const manifest = this.#manifest(reference);
     if (manifest === undefined) return { whole: false };
@@ -112,7 +112,7 @@ export class ImageStore {
     return manifest.kind === "container" ? { whole, containerId: manifest.id } : { whole };
   }
 
-  /** Notes the use for the sweep. An image runs also if its disk cannot be written. */
+  /** Records the use for the sweep. Ignores disk errors, because the image can run without it. */
   #noteUse(reference: string): void {
     try {
       lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
@@ -127,7 +127,7 @@ export class ImageStore {
     return [this.appFolder(reference), ...path, ...needs, ...requires].every((needed) => existsSync(needed));
   }
 
-  /** An empty folder to build in; whatever an earlier build left there is gone. */
+  /** Creates an empty folder for the build. Removes what an earlier build left. */
   async begin(reference: string): Promise<string> {
     await this.discard(reference);
     await mkdir(this.folder(reference), { recursive: true, mode: 0o700 });
@@ -135,7 +135,7 @@ export class ImageStore {
     return this.appFolder(reference);
   }
 
-  /** Makes the image whole. */
+  /** Writes the manifest, which marks the image as complete. */
   async complete(reference: string, manifest: ImageManifest): Promise<void> {
     const file = await open(join(this.folder(reference), MANIFEST), "wx", 0o600);
     try {
@@ -153,9 +153,9 @@ export class ImageStore {
   }
 
   /**
-   * Removes half-built images, and unused ones beyond the newest few of each account.
-   * @param used the references that services run with
-   * @param atStart no build is under way, so a folder without a whole manifest is left over
+   * Removes unfinished images, and each account's unused images except the most recent ones.
+   * @param used the references of services' images
+   * @param atStart whether the server is starting, so that no build runs and every unfinished image is obsolete
    * @returns the host folders that the remaining images need
    */
   async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
@@ -170,9 +170,9 @@ export class ImageStore {
         .sort((a, b) => (b.usedAt ?? 0) - (a.usedAt ?? 0));
       const now = Date.now();
       const goes = spare.filter(
-        ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= KEPT_UNUSED || now - usedAt > KEPT_MS),
+        ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= MAX_UNUSED || now - usedAt > MAX_UNUSED_MS),
       );
-      // A kill may have come between making the manifest and writing it.
+      // A killed server may have left an empty manifest.
       const half = atStart
         ? images.filter(({ reference }) => !used.has(reference) && this.#manifest(reference) === undefined)
         : [];
@@ -186,7 +186,7 @@ export class ImageStore {
     return needed;
   }
 
-  /** The ids that images have at the container engine. */
+  /** Returns the ids of all images at the container engine. */
   containerIds(): ReadonlySet<string> {
     const ids = namesIn(this.#root).flatMap((owner) =>
       namesIn(join(this.#root, owner)).flatMap((key) => {

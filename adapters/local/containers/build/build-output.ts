@@ -1,5 +1,5 @@
 /**
- * A build's output, line by line, and why it failed.
+ * Prints a build's output line by line, and derives the failure from it.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Image/operation/ImageBuild
  */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
@@ -16,29 +16,29 @@ export interface BuildItem {
 
 const TAIL = 20;
 const STEP = /^(?:Step|STEP) \d+\/\d+ ?: /;
-/** Names of layers and of temporary containers, which are not worth a line. */
+/** Names of layers and temporary containers, which are not printed. */
 const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|tagged) /;
-/** A step that the platform adds to the source's. */
+/** A step that the platform adds to the Dockerfile. */
 const OWN_STEP = /^LABEL portside\./;
 
-/** The reason is at the beginning; matching must not take longer than a build. */
-const MOST_LETTERS = 2000;
+/** The reason is at the beginning. The limit bounds the time of the regular expressions. */
+const MAX_LENGTH = 2000;
 
 /** Explains the engine's message about a base image; undefined if the message is unknown. */
 export const explainBaseImageError = (whole: string): string | undefined => {
-  const problem = whole.slice(0, MOST_LETTERS);
+  const problem = whole.slice(0, MAX_LENGTH);
   if (
     /x509|dial tcp|no such host|lookup .* on|i\/o timeout|connection refused|TLS handshake|network is unreachable|proxyconnect/i.test(
       problem,
     )
   )
-    return "A base image is not on this machine, and its registry cannot be reached: pull it where the network allows, or import it (docker load).";
+    return "A base image is not on the platform's machine, and its registry is unreachable. Pull the image on a machine with network access and import it (docker load).";
   if (
     /pull access denied|manifest.*(?:unknown|not found)|not found: manifest|repository does not exist|requested access to the resource is denied|unauthorized/i.test(
       problem,
     )
   )
-    return "A base image is not on this machine, and its registry does not have it or wants a login; check the name behind FROM.";
+    return "A base image is not on the platform's machine, and its registry does not have it or requires a login. Check the image name in FROM.";
   return undefined;
 };
 
@@ -54,11 +54,11 @@ export class BuildOutput {
     this.#print = print;
   }
 
-  /** If it returns a promise, the caller must wait for it before it passes more output. */
+  /** The caller must wait for a returned promise before it passes more output. */
   take({ stream, status, id, error, errorDetail }: BuildItem): Promise<void> | undefined {
     this.#held = undefined;
     if (stream !== undefined) this.#lines(stream);
-    // Progress of single layers arrives many times a second and is not worth a line.
+    // Skips the progress of single layers, which arrives many times a second.
     else if (status !== undefined && (id === undefined || /^(?:Pulling from|Pull complete)/.test(status)))
       this.#line(id === undefined ? status : `${id}: ${status}`);
     const message = errorDetail?.message ?? error;
@@ -82,13 +82,14 @@ export class BuildOutput {
     return {
       reason: "build_failed",
       // A failed command's output is arbitrary, so it is not matched.
-      message: (exitCode === undefined ? explainBaseImageError(message) : undefined) ?? this.#words(message, exitCode),
+      message:
+        (exitCode === undefined ? explainBaseImageError(message) : undefined) ?? this.#describe(message, exitCode),
       ...(exitCode === undefined ? {} : { exitCode }),
       logTail: [...this.#tail, message],
     };
   }
 
-  #words(message: string, exitCode: number | undefined): string {
+  #describe(message: string, exitCode: number | undefined): string {
     const step = this.#step.slice(0, 200);
     if (exitCode !== undefined && step !== "") return `'${step}' ended with exit code ${exitCode}.`;
     return step === "" ? `The image could not be built: ${message}` : `'${step}' failed: ${message}`;

@@ -1,7 +1,7 @@
 /** Lines of a Dockerfile that reach other accounts' images, the machine's network or the builder itself. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Dockerfiles have variables of this form
 import { expect, test } from "vitest";
-import { type Builder, validateDockerfile } from "../../../../adapters/local/containers/build/refused-lines.ts";
+import { type Builder, validateDockerfile } from "../../../../adapters/local/containers/build/validate-dockerfile.ts";
 
 const kit: Builder = { platform: "linux/amd64", knowsPlatforms: true };
 const classic: Builder = { platform: "linux/amd64", knowsPlatforms: false };

@@ -1,7 +1,7 @@
 /** The verdict on a state, for everything that a start may find. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { judgeState, knownGeneration, type StateEvidence } from "../../../../adapters/local/state/verdict.ts";
+import { judgeState, knownGeneration, type StateEvidence } from "../../../../adapters/local/state/judge-state.ts";
 import { parseVersion, renderVersion, type StateVersion } from "../../../../adapters/local/state/version.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 

@@ -8,7 +8,7 @@ const NO_NEIGHBOURS = "com.docker.network.bridge.enable_icc";
 
 const exists = 409;
 
-/** Podman isolates only whole networks from each other, so each account gets its own there. */
+/** Podman isolates only networks from each other, so with Podman each account has its own network. */
 export const ensureNetwork = async (engine: ContainerEngine, name: string, scope: string): Promise<void> => {
   const isolated = engine.name === "Docker" ? { [NO_NEIGHBOURS]: "false" } : { isolate: "true" };
   await engine.docker

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ImageManifest, ImageStore } from "../../../../adapters/local/builds/images.ts";
+import { type ImageManifest, ImageStore } from "../../../../adapters/local/builds/image-store.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 
 const acme = "acme" as AccountId;

@@ -1,17 +1,17 @@
-/** Builds a source that has a Dockerfile, at the container engine. */
+/** Builds a source with a Dockerfile at the container engine. */
 
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
-import { BuildFailed } from "../../builds/steps.ts";
+import { BuildError } from "../../builds/run-command.ts";
 import { type ContainerEngine, engineMessage, statusOf } from "../engine.ts";
-import { type ContainerBuild, predefinedArguments } from "./arguments.ts";
 import { checkDockerfile } from "./base-images.ts";
+import { contextOf, readContext } from "./build-context.ts";
 import { buildWithKit } from "./build-kit.ts";
-import { contextOf, readContext } from "./context.ts";
-import { buildKitNeed } from "./dockerfile.ts";
+import { buildKitNeed } from "./build-kit-need.ts";
+import { type BuildItem, BuildOutput } from "./build-output.ts";
+import { type ContainerBuild, predefinedArguments } from "./container-build.ts";
 import { limitProcesses } from "./limit-processes.ts";
-import { type BuildItem, BuildOutput } from "./output.ts";
 
 const PERIOD = 100_000;
 
@@ -41,16 +41,16 @@ const throughApi = async (
   return output;
 };
 
-/** An engine that does not respond is no proof that an earlier image is gone, so the build fails instead. */
+/** Fails the build: without a response of the engine, it is unknown whether an earlier image still exists. */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
-  message: `${name} does not answer; deploy again when it does.`,
+  message: `${name} does not respond. Deploy again when it does.`,
 });
 
 const isWithoutClassic = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(engineMessage(error));
 
-/** Throws `BuildFailed` if the build fails. The engine stops it when `signal` aborts. */
+/** Returns the image's id. Throws `BuildError` if the build fails. Aborting `signal` stops the build at the engine. */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;
   const { dockerfile = "", ignore } = await readContext(source, signal);
@@ -61,7 +61,7 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
     try {
       return await work(context);
     } finally {
-      // A build that ends early leaves it open.
+      // A build that ends early leaves the stream open.
       context.destroy();
     }
   };
@@ -80,16 +80,16 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
   };
   const output = await (need === undefined ? withApi : withKit)().catch((error: unknown) => {
     signal.throwIfAborted();
-    if (error instanceof BuildFailed) throw error;
+    if (error instanceof BuildError) throw error;
     const status = statusOf(error);
-    throw new BuildFailed(
+    throw new BuildError(
       status === undefined
         ? engineUnreachable(engine)
-        : { reason: "build_failed", message: `${engine.name} does not take the Dockerfile: ${engineMessage(error)}` },
+        : { reason: "build_failed", message: `${engine.name} rejected the Dockerfile: ${engineMessage(error)}` },
     );
   });
   signal.throwIfAborted();
   const failure = output.end();
-  if (failure !== undefined) throw new BuildFailed(failure);
+  if (failure !== undefined) throw new BuildError(failure);
   return (await engine.docker.getImage(tag).inspect()).Id;
 };

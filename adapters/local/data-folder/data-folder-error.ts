@@ -1,4 +1,4 @@
-/** Why a data folder cannot be used: a kind for programs, and words with the path and the next step for people. */
+/** Errors of a data folder: a kind for programs, and a message with the path and the next step for people. */
 import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/runtime/disk-fault.ts";
@@ -44,7 +44,7 @@ const sqliteCodes: Readonly<Record<number, DataFolderProblem>> = {
 };
 
 const systemCodes: Readonly<Record<string, DataFolderProblem>> = {
-  // Node says so of a folder that it cannot make on a read-only file system.
+  // Node.js reports ENOENT for a folder that it cannot create on a read-only file system.
   ENOENT: "unreadable",
   EACCES: "no_permission",
   EPERM: "no_permission",
@@ -54,10 +54,10 @@ const systemCodes: Readonly<Record<string, DataFolderProblem>> = {
   ELOOP: "unreadable",
 };
 
-/** Whether SQLite says that the file's content is not a sound database. */
+/** Whether SQLite reports that the file is damaged or not a database. */
 export const isDamage = (error: unknown): boolean => [11, 26].includes(sqliteCodeOf(error) ?? -1);
 
-/** Whether SQLite says that another connection holds the lock. */
+/** Whether SQLite reports that another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => sqliteCodeOf(error) === 5;
 
 const statsOf = (path: string): Stats | undefined => {
@@ -68,11 +68,11 @@ const statsOf = (path: string): Stats | undefined => {
   }
 };
 
-/** The path, or the nearest folder above it that exists. */
+/** Returns the path, or its nearest existing parent folder. */
 const existing = (path: string): string =>
   statsOf(path) !== undefined || dirname(path) === path ? path : existing(dirname(path));
 
-/** What the system says to writing the path; undefined where it may be written. */
+/** Returns the system's error code for reading and writing the path; undefined if access is permitted. */
 const refusalOf = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -82,7 +82,7 @@ const refusalOf = (path: string): string | undefined => {
   }
 };
 
-/** SQLite answers "unable to open" and "readonly" for many causes; the file and its folder tell which one it is. */
+/** SQLite reports "unable to open" and "readonly" for many causes. Checks the file and its folder for the actual one. */
 const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => {
   if (problem !== "unreadable" && problem !== "read_only") return problem;
   const refusal = refusalOf(existing(path));
@@ -90,7 +90,7 @@ const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => 
 };
 
 const steps: Readonly<Record<DataFolderProblem, string>> = {
-  in_use: "Another process has it locked. Stop that process and try again.",
+  in_use: "Another process has locked it. Stop that process and try again.",
   newer_version: "Use that version, or choose another folder with --data-dir.",
   not_a_folder: "Move the file away, or choose another folder with --data-dir.",
   not_owner: "Run Portside as that user, change the owner with chown, or choose another folder with --data-dir.",
@@ -98,8 +98,8 @@ const steps: Readonly<Record<DataFolderProblem, string>> = {
   read_only: "Mount the file system for writing, or choose another folder with --data-dir.",
   full: "Free space on that disk and try again.",
   damaged:
-    "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'; see 'Damaged files' in docs/operations/running.md.",
-  outdated: "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'.",
+    "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'. See 'Damaged files' in docs/operations/running.md.",
+  outdated: "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'.",
   unreadable: "Check the path, the disk and the system's log, then try again.",
 };
 
@@ -116,7 +116,7 @@ const facts: Readonly<Record<DataFolderProblem, string>> = {
   unreadable: "cannot be opened",
 };
 
-/** By the error alone; undefined for an error that is neither of the file system nor of SQLite. */
+/** Classifies by the error code alone. Returns undefined for an error that is neither the file system's nor SQLite's. */
 const problemOf = (error: unknown): DataFolderProblem | undefined => {
   const fault = diskFaultOf(error);
   if (fault !== undefined) return diskProblems[fault];
@@ -126,8 +126,8 @@ const problemOf = (error: unknown): DataFolderProblem | undefined => {
 };
 
 /**
- * An error of the file system or of SQLite in words. Returns undefined for every other error, which is a bug.
- * @param path what was opened, where the error does not say
+ * Explains an error of the file system or of SQLite. Returns undefined for every other error, which is a bug.
+ * @param path the file that was opened, for errors without a path
  */
 export const explainFileError = (error: unknown, path: string): DataFolderError | undefined => {
   if (error instanceof DataFolderError) return error;
@@ -138,15 +138,15 @@ export const explainFileError = (error: unknown, path: string): DataFolderError 
   const kind = refine(rough, at);
   const isFolder = kind === "unreadable" && statsOf(at)?.isDirectory() === true;
   const fact = isFolder ? "is a folder, not a file" : `${facts[kind]} (${(error as Error).message})`;
-  const step = isFolder ? "Move it away, or put a backup back with 'portside restore --force FILE'." : steps[kind];
+  const step = isFolder ? "Move it away, or restore a backup with 'portside restore --force FILE'." : steps[kind];
   return new DataFolderError(kind, at, `${at} ${fact}. ${step}`, error);
 };
 
-/** An error that ended a start in words, if it is about a file of the data folder; a port, for one, is not. */
+/** Explains an error of a start if a file of the data folder caused it. Returns undefined for other causes, such as a port. */
 export const explainStartError = (error: unknown, dataDir: string): DataFolderError | undefined => {
   const { path } = error as { path?: unknown };
   const isInside = typeof path === "string" && (path === dataDir || path.startsWith(dataDir + sep));
-  // The other SQLite files are opened where a failure is met.
+  // Errors of the other SQLite files are handled where they are opened.
   return isInside || sqliteCodeOf(error) !== undefined
     ? explainFileError(error, join(dataDir, "state.sqlite"))
     : error instanceof DataFolderError

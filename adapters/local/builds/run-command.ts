@@ -1,4 +1,4 @@
-/** Runs the commands of a build in the sandbox, their output passed on line by line. */
+/** Runs the commands of a build in the sandbox and prints their output line by line. */
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -10,12 +10,12 @@ import type { Bind, Exit, Limits, Runner } from "../sandbox/runner.ts";
 import { giveFolder } from "../tenant-files/give-tree.ts";
 import type { Toolchain } from "./toolchain.ts";
 
-/** Where the built source is, for commands that run in the sandbox; elsewhere commands see host paths. */
+/** The path of the source in the sandbox. Without a sandbox, commands see host paths. */
 export const APP = "/app";
 const CACHE = "/cache";
 
-/** A build that cannot go on; thrown inside the builder only, and told as its `failed` event. */
-export class BuildFailed extends Error {
+/** A failed build. Only thrown within the builder, which converts it to a `failed` event. */
+export class BuildError extends Error {
   readonly failure: DeployFailure;
   constructor(failure: DeployFailure) {
     super(failure.message);
@@ -23,50 +23,50 @@ export class BuildFailed extends Error {
   }
 }
 
-export interface Workshop {
+export interface BuildContext {
   readonly runner: Runner;
   readonly toolchain: Toolchain;
   readonly limits: Limits;
-  /** The uid of the commands; undefined: that of this process. */
+  /** The uid of the commands; undefined for this process's uid. */
   readonly user: number | undefined;
   readonly network: Readonly<Record<string, string>>;
   /** The host folder with the source. */
   readonly app: string;
-  /** The host folder that is kept between builds of the account. */
+  /** The host folder that the account's builds share. */
   readonly cache: string;
-  /** The builder's own words. */
+  /** Prints a message of the builder. */
   readonly say: (message: string) => void;
-  /** A command's output. The promise, if there is one, holds further output back. */
+  /** Prints a line of a command's output. Further output waits for a returned promise. */
   readonly print: Say<string>;
   readonly signal: AbortSignal;
   readonly newId: () => string;
-  /** For what builds of one account share on disk. */
-  readonly turns: KeyedMutex;
+  /** Guards the files that builds of one account share. */
+  readonly mutex: KeyedMutex;
 }
 
-/** A host path as commands see it, for folders that are bound under another name. */
-export const insidePaths = (shop: Pick<Workshop, "runner" | "app" | "cache">) =>
-  shop.runner.mapsPaths ? { app: APP, cache: CACHE } : { app: shop.app, cache: shop.cache };
+/** Returns the paths of the source and the cache as commands see them. */
+export const insidePaths = (context: Pick<BuildContext, "runner" | "app" | "cache">) =>
+  context.runner.mapsPaths ? { app: APP, cache: CACHE } : { app: context.app, cache: context.cache };
 
-/** Programs that lie outside what every sandbox has, at their own paths. */
+/** Returns binds for programs outside /usr, at their own paths. Every sandbox has /usr. */
 export const programBinds = (paths: readonly string[]): Bind[] =>
   [...new Set(paths)]
     .filter((path) => path !== "/usr" && !path.startsWith("/usr/"))
     .map((path) => ({ host: path, inside: path, writable: false }));
 
 export interface Command {
-  /** What is being done, for the words of a failure. */
+  /** Names the command in error messages. */
   readonly what: string;
   readonly argv: readonly [string, ...string[]];
   readonly env?: Readonly<Record<string, string>>;
-  /** Folders put in front of the search path. */
+  /** Folders at the front of the search path. */
   readonly path?: readonly string[];
   readonly binds?: readonly Bind[];
 }
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\./.test(host);
 
-/** The ports of proxies and registries on this machine's loopback. */
+/** Returns the ports of proxies and registries on this machine's loopback address. */
 const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
   Object.values(network).flatMap((value) => {
     const url = URL.parse(value.includes("://") ? value : `http://${value}`);
@@ -76,25 +76,25 @@ const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
 
 const TAIL = 20;
 
-/** With less room than this, a command that failed may have failed for lack of it. */
-const ROOM = 256 * 1024;
+/** With fewer free bytes than this, a full disk may be the reason that a command failed. */
+const MIN_FREE_BYTES = 256 * 1024;
 
 const isFull = async (path: string): Promise<boolean> => {
   const { bavail, bsize } = await statfs(path);
-  return bavail * bsize < ROOM;
+  return bavail * bsize < MIN_FREE_BYTES;
 };
 
-const howItEnded = (exit: Exit, tail: readonly string[]): string =>
+const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
   ranOutOfMemory(exit, tail)
     ? "used too much memory"
     : exit.signal === null
       ? `ended with exit code ${exit.code}`
       : `was ended by ${exit.signal}`;
 
-/** Runs a command to its end; throws `BuildFailed` where it fails or the build was ended. */
-export const runCommand = async (shop: Workshop, command: Command): Promise<void> => {
-  const inside = insidePaths(shop);
-  const { toolchain } = shop;
+/** Runs a command until it exits. Throws `BuildError` if it fails, and the signal's reason if that aborts. */
+export const runCommand = async (context: BuildContext, command: Command): Promise<void> => {
+  const inside = insidePaths(context);
+  const { toolchain } = context;
   const path = [
     ...(command.path ?? []),
     toolchain.shims,
@@ -104,42 +104,49 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
     "/bin",
   ];
   const tail: string[] = [];
-  shop.signal.throwIfAborted();
-  // What commands can write comes last: no mount point is made in it, where a link could lead elsewhere.
+  context.signal.throwIfAborted();
+  // Writable folders come last, so that the sandbox creates no mount point in them, where a link could redirect it.
   const binds = [
     ...programBinds([toolchain.node, toolchain.shims]),
     ...(command.binds ?? []),
-    { host: shop.app, inside: inside.app, writable: true },
-    { host: shop.cache, inside: inside.cache, writable: true },
+    { host: context.app, inside: inside.app, writable: true },
+    { host: context.cache, inside: inside.cache, writable: true },
   ];
-  for (const { host, writable } of binds) if (writable) await giveFolder(host, shop.user ?? 0);
-  const running = shop.runner.start(
+  for (const { host, writable } of binds) if (writable) await giveFolder(host, context.user ?? 0);
+  const running = context.runner.start(
     {
-      id: shop.newId(),
-      ...(shop.user === undefined ? {} : { user: shop.user }),
+      id: context.newId(),
+      ...(context.user === undefined ? {} : { user: context.user }),
       argv: command.argv,
       cwd: inside.app,
-      env: { ...shop.network, PATH: path.join(":"), HOME: inside.cache, CI: "true", LANG: "C.UTF-8", ...command.env },
+      env: {
+        ...context.network,
+        PATH: path.join(":"),
+        HOME: inside.cache,
+        CI: "true",
+        LANG: "C.UTF-8",
+        ...command.env,
+      },
       binds,
-      limits: shop.limits,
-      hostPorts: loopbackPortsIn(shop.network),
+      limits: context.limits,
+      hostPorts: loopbackPortsIn(context.network),
     },
     (_stream, line) => {
       tail.push(line);
       if (tail.length > TAIL) tail.shift();
-      return shop.print(line);
+      return context.print(line);
     },
   );
   const stop = () => running.kill();
-  shop.signal.addEventListener("abort", stop);
+  context.signal.addEventListener("abort", stop);
   const exit = await running.exited;
-  shop.signal.removeEventListener("abort", stop);
-  shop.signal.throwIfAborted();
+  context.signal.removeEventListener("abort", stop);
+  context.signal.throwIfAborted();
   if (exit.code === 0 && !exit.outOfMemory) return;
-  if (exit.failure !== undefined) throw new BuildFailed(exit.failure);
-  const ended = `${command.what} ${howItEnded(exit, tail)}`;
-  throw new BuildFailed({
-    ...((await isFull(shop.app))
+  if (exit.failure !== undefined) throw new BuildError(exit.failure);
+  const ended = `${command.what} ${formatCommandExit(exit, tail)}`;
+  throw new BuildError({
+    ...((await isFull(context.app))
       ? { reason: "provider_unavailable", message: describeDiskFault("full", ended, "Deploy again") }
       : { reason: "build_failed", message: `${ended}.` }),
     ...(exit.code === null ? {} : { exitCode: exit.code }),

@@ -1,4 +1,4 @@
-/** A container's log line by line, with the engine's times. Continues after a break without duplicates. */
+/** Reads a container's log line by line, with the engine's times. Resumes after an interruption without duplicates. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";
 import { type Instant, splitInstant } from "../../../core/domain/wire/instant.ts";
@@ -14,8 +14,8 @@ const sinceOf = (instant: Instant): string => {
 };
 
 /**
- * The engine keeps only a limited amount of log, and works for each line. So a container that prints faster than the
- * server reads is paused, as a full pipe would block it. The container may have ended meanwhile.
+ * Pauses a container that prints faster than the server reads, as a full pipe would block it: the engine stores a limited
+ * amount of log and spends CPU time on each line. The container may have ended meanwhile.
  */
 const brakeOf = (container: Container): Brake => {
   let last: Promise<unknown> = Promise.resolve();
@@ -51,7 +51,7 @@ export class ContainerLog {
         await this.#streams[stream].take(bytes);
       }
     } catch {
-      // The engine broke off the log; the caller checks whether the container is still running.
+      // The engine ended the log. The caller checks whether the container still runs.
     }
   }
 

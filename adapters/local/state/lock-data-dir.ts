@@ -3,10 +3,10 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
-import { DataFolderError, explainFileError, isBusy, isDamage } from "../data-folder/error.ts";
+import { DataFolderError, explainFileError, isBusy, isDamage } from "../data-folder/data-folder-error.ts";
 import { openDatabase, openDataFolder } from "../data-folder/layout.ts";
 
-const takeLock = (path: string): DatabaseSync => {
+const acquireLock = (path: string): DatabaseSync => {
   const lock = openDatabase(path, { timeout: 0 });
   try {
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;");
@@ -17,14 +17,14 @@ const takeLock = (path: string): DatabaseSync => {
   }
 };
 
-/** Empties the file instead of replacing it: a server's lock belongs to the file, not to its name, and so survives. */
+/** Empties the file instead of replacing it, because another server's lock belongs to the file and not to its path. */
 const emptyDamagedLock = (path: string, logger: Logger | undefined): DatabaseSync => {
   truncateSync(path);
   logger?.warn("emptied the damaged lock file; nothing was lost", { path });
-  return takeLock(path);
+  return acquireLock(path);
 };
 
-/** References that keep garbage collection from closing a connection, which would release its lock. */
+/** References that prevent garbage collection of a connection, which would release its lock. */
 const held = new Set<DatabaseSync>();
 
 export interface Lock {
@@ -41,7 +41,7 @@ export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock
   const path = join(folder, LOCK_FILE);
   const take = (): DatabaseSync => {
     try {
-      return takeLock(path);
+      return acquireLock(path);
     } catch (error) {
       if (isDamage(error)) return emptyDamagedLock(path, logger);
       throw error;
@@ -68,6 +68,6 @@ export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock
  */
 export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
   openDataFolder(dataDir, logger);
-  const inUse = `Another Portside server uses the data folder ${dataDir}; stop it, or choose another with --data-dir.`;
+  const inUse = `Another Portside server uses the data folder ${dataDir}. Stop it, or choose another folder with --data-dir.`;
   return lockFolder(dataDir, inUse, logger);
 };

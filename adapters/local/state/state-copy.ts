@@ -1,6 +1,6 @@
 /**
- * `state.copy.sqlite`: a second copy of the state, at most seconds old. `portside doctor --repair` uses it if the state
- * is lost or damaged. The write-ahead log is checkpointed equally often, so losing it costs seconds, too.
+ * Maintains `state.copy.sqlite`, a copy of the state that is at most seconds old. `portside doctor --repair` uses it if the
+ * state is lost or damaged. Each copy also checkpoints the write-ahead log, so losing the log costs only seconds of changes.
  */
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { COPY_FILE, inspectState } from "./inspect.ts";
 
 /** Polling interval for changes of the state. */
 const EVERY_MS = 1000;
-/** Copying a large state takes time: copies take at most one part in this many. */
+/** Limits copying to 1/20 of the time: copying a large state is slow. */
 const SHARE = 20;
 
 export class StateCopy {
@@ -53,7 +53,7 @@ export class StateCopy {
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch (cause) {
       // Logged once for each change, not every second.
-      if (this.#failed !== generation) this.#logger.warn("the state could not be copied", { file: COPY_FILE, cause });
+      if (this.#failed !== generation) this.#logger.warn("could not copy the state", { file: COPY_FILE, cause });
       this.#failed = generation;
     } finally {
       this.#notBefore = performance.now() + SHARE * (performance.now() - begun);
@@ -61,7 +61,7 @@ export class StateCopy {
     }
   }
 
-  /** Returns the copy's generation. A state damaged while the server runs does not replace a good copy. */
+  /** Returns the generation of the copy. Throws if the state is damaged, so that a good copy is not overwritten. */
   async #copy(): Promise<number> {
     const half = join(this.#dataDir, `${COPY_FILE}.new`);
     rmSync(half, { force: true });

@@ -1,5 +1,5 @@
 /**
- * Finds Dockerfile lines by which a build would use rights of the engine that its account does not have, and the base
+ * Refuses Dockerfile lines with which a build would use rights of the engine that its account does not have. Returns the base
  * images of all other lines. Pure.
  *
  * - The engine knows every account's images by id, and the classic builder accepts an id's prefix as a name.
@@ -45,7 +45,7 @@ export interface BaseImage {
   readonly name: string;
 }
 
-/** What a Dockerfile requires of the engine. */
+/** The result of validating a Dockerfile. */
 export type DockerfileVerdict =
   | { readonly refused: RefusedLine }
   | { readonly images: readonly BaseImage[]; readonly stages: Stages };
@@ -185,9 +185,9 @@ type Named = { readonly why: string } | { readonly image: string } | undefined;
 const NAME =
   /^(?:(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?\/)?(?:[\w.-]+\/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?$/i;
 const TRANSPORT = /^(?:containers-storage|dir|oci|sif|tarball|[a-z]+-(?:archive|daemon)):/i;
-const MOST_LETTERS = 500;
+const MAX_LENGTH = 500;
 
-const isName = (image: string): boolean => image.length <= MOST_LETTERS && NAME.test(image) && !TRANSPORT.test(image);
+const isName = (image: string): boolean => image.length <= MAX_LENGTH && NAME.test(image) && !TRANSPORT.test(image);
 
 const named = (image: string, { stages, stageCount }: Before): Named => {
   if (stages.has(image.toLowerCase()) || (/^\d+$/.test(image) && Number(image) < stageCount)) return undefined;

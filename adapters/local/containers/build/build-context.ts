@@ -1,6 +1,6 @@
 /**
- * A source's archive as a build context, unchanged or without the files that its `.dockerignore` names. An engine's API
- * leaves that to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
+ * Converts a source's archive to a build context, without the files that its `.dockerignore` names. The engine's API does not
+ * read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -10,19 +10,19 @@ import type { Source } from "../../../../core/ports/source-spool.ts";
 import { TarReader } from "../../../shared/archives/tar/reader.ts";
 import { unpackedBytes } from "../../../shared/archives/tar/unpacked.ts";
 import { tarPieces } from "../../../shared/archives/tar-pieces.ts";
-import { BuildFailed } from "../../builds/steps.ts";
+import { BuildError } from "../../builds/run-command.ts";
 
 /** The types declare a default export, but the package itself is the function. */
 const dockerignore = dockerignorePackage.default as unknown as typeof dockerignorePackage.default.default;
 
 const DOCKERFILE = "Dockerfile";
 const IGNORE = ".dockerignore";
-const MOST_BYTES = 1024 ** 2;
+const MAX_BYTES = 1024 ** 2;
 
-const tooLong = (path: string): BuildFailed =>
-  new BuildFailed({
+const tooLong = (path: string): BuildError =>
+  new BuildError({
     reason: "build_failed",
-    message: `The ${path} has more than 1 MiB. Move what it writes out into files of the source.`,
+    message: `The ${path} is larger than 1 MiB. Move inline content to files of the source.`,
   });
 
 const plain = (path: string): string => path.replace(/^(?:\.\/)+/, "");
@@ -63,7 +63,7 @@ export const readContext = async (
     content: (bytes) => {
       if (present === undefined) return;
       present.bytes += bytes.length;
-      if (present.bytes > MOST_BYTES) throw tooLong(present.path);
+      if (present.bytes > MAX_BYTES) throw tooLong(present.path);
       present.pieces.push(Buffer.from(bytes));
     },
   });

@@ -8,7 +8,7 @@ export type FoundState =
   | { readonly kind: "empty" }
   /** SQLite cannot read all of it. */
   | { readonly kind: "unreadable"; readonly problem: string }
-  /** SQLite can read it, but its content is not what was written. */
+  /** SQLite can read it, but its content does not match its digest. */
   | { readonly kind: "altered"; readonly generation: number }
   /** `version` is undefined if an older release, without versions, wrote the state. */
   | { readonly kind: "whole"; readonly version: StateVersion | undefined };
@@ -18,9 +18,9 @@ export interface StateEvidence {
   readonly check: StateCheck;
   /** The version of the second copy, if that is readable and has one. */
   readonly copy: StateVersion | undefined;
-  /** Number of non-empty folders that are not a volume of this state. */
+  /** Number of non-empty volume folders that the state does not know. */
   readonly unknownVolumes: number;
-  /** How many of them have a record. A server writes a volume's row before its first file. */
+  /** The number of these that have a record. A server writes a volume's row before its first file. */
   readonly recordedVolumes: number;
   /** Other remains of an earlier run, as text. */
   readonly remains: readonly string[];
@@ -33,7 +33,7 @@ export type StateVerdict =
       readonly kind: "refused";
       /** What is wrong with the state file, as the rest of a sentence. */
       readonly problem: string;
-      /** The content is not what was written, as opposed to missing or older. */
+      /** True if the content does not match its digest; false if it is missing or older. */
       readonly isDamaged: boolean;
       /** False if even `acceptState` cannot use the state. */
       readonly isAcceptable: boolean;
@@ -58,10 +58,10 @@ export const knownGeneration = ({ check, copy }: Pick<StateEvidence, "check" | "
   Math.max(check.version?.generation ?? 0, copy?.generation ?? 0);
 
 /** Without a version, only the volumes show whether the state is the newest. */
-const unproven = ({ unknownVolumes: count }: StateEvidence): StateVerdict =>
+const judgeByVolumes = ({ unknownVolumes: count }: StateEvidence): StateVerdict =>
   count === 0
     ? { kind: "good" }
-    : outdated(`does not know ${count} of the volume folders, so it may be older than they are`);
+    : outdated(`does not contain ${count} of the volume folders, so it may be older than they are`);
 
 const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerdict => {
   const known = knownGeneration(evidence);
@@ -70,13 +70,13 @@ const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerd
       `is older than the other data of the folder (change ${version.generation} of ${known}): it is an older copy, or SQLite dropped a damaged write-ahead log`,
     );
   const { check } = evidence;
-  if (check.version === undefined) return unproven(evidence);
+  if (check.version === undefined) return judgeByVolumes(evidence);
   if (check.version.generation === version.generation && check.version.digest !== version.digest)
-    return damaged("has other content than the server wrote last", true);
+    return damaged("differs from the content that the server wrote last", true);
   // The check file may be outdated, too.
   const { recordedVolumes: count } = evidence;
   if (count > 0)
-    return outdated(`does not know ${count} of the volumes that have a record, so it is older than they are`);
+    return outdated(`does not contain ${count} of the volumes that have a record, so it is older than they are`);
   return { kind: "good" };
 };
 
@@ -85,14 +85,14 @@ export const judgeState = (evidence: StateEvidence): StateVerdict => {
   switch (state.kind) {
     case "missing":
     case "empty": {
-      const beside = [
+      const found = [
         ...(check.found === "missing" ? [] : ["state.check"]),
         ...(copy ? ["a copy of it"] : []),
         ...remains,
       ];
-      return beside.length === 0
+      return found.length === 0
         ? { kind: "fresh" }
-        : outdated(`is ${state.kind}, but the folder has data of an earlier run (${beside.join(", ")})`);
+        : outdated(`is ${state.kind}, but the folder has data of an earlier run (${found.join(", ")})`);
     }
     case "unreadable":
       return damaged(`is damaged (${state.problem})`, false);
@@ -102,6 +102,6 @@ export const judgeState = (evidence: StateEvidence): StateVerdict => {
       if (state.version !== undefined) return judgeVersion(state.version, evidence);
       return knownGeneration(evidence) > 0
         ? outdated("is older than the other data of the folder: an earlier release wrote it")
-        : unproven(evidence);
+        : judgeByVolumes(evidence);
   }
 };

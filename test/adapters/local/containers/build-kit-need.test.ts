@@ -1,7 +1,7 @@
 /** What of a Dockerfile only BuildKit understands, and that reading a hostile one costs nothing. */
 import { describe, expect, test } from "vitest";
-import { buildKitNeed } from "../../../../adapters/local/containers/build/dockerfile.ts";
-import { BuildOutput } from "../../../../adapters/local/containers/build/output.ts";
+import { buildKitNeed } from "../../../../adapters/local/containers/build/build-kit-need.ts";
+import { BuildOutput } from "../../../../adapters/local/containers/build/build-output.ts";
 
 describe("BuildKit is wanted by", () => {
   test.each([

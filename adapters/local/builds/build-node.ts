@@ -1,0 +1,216 @@
+/** Builds Node.js sources: installs dependencies by the lock file and runs the `build` and `prestart` scripts. */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import semver from "semver";
+import type { NodePackage, NodePlan } from "../../../core/domain/deploy/source/node-plan.ts";
+import { measureTree } from "../tenant-files/measure-tree.ts";
+import { readText } from "../tenant-files/read-text.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
+import type { ImageManifest } from "./image-store.ts";
+import { type BuildContext, BuildError, type Command, insidePaths, programBinds, runCommand } from "./run-command.ts";
+
+const fail = (message: string): never => {
+  throw new BuildError({ reason: "build_failed", message });
+};
+
+const engineWarning = (manifest: NodePackage): string | undefined => {
+  const range = manifest.engines?.["node"];
+  if (range === undefined || semver.validRange(range) === null || semver.satisfies(process.version, range))
+    return undefined;
+  return `warning: package.json requires Node ${range}; this platform runs ${process.version}`;
+};
+
+const npm = (context: BuildContext, what: string, args: readonly string[]): Command => {
+  const script = context.toolchain.npm;
+  if (script === undefined)
+    return fail(
+      "The source has dependencies, but npm is not installed on the platform's machine. Install npm and deploy again.",
+    );
+  return {
+    what,
+    argv: [context.toolchain.node, script, ...args],
+    env: {
+      npm_config_cache: join(insidePaths(context).cache, "npm"),
+      npm_config_update_notifier: "false",
+      npm_config_fund: "false",
+      npm_config_audit: "false",
+      npm_config_progress: "false",
+    },
+    binds: programBinds([dirname(dirname(script))]),
+  };
+};
+
+/** These scripts run during the installation and may read the source, so their results cannot be shared between sources. */
+const installScripts = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
+
+/** Returns the cache key of the installed dependencies; undefined if they may depend on more than the key can contain. */
+const dependencyKey = (
+  context: BuildContext,
+  manifest: NodePackage,
+  lock: string,
+  args: readonly string[],
+): string | undefined => {
+  const text = readText(join(context.app, lock));
+  const settings = join(context.app, ".npmrc");
+  const local = manifest.workspaces !== undefined || text.includes('"link": true') || text.includes('"file:');
+  if (local || installScripts.some((name) => manifest.scripts?.[name] !== undefined)) return undefined;
+  const parts = [
+    text,
+    JSON.stringify([manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies]),
+    existsSync(settings) ? readText(settings) : "",
+    process.version,
+    process.arch,
+    context.runner.kind,
+    ...args,
+  ];
+  return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 32);
+};
+
+/** The suffix of a folder into which dependencies are being copied. */
+export const PARTIAL_SUFFIX = ".partial";
+const MAX_CACHED = 5;
+/** Another build may still be copying from a folder that was used within this time. */
+const IN_USE_MS = 60 * 60_000;
+
+const removeOldDependencies = async (kept: string): Promise<void> => {
+  const dated = async (name: string) => ({ name, at: (await lstat(join(kept, name))).mtimeMs });
+  const all = await Promise.all((await readdir(kept)).map(dated));
+  const spare = all.sort((a, b) => b.at - a.at).slice(MAX_CACHED);
+  for (const { name, at } of spare) if (Date.now() - at > IN_USE_MS) await removeTree(join(kept, name));
+};
+
+/** The path of cached dependencies in the sandbox. */
+const CACHED_DEPENDENCIES = "/dependencies";
+
+/** Copies within the sandbox, where symbolic links and pipes in the tree cannot reach the host. */
+const copyInSandbox = (
+  context: BuildContext,
+  kept: string,
+  writable: boolean,
+  paths: (kept: string) => [string, string],
+) => {
+  const inside = context.runner.mapsPaths ? CACHED_DEPENDENCIES : kept;
+  return runCommand(
+    { ...context, print: () => undefined },
+    {
+      what: "Copying dependencies",
+      argv: ["cp", "-a", ...paths(inside)],
+      binds: [{ host: kept, inside, writable }],
+    },
+  );
+};
+
+/** Adds the tree's size to the folder's name, so that the next build detects removed or truncated files. */
+const cacheFolderName = async (folder: string, tree: string): Promise<string> => {
+  const { entries, bytes } = await measureTree(tree);
+  return `${folder}.${entries}-${bytes}`;
+};
+
+/** Returns the folder of unchanged cached dependencies. Removes changed ones. */
+const findCached = async (folder: string): Promise<string | undefined> => {
+  const names = await readdir(dirname(folder)).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(`${basename(folder)}.`) || name.endsWith(PARTIAL_SUFFIX)) continue;
+    const path = join(dirname(folder), name);
+    if (path === (await cacheFolderName(folder, path))) return path;
+    await removeTree(path);
+  }
+  return undefined;
+};
+
+/** Ignores failures, because the current build does not need the cache. */
+const cacheDependencies = async (context: BuildContext, folder: string): Promise<void> => {
+  const partial = `${folder}${PARTIAL_SUFFIX}`;
+  const source = join(insidePaths(context).app, "node_modules");
+  try {
+    await removeTree(partial);
+    await mkdir(partial, { recursive: true });
+    await copyInSandbox(context, partial, true, (inside) => [`${source}/.`, inside]);
+    await rename(partial, await cacheFolderName(folder, partial));
+    await removeOldDependencies(dirname(folder));
+  } catch {
+    await removeTree(partial);
+  }
+};
+
+/** Returns a command of the package manager that wrote the lock file. npm downloads the package manager. */
+const packageManager = (context: BuildContext, manager: string, args: readonly string[]): Command => {
+  const program = manager.startsWith("pnpm") ? "pnpm" : "yarn";
+  const command = npm(context, `${program} ${args[0]}`, [
+    "exec",
+    "--yes",
+    `--package=${manager}`,
+    "--",
+    program,
+    ...args,
+  ]);
+  // Yarn's default (Plug'n'Play) would need a loader in front of every program.
+  const yarn = { YARN_NODE_LINKER: "node-modules", YARN_ENABLE_TELEMETRY: "0" };
+  const registry = context.network["npm_config_registry"] ?? context.network["NPM_CONFIG_REGISTRY"];
+  const from = registry === undefined ? {} : { YARN_NPM_REGISTRY_SERVER: registry };
+  return { ...command, env: { ...command.env, ...yarn, ...from } };
+};
+
+/** Returns the package manager's arguments for an installation that must match the lock file. */
+const installArguments = (manager: string, forBuild: boolean): string[] => {
+  if (manager.startsWith("@yarnpkg/")) return ["install", "--immutable"];
+  const isPnpm = manager.startsWith("pnpm");
+  // With hard links to the account's cache, a later build could change the files of this image.
+  const copies = isPnpm ? ["--package-import-method=copy"] : [];
+  return ["install", "--frozen-lockfile", ...copies, ...(forBuild ? [] : [isPnpm ? "--prod" : "--production"])];
+};
+
+const install = async (
+  context: BuildContext,
+  { manifest, lock, manager }: NodePlan,
+  forBuild: boolean,
+): Promise<void> => {
+  const omit = forBuild ? [] : ["--omit=dev"];
+  if (lock === undefined)
+    return runCommand(context, npm(context, "npm install", ["install", "--no-package-lock", ...omit]));
+  if (manager !== undefined) {
+    context.say(`Installing dependencies as in ${lock}, with ${manager}`);
+    return runCommand(context, packageManager(context, manager, installArguments(manager, forBuild)));
+  }
+  const key = dependencyKey(context, manifest, lock, omit);
+  const installNow = () => {
+    context.say(`Installing dependencies as in ${lock}`);
+    return runCommand(context, npm(context, "npm ci", ["ci", ...omit]));
+  };
+  if (key === undefined) return installNow();
+  // Outside the folder that commands can write, so that a build cannot change another build's dependencies.
+  const folder = join(context.cache, "..", "node_modules", key);
+  await context.mutex.take(folder, context.signal, async () => {
+    const kept = await findCached(folder);
+    if (kept !== undefined) {
+      context.say(`Using the cached dependencies of ${lock}`);
+      await lutimes(kept, new Date(), new Date());
+      const into = join(insidePaths(context).app, "node_modules");
+      return copyInSandbox(context, kept, false, (inside) => [inside, into]);
+    }
+    await installNow();
+    await cacheDependencies(context, folder);
+  });
+};
+
+export const buildNode = async (context: BuildContext, plan: NodePlan): Promise<ImageManifest> => {
+  const { manifest, buildScripts, installs, main, manager } = plan;
+  const warning = engineWarning(manifest);
+  if (warning !== undefined) context.say(warning);
+  const { devDependencies = {} } = manifest;
+  await removeTree(join(context.app, "node_modules"));
+  if (installs) await install(context, plan, buildScripts.length > 0);
+  for (const script of buildScripts) {
+    context.say(`Running the ${script} script`);
+    // Scripts may call the package manager.
+    const through = manager === undefined ? [] : ["exec", "--yes", `--package=${manager}`, "--", "npm"];
+    await runCommand(context, npm(context, `The ${script} script`, [...through, "run", script]));
+  }
+  if (installs && manager === undefined && buildScripts.length > 0 && Object.keys(devDependencies).length > 0)
+    await runCommand(context, npm(context, "npm prune", ["prune", "--omit=dev", "--no-package-lock"]));
+  if (main !== undefined && !existsSync(join(context.app, main)) && !existsSync(join(context.app, `${main}.js`)))
+    fail(`The file '${main}', which package.json names as main, does not exist. Add it or correct main.`);
+  return { kind: "node", command: plan.command, path: [], needs: [], requires: [] };
+};
