@@ -1,4 +1,4 @@
-/** What the local engine can do on this machine, said with reasons. */
+/** The capabilities of the local provider on this machine, with reasons. */
 import { availableParallelism, totalmem } from "node:os";
 import { deployLimits, MiB } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, type Feature, missing, offered } from "../../core/domain/wire/capabilities.ts";
@@ -9,44 +9,45 @@ import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 
-/** The longest run of a fire: what the clouds' schedulers allow, so that what works here works there. */
-export const LONGEST_FIRE_SECONDS = 1800;
+/** The maximum duration of a fire: the limit of the clouds' schedulers, so that a service works there, too. */
+export const MAX_FIRE_SECONDS = 1800;
 
-/** What of the machine's network a sandbox reaches. */
+/** Describes the network of sandboxes. */
 const sandboxNetwork = (networks: Chosen["networks"]): string =>
   typeof networks === "object"
     ? "with separate networks"
     : `on the machine's network (${networks}): services can call each other's ports and every port of this machine, and listen on any free one`;
 
 const formatRunner = ({ runner, limits, containers, networks, reason }: Chosen): string => {
-  const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
-  const dockerfiles = typeof containers === "string" ? "" : `; what has a Dockerfile runs in ${containers.engine.name}`;
+  const held = limits === "cgroup" ? "limits by control groups" : "limits by polling";
+  const dockerfiles =
+    typeof containers === "string" ? "" : `; sources with a Dockerfile run in ${containers.engine.name}`;
   if (runner.kind === "container")
     return `containers${typeof containers === "string" ? "" : ` (${containers.engine.name})`}`;
   const users =
     runner.setsUser === true ? "each account has a separate user" : `all services run as one user: ${runner.setsUser}`;
   return runner.kind === "bubblewrap"
     ? `bubblewrap sandboxes ${sandboxNetwork(networks)}; ${users}; ${held}${dockerfiles}`
-    : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}${dockerfiles}`;
+    : `plain processes, ${held}; services are not isolated from each other${reason === undefined ? "" : `: ${reason}`}${dockerfiles}`;
 };
 
 const memoryLimit = ({ limits }: Chosen): Feature =>
-  limits === "cgroup" ? offered() : offered("looked at every 100 ms; a service may pass its limit for a moment");
+  limits === "cgroup" ? offered() : offered("polled every 100 ms; a service may exceed its limit briefly");
 
 const cpuLimit = ({ limits }: Chosen): Feature =>
   limits === "cgroup"
     ? offered()
-    : missing("without control groups (they need root) the machine's CPUs are shared evenly");
+    : missing("without control groups, which need root, all services share the machine's CPUs evenly");
 
 const mounts = ({ runner }: Chosen): Feature => {
   if (runner.kind === "process")
     return offered(
-      "by PORTSIDE_MOUNTS in the environment, and by a symbolic link at the path where this user may make one",
+      "by PORTSIDE_MOUNTS in the environment, and by a symbolic link at the path if this user may create it",
     );
   return runner.mountsFolders ? offered() : missing("this machine's bubblewrap has no --bind-fd; install a newer one");
 };
 
-/** Between services that were built without a Dockerfile; those with one are kept apart by their engine in any case. */
+/** The isolation between services without a Dockerfile. The container engine isolates those with one. */
 const isolationOf = ({ runner: { kind, ownNetwork } }: Chosen): Capabilities["isolation"] => {
   if (kind === "process") return "none";
   return kind === "container" || ownNetwork ? "full" : "filesystem";
@@ -57,11 +58,11 @@ const dockerfiles = ({ containers }: Chosen): Feature =>
     ? missing(`this machine has no container engine: ${containers}`)
     : offered(`by ${containers.engine.name} ${containers.engine.version}`);
 
-/** Any whole number of CPUs up to the larger of 8 and the machine's, and memory up to the machine's. */
+/** Any integer number of CPUs up to 8 or the machine's number, whichever is larger, and any memory up to the machine's. */
 const sizes = (): Capabilities["resources"] => {
-  const most = Math.max(8, availableParallelism());
+  const maxCpu = Math.max(8, availableParallelism());
   const memory = { min: 128 * MiB, max: Math.floor(totalmem() / MiB) * MiB, step: 1 };
-  return Array.from({ length: most }, (_, index) => ({ cpu: index + 1, memory }));
+  return Array.from({ length: maxCpu }, (_, index) => ({ cpu: index + 1, memory }));
 };
 
 export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain: Toolchain): Capabilities => ({
@@ -75,13 +76,13 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   scale_to_zero: offered(`after ${config.idleSeconds} s without a request`),
   concurrency_cap: offered(),
   request_timeout: offered(),
-  session_affinity: offered("by cookie; an instance that is full or gone is replaced by another"),
+  session_affinity: offered("by cookie; another instance serves if the instance is full or has ended"),
   http2: offered(),
   memory_limit: memoryLimit(chosen),
   cpu_limit: cpuLimit(chosen),
   builders: {
-    node: toolchain.npm === undefined ? offered("without dependencies: this machine has no npm") : offered(),
-    python: toolchain.python === undefined ? missing("this machine has no python3") : offered(),
+    node: toolchain.npm === undefined ? offered("without dependencies, because npm is not installed") : offered(),
+    python: toolchain.python === undefined ? missing("python3 is not installed") : offered(),
     procfile: offered(),
     dockerfile: dockerfiles(chosen),
   },
@@ -91,7 +92,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     store: offered(),
     read_only:
       chosen.runner.kind === "process"
-        ? missing("plain processes of one user can write what that user can")
+        ? missing("plain processes have the write permissions of the platform's user")
         : offered(),
     flat_namespace: false,
     case_preserving: process.platform === "linux",
@@ -102,7 +103,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   },
   source_object: offered(),
   deadlines: deadlinesIn(deployLimits),
-  cron: { schedules: offered(), max_seconds: LONGEST_FIRE_SECONDS },
+  cron: { schedules: offered(), max_seconds: MAX_FIRE_SECONDS },
   logs: {
     newest: offered(),
     since: offered(),

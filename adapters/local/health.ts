@@ -1,4 +1,4 @@
-/** Whether the engine can do its work now: each part is tried, and what does not work is named without paths. */
+/** Health check: tries each part of the data folder, and reports failing parts without paths. */
 import { statSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface HealthDeps {
   readonly logger: Logger;
 }
 
-/** A disk with less room than this cannot take a deploy or a log for long. */
+/** The size of the test file. A disk with less free space will soon be too full for deploys and logs. */
 const PROBE_BYTES = 64 * 1024;
 
 const tryWriting = async (folder: string): Promise<void> => {
@@ -30,8 +30,8 @@ const tryWriting = async (folder: string): Promise<void> => {
 };
 
 /**
- * A change that is undone meets a file that is read-only or damaged. It writes nothing to the disk, so a file beside the
- * state does.
+ * A rolled-back change detects a read-only or damaged file, but writes nothing to the disk. So a file next to the state tests
+ * the disk.
  */
 const tryState = async (db: DatabaseSync, dataDir: string): Promise<void> => {
   db.exec("BEGIN IMMEDIATE");
@@ -43,11 +43,11 @@ const tryState = async (db: DatabaseSync, dataDir: string): Promise<void> => {
   await tryWriting(dataDir);
 };
 
-const words = { full: "the disk is full", read_only: "it is read-only", damaged: "it is damaged" } as const;
+const reasons = { full: "the disk is full", read_only: "it is read-only", damaged: "it is damaged" } as const;
 
 const reasonOf = (error: unknown, path: string): string => {
   const kind = explainFileError(error, path)?.kind;
-  return kind === "full" || kind === "read_only" || kind === "damaged" ? ` (${words[kind]})` : "";
+  return kind === "full" || kind === "read_only" || kind === "damaged" ? ` (${reasons[kind]})` : "";
 };
 
 interface UsedFile {
@@ -66,15 +66,15 @@ const isReplaced = ({ path, dev, ino }: UsedFile): boolean => {
     const now = statSync(path, { throwIfNoEntry: false });
     return now === undefined || now.dev !== dev || now.ino !== ino;
   } catch {
-    // The attempts to write say what is wrong.
+    // The write tests report the problem.
     return false;
   }
 };
 
 /**
- * Notes which folder and which state the server uses. If another one is under their names later, what the server writes
- * is lost with its end.
- * @returns finds what does not work, in words that anyone may read
+ * Remembers the data folder and state that the server uses. If their paths lead to other files later, everything that the
+ * server writes is lost when it ends.
+ * @returns a function that returns the problems, in messages without paths
  */
 export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {
   const { dataDir, logger } = deps;
@@ -82,11 +82,11 @@ export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {
   return async () => {
     const replaced = used.find(isReplaced);
     if (replaced === undefined) return findDown(deps);
-    logger.error("not ready: the data folder was removed or replaced while the server runs, and is not made again", {
+    logger.error("not ready: the data folder was removed or replaced while the server runs", {
       path: replaced.path,
-      next: "stop the server, put the data folder back, such as with 'portside restore', and start again",
+      next: "stop the server, restore the data folder, for example with 'portside restore', and start the server again",
     });
-    return ["the data folder was removed or replaced while the server runs; put it back and restart the server"];
+    return ["the data folder was removed or replaced while the server runs; restore it and restart the server"];
   };
 };
 

@@ -31,13 +31,13 @@ import { explainStartError } from "./data-folder/data-folder-error.ts";
 import { makeLayout } from "./data-folder/layout.ts";
 import { Leftovers } from "./data-folder/leftovers.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
-import { LocalPlatform } from "./deploy/platform.ts";
+import { LocalPlatform } from "./deploy/service-platform.ts";
 import { watchHealth } from "./health.ts";
 import { answersOnLoopback, type Domain, readDomain, serviceUrl } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
 import type { InstanceDeps } from "./instances/instance.ts";
 import { RUN_FOLDER } from "./instances/instance-notes.ts";
-import { LocalLogs } from "./logs/store.ts";
+import { LocalLogs } from "./logs/log-store.ts";
 import { chooseRunner } from "./sandbox/choose-runner.ts";
 import { takeScope } from "./sandbox/scope.ts";
 import { chooseUsers } from "./sandbox/users/account-users.ts";
@@ -55,14 +55,14 @@ import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
 import { StateCopy } from "./state/state-copy.ts";
 import { VolumeRows } from "./state/volumes.ts";
-import { BillingFile } from "./usage/file.ts";
+import { BillingFile } from "./usage/billing-file.ts";
+import { BillingRows } from "./usage/billing-rows.ts";
 import { Meter } from "./usage/meter.ts";
 import { loadPrices } from "./usage/prices.ts";
-import { BillingRows } from "./usage/rows.ts";
-import { LocalObjects } from "./volumes/objects.ts";
+import { LocalObjects } from "./volumes/local-objects.ts";
 import { Quarantine } from "./volumes/quarantine.ts";
 import { VolumeRecords } from "./volumes/records.ts";
-import { LocalVolumes } from "./volumes/store.ts";
+import { LocalVolumes } from "./volumes/volume-store.ts";
 
 export interface LocalDeps {
   readonly clock?: Clock;
@@ -342,8 +342,8 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
 
 export { createLocalIdentity, type FolderIdentity } from "./accounts/identity.ts";
 export { type BackupOptions, type BackupSummary, backupDataFolder } from "./backup/backup.ts";
-export { BackupError } from "./backup/error.ts";
-export type { LeftOut } from "./backup/left-out.ts";
+export { BackupError } from "./backup/backup-error.ts";
+export type { LeftOut } from "./backup/left-out-list.ts";
 export { type RestoreOptions, type RestoreSummary, restoreDataFolder } from "./backup/restore.ts";
 export { type LocalConfig, localConfigSchema } from "./config.ts";
 export { DataFolderError, type DataFolderProblem } from "./data-folder/data-folder-error.ts";

@@ -55,7 +55,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rm",
     "rmdir",
   ),
-  "adapters/local/backup/writer.ts": outOfReach("Writes to the work folder.", "createWriteStream"),
+  "adapters/local/backup/backup-writer.ts": outOfReach("Writes to the work folder.", "createWriteStream"),
   "adapters/local/builds/extract.ts": {
     functions: ["mkdir", "rename"],
     answer: "before tenant code",
@@ -134,8 +134,8 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rename",
     "rmdir",
   ),
-  "adapters/local/logs/pages.ts": outOfReach("Reads a log in the platform's folder.", "openSync"),
-  "adapters/local/logs/repair.ts": outOfReach(
+  "adapters/local/logs/readable-rows.ts": outOfReach("Reads a log in the platform's folder.", "openSync"),
+  "adapters/local/logs/log-repairs.ts": outOfReach(
     "Replaces a log in the platform's folder.",
     "renameSync",
     "rmSync",
@@ -186,7 +186,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
   "adapters/local/state/services.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
   "adapters/local/state/lock-data-dir.ts": outOfReach("A file of the state.", "truncateSync"),
-  "adapters/local/volumes/objects.ts": openFolders(
+  "adapters/local/volumes/local-objects.ts": openFolders(
     "Uploads lie beside the volumes; objects get their place from open folders.",
     ".chown",
     "fchownSync",
@@ -207,7 +207,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rename",
     "rm",
   ),
-  "adapters/local/volumes/store.ts": outOfReach("Removes an empty volume folder that no service has mounted.", "rmdir"),
+  "adapters/local/volumes/volume-store.ts": outOfReach("Removes an empty volume folder that no service has mounted.", "rmdir"),
   "adapters/local/volumes/quarantine.ts": outOfReach(
     "Moves a volume's folder as a whole; its parent belongs to the platform.",
     "chmod",

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LogFile } from "../../adapters/local/logs/file.ts";
+import { LogFile } from "../../adapters/local/logs/log-file.ts";
 import { rowOf } from "../../adapters/local/logs/rows.ts";
 import { scan } from "../../adapters/local/logs/scan.ts";
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";

@@ -1,7 +1,7 @@
 /** SQL on one machine: a question to a warm process, reading a log for the first time, and the first question of all. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LocalLogs } from "../../adapters/local/logs/store.ts";
+import { LocalLogs } from "../../adapters/local/logs/log-store.ts";
 import { createLocalSql } from "../../adapters/local/sql/engine.ts";
 import { readLogFile } from "../../adapters/local/sql/log-reader.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalObjects } from "../../adapters/local/volumes/objects.ts";
+import { LocalObjects } from "../../adapters/local/volumes/local-objects.ts";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { renderService } from "../../adapters/shared/deploy/service-document.ts";
 import { randomIds } from "../../adapters/shared/runtime/system.ts";

@@ -1,4 +1,4 @@
-/** The credentials of a data folder: keys in its state, and the key that signs tokens. */
+/** The credentials of a data folder: API keys in its state, and the key that signs tokens. */
 import { resolve } from "node:path";
 import type { JWK } from "jose";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -12,15 +12,15 @@ import { SettingRows } from "../state/settings.ts";
 
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** The key that signs tokens, made at its first use. */
+/** Returns a function that loads the key that signs tokens and creates it at first use. */
 export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
   JSON.parse(await settings.getOrCreate("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 
 export interface FolderIdentity {
   readonly identity: Identity;
-  /** Whether there is none yet: one server at a time has the folder. */
+  /** True if the folder has no key yet. Needs no lock, because only one server uses the folder. */
   claimFirstKey(): boolean;
-  /** True where the folder has keys of an account other than this one. */
+  /** True if the folder has keys of another account. */
   hasOtherAccounts(account: AccountId): boolean;
   close(): void;
 }
@@ -28,11 +28,11 @@ export interface FolderIdentity {
 export interface FolderIdentityOptions {
   readonly logger?: Logger;
   readonly issuers?: readonly JwtIssuer[];
-  /** As in the configuration of the engine. */
+  /** See `LocalConfig.acceptState`. */
   readonly acceptState?: boolean | undefined;
 }
 
-/** The credentials of a data folder without its engine; also while a server runs on it. */
+/** Opens the credentials of a data folder without its platform. A server may use the folder meanwhile. */
 export const createLocalIdentity = (
   dataDir: string,
   { logger = silent, issuers = [], acceptState }: FolderIdentityOptions = {},

@@ -1,11 +1,10 @@
 /**
- * `portside backup`: one file with everything of a data folder that the server cannot make again.
+ * `portside backup` writes one file with everything of a data folder that the server cannot recreate.
  *
- * The server may run and change the folder meanwhile. What refers to other files is therefore copied last. The state
- * names volumes and images, and a copy of it must not name a volume or an image that the backup lacks. So volumes and
- * images come first. Then the state is copied, and again after each round that found something new to copy. The last
- * copy of the state goes into the backup. The other way round, a volume without a row, is harmless: the next start moves
- * it to quarantine.
+ * The server may run and change the folder meanwhile, so files that refer to other files are copied last. The state names
+ * volumes and images, and the backup must contain all of them. So volumes and images come first, and then the state, in
+ * rounds, until a round finds nothing new to copy. The backup contains the last copy of the state. A volume without a row is
+ * harmless, because the next start moves it to quarantine.
  */
 import { existsSync, lstatSync, realpathSync, type Stats } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
@@ -18,13 +17,13 @@ import { backupRuleOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
 import { codeOf, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
+import { BackupError } from "./backup-error.ts";
+import { BackupWriter } from "./backup-writer.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { TreeCopy } from "./copy-tree.ts";
-import { BackupError } from "./error.ts";
 import { type BackupEntry, FORMAT, modifiedOf } from "./format.ts";
-import { type LeftOut, LeftOutList } from "./left-out.ts";
+import { type LeftOut, LeftOutList } from "./left-out-list.ts";
 import { openWorkFolder } from "./work-folder.ts";
-import { BackupWriter } from "./writer.ts";
 
 export interface BackupOptions {
   readonly dataDir: string;
@@ -33,7 +32,7 @@ export interface BackupOptions {
   /** Replace the file if it exists. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
-  /** Called with the number of bytes each time that some are done. The backup waits for the promise that it returns. */
+  /** Called with the number of bytes written since the last call. The backup waits for a returned promise. */
   readonly onProgress?: (bytes: number) => unknown;
 }
 
@@ -43,12 +42,12 @@ export interface BackupSummary {
   readonly bytes: number;
   readonly deployments: number;
   readonly volumes: number;
-  /** Files in volumes. */
+  /** Number of files in volumes. */
   readonly objects: number;
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Each round copies what appeared while the one before ran, so the rounds get short. */
+/** Each round copies only the files that appeared during the previous one, so rounds become shorter. */
 const MAX_ROUNDS = 20;
 const COPY = "copy.sqlite";
 
@@ -56,11 +55,11 @@ interface StateContent {
   readonly deployments: number;
   readonly volumes: readonly string[];
   readonly livingVolumes: number;
-  /** Below the folder of images: `OWNER/KEY`. */
+  /** Paths below the folder of images: `OWNER/KEY`. */
   readonly images: readonly string[];
 }
 
-/** Reads a copy of the state, whichever release wrote it. */
+/** Reads a copy of the state, of any release. */
 const contentOf = (path: string): StateContent => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";
@@ -82,9 +81,9 @@ const contentOf = (path: string): StateContent => {
 };
 
 interface BackupDeps {
-  /** Without links in its path. */
+  /** The path without symbolic links. */
   readonly dataDir: string;
-  /** As the operator names it, and the server. */
+  /** The path as the operator and the server name it. */
   readonly named: string;
   readonly work: string;
   readonly writer: BackupWriter;
@@ -107,7 +106,7 @@ class DataFolderBackup {
   readonly #writer: BackupWriter;
   readonly #leftOut = new LeftOutList();
   readonly #trees: TreeCopy;
-  /** Paths whose entries are written. */
+  /** The paths of written entries. */
   readonly #done = new Set<string>();
   #objects = 0;
 
@@ -164,7 +163,7 @@ class DataFolderBackup {
   }
 
   async #copyUntilComplete(): Promise<StateContent> {
-    // What is still missing after another round was missing before, such as a volume that was deleted by hand.
+    // Paths that two rounds in a row miss are missing from the data folder, such as a volume that was deleted by hand.
     let missing: string | undefined;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const before = this.#done.size;
@@ -179,7 +178,7 @@ class DataFolderBackup {
     );
   }
 
-  /** Copies everything that no other file refers to. */
+  /** Copies the files to which no other file refers. */
   async #copyTheRest(): Promise<void> {
     for (const name of await this.#namesIn("")) {
       const paths = name === "storage" ? (await this.#namesIn(name)).map((inner) => `${name}/${inner}`) : [name];
@@ -202,7 +201,7 @@ class DataFolderBackup {
   }
 
   async #copyDatabases(folder: string): Promise<void> {
-    // Other files are damaged logs that are kept for a while.
+    // The other files are damaged logs, to which the retention applies.
     for (const name of await this.#namesIn(folder))
       if (name.endsWith(".sqlite")) await this.#copyDatabase(`${folder}/${name}`);
       else if (name.includes(".damaged-")) await this.#copyTree(`${folder}/${name}`);
@@ -213,7 +212,7 @@ class DataFolderBackup {
     try {
       await copyDatabase(join(this.#dataDir, path), copy);
     } catch (error) {
-      // The server renames a damaged log meanwhile, for example.
+      // For example, the server may rename a damaged log meanwhile.
       if (isDamage(error) || lstatSync(join(this.#dataDir, path), { throwIfNoEntry: false }) === undefined)
         return this.#leftOut.add("database", path);
       throw explainFileError(error, join(this.#dataDir, path)) ?? error;
@@ -221,7 +220,7 @@ class DataFolderBackup {
     await this.#copyFrom(copy, path);
   }
 
-  /** An image with its manifest is whole, so the manifest is copied last. */
+  /** The manifest marks an image as complete, so it is copied last. */
   async #copyImage(path: string): Promise<boolean> {
     const folder = join(this.#dataDir, path);
     const before = await stat(join(folder, MANIFEST), { bigint: true }).catch(() => undefined);
@@ -242,7 +241,7 @@ class DataFolderBackup {
     return this.#copyTree(`${path}/${MANIFEST}`);
   }
 
-  /** @returns false if nothing has the path */
+  /** @returns false if the path does not exist */
   async #copyTree(path: string): Promise<boolean> {
     if (this.#done.has(path)) return true;
     const parent = await this.#parentOf(path);
@@ -253,14 +252,14 @@ class DataFolderBackup {
     return exists;
   }
 
-  /** The file must not change meanwhile. */
+  /** Copies a file that must not change meanwhile. */
   async #copyFrom(from: string, path: string): Promise<void> {
     await (await this.#parentOf(path))?.close();
     await using folder = await openRoot(dirname(from));
     await this.#trees.copy(folder, basename(from), path);
   }
 
-  /** The open parent of the path. Writes the entries of the folders on the way. */
+  /** Opens the parent folder of the path. Writes the entries of its parent folders. */
   async #parentOf(path: string): Promise<Folder | undefined> {
     let folder = await openRoot(this.#dataDir);
     const names = path.split("/").slice(0, -1);
@@ -282,9 +281,9 @@ class DataFolderBackup {
 }
 
 const noData = (dataDir: string) =>
-  new DataFolderError("unreadable", dataDir, `There is no data in ${dataDir}. Name the folder with --data-dir.`);
+  new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
-/** The data folder without links in its path. */
+/** Returns the path of the data folder without symbolic links. */
 const findData = (dataDir: string): string => {
   try {
     const real = realpathSync(dataDir);
@@ -298,21 +297,21 @@ const findData = (dataDir: string): string => {
 const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
   const folder = realpathSync(dirname(file));
   if (`${folder}${sep}`.startsWith(`${dataDir}${sep}`))
-    throw new BackupError(file, `${file} lies in the data folder. Choose a file outside of it.`);
+    throw new BackupError(file, `${file} is in the data folder. Choose a file outside of it.`);
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats?.isDirectory() === true) throw new BackupError(file, `${file} is a folder. Name a file in it.`);
   if (stats !== undefined && !replaces)
-    throw new BackupError(file, `${file} exists. Choose another name, or replace it with --force.`);
+    throw new BackupError(file, `${file} already exists. Choose another name, or replace it with --force.`);
 };
 
 /**
- * Writes everything of a data folder that the server cannot make again to one compressed tar file of mode 0600. The
- * server may run meanwhile. The state in it is that of one moment, and each object is whole.
+ * Writes everything of a data folder that the server cannot recreate to one compressed tar file with mode 0600. The server may
+ * run meanwhile. The file contains a snapshot of the state, and no partial objects.
  *
- * The file has the environments of services and the content of volumes. Keep it as you keep secrets.
+ * The file contains the environments of services and the content of volumes. Protect it like a secret.
  *
- * Throws a `DataFolderError` if the data folder cannot be read, and a `BackupError` if the file exists or its place is
- * wrong. The file appears once it is whole.
+ * Throws a `DataFolderError` if the data folder cannot be read, and a `BackupError` if the file exists or is in the data
+ * folder. The file appears once it is complete.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
   const { replace = false, signal = new AbortController().signal, onProgress = () => undefined } = options;

@@ -1,12 +1,12 @@
-/** Copies a SQLite file. The copy shows the file at one moment, even if a server writes to it meanwhile. */
+/** Copies an SQLite file. The copy is a snapshot, even if a server writes to the file meanwhile. */
 import { closeSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 
-/** All pages in one step: after a step, a change by another process would begin the copy again. */
+/** All pages in one step: between steps, a change by another process would restart the copy. */
 const ALL_PAGES = 2 ** 31 - 1;
 
-/** Replaces the copy. Rejects with SQLite's error if the file is no database. */
+/** Replaces an existing copy. Rejects with SQLite's error if the file is not a database. */
 export const copyDatabase = async (from: string, to: string): Promise<void> => {
   await rm(to, { force: true });
   closeSync(openSync(to, "wx", 0o600));

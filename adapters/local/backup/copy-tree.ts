@@ -1,33 +1,33 @@
 /**
- * Copies trees into a backup. Services write in some of them meanwhile, so the walk uses open folders and follows no
- * link. A link becomes a separate entry.
+ * Copies trees into a backup. Services may write to them meanwhile, so the walk uses open folders and does not follow symbolic
+ * links. A link becomes an entry of its own.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";
 import { isTenantPath } from "../data-folder/layout.ts";
 import { codeOf, type Folder, isNoWay } from "../tenant-files/folder.ts";
+import type { BackupWriter } from "./backup-writer.ts";
 import { type BackupEntry, modifiedOf } from "./format.ts";
-import type { LeftOutList } from "./left-out.ts";
-import type { BackupWriter } from "./writer.ts";
+import type { LeftOutList } from "./left-out-list.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Files up to this size are read before their header is written, so the header says the true size. */
+/** Files up to this size are read before their header is written, so that the header has the actual size. */
 const SMALL_BYTES = 1 << 20;
 const PIECE_BYTES = 256 * 1024;
 /** The walk holds one descriptor per level. */
 const MAX_DEPTH = 1000;
-/** How often a folder is listed anew if it changes meanwhile. */
+/** Maximum number of listings of a folder that changes meanwhile. */
 const MAX_LISTINGS = 5;
 
-/** A name as bytes. Paths in a backup are latin1, one character a byte. */
+/** Converts a name to bytes. Paths in a backup are Latin-1: one character per byte. */
 export const bytesOf = (name: string): Buffer => Buffer.from(name, "latin1");
 
 const isUnreadable = (error: unknown): boolean => ["EACCES", "EPERM", "EIO"].includes(codeOf(error) ?? "");
 
 /**
- * The names in the folder. A file that is replaced by a rename keeps its name, but some file systems may leave it out of
- * a listing that is made at that moment. So a folder that changed is listed again, and all names count.
+ * Returns the names in the folder. Some file systems may omit a file from a listing while a rename replaces it. So a folder
+ * that changed is listed again, and the names of all listings count.
  */
 const namesIn = async (folder: Folder): Promise<string[]> => {
   const names = new Set<string>();
@@ -46,7 +46,7 @@ const entryOf = (path: string, type: BackupEntry["type"], stats: Stats, more: Pa
   ...more,
 });
 
-/** Reads up to so many bytes from the position. Returns fewer only at the end of the file. */
+/** Reads `bytes` bytes from the position. Returns fewer only at the end of the file. */
 const read = async (file: FileHandle, bytes: number, position: number): Promise<Buffer> => {
   const buffer = Buffer.allocUnsafe(bytes);
   let done = 0;
@@ -62,7 +62,7 @@ export interface CopyTreeDeps {
   readonly writer: BackupWriter;
   readonly leftOut: LeftOutList;
   readonly signal: AbortSignal;
-  /** Called for each file that was copied. */
+  /** Called for each copied file. */
   readonly onFile?: (path: string) => void;
 }
 
@@ -74,7 +74,7 @@ export class TreeCopy {
   }
 
   /**
-   * Copies what has the name in the folder.
+   * Copies the tree or file with the given name.
    * @returns false if it does not exist
    */
   async copy(parent: Folder, name: string, path: string, depth = 0): Promise<boolean> {
@@ -84,12 +84,12 @@ export class TreeCopy {
       const stats = await lstat(parent.atBytes(bytesOf(name)));
       if (stats.isDirectory()) return await this.#copyFolder(parent, name, path, stats, depth);
       if (stats.isFile()) return await this.#copyFile(parent, name, path);
-      // The platform makes no links, and a restore accepts none in its own folders.
+      // The platform creates no links, and a restore accepts none in the platform's own folders.
       if (stats.isSymbolicLink() && isTenantPath(path)) return await this.#copyLink(parent, name, path, stats);
       leftOut.add("special", path);
       return true;
     } catch (error) {
-      // Gone, or become something else, since it was listed.
+      // Removed or replaced since it was listed.
       if (isNoWay(error) || codeOf(error) === "EINVAL") return false;
       if (codeOf(error) === "ENXIO") leftOut.add("special", path);
       else throw error;
@@ -116,7 +116,7 @@ export class TreeCopy {
 
   async #copyFile(parent: Folder, name: string, path: string): Promise<boolean> {
     const { leftOut, onFile } = this.#deps;
-    // A pipe in the file's place would wait for a writer.
+    // Without O_NONBLOCK, opening a pipe that replaced the file would block.
     const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     const file = await this.#open(path, () => open(parent.atBytes(bytesOf(name)), flags));
     if (file === undefined) return true;
@@ -159,7 +159,7 @@ export class TreeCopy {
     return true;
   }
 
-  /** Notes what cannot be read. */
+  /** Records unreadable paths instead of failing. */
   async #open<T>(path: string, act: () => Promise<T>): Promise<T | undefined> {
     try {
       return await act();

@@ -1,12 +1,12 @@
 /**
- * The format of a backup: a tar file, compressed by gzip, that every tar program can list. Pure.
+ * The format of a backup: a tar file, compressed with gzip, that every tar program can list. Pure.
  *
- * - The first entry is `portside-backup.json`: the format's number, and where the backup comes from.
+ * - The first entry is `portside-backup.json`: the format's number, and the origin of the backup.
  * - Then come the entries of the data folder below `data/`. A folder comes before its content.
  * - The last entry is `portside-backup-end.json`: counts, and the SHA-256 digest of all bytes before this entry.
  *
- * Each entry has a pax header with all its fields. Names are bytes, not text: tenant code may choose names that are not
- * UTF-8. Here, each character of a path is one byte (latin1).
+ * Each entry has a pax header with all its fields. Names are bytes, because tenant code may choose names that are not UTF-8.
+ * In this code, each character of a path is one byte (Latin-1).
  */
 import { z } from "zod";
 
@@ -15,13 +15,13 @@ export const BLOCK = 512;
 
 export const HEAD = "portside-backup.json";
 export const END = "portside-backup-end.json";
-/** Entries of the data folder have this in front of their paths. */
+/** The folder of the data folder's entries in the backup. */
 export const DATA = "data";
 
 export const headSchema = z.object({
   format: z.literal(FORMAT),
   created_at: z.string(),
-  /** The path of the data folder, which virtual environments of Python name. */
+  /** The path of the data folder, which Python virtual environments contain. */
   data_dir: z.string(),
   /** The user of the server, which owns the platform's own files. */
   uid: z.int().min(0),
@@ -42,18 +42,18 @@ export interface BackupEntry {
   readonly type: "file" | "folder" | "link";
   /** Bytes of content; 0 for folders and links. */
   readonly size: number;
-  /** The lowest nine bits. */
+  /** The permission bits. */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Milliseconds since 1970, as a whole number. */
+  /** Milliseconds since 1970, an integer. */
   readonly modified: number;
-  /** Where a link leads; empty for files and folders. */
+  /** The target of a link; empty for files and folders. */
   readonly target: string;
 }
 
 const TYPES = { file: "0", link: "2", folder: "5" } as const;
-/** A path has at most this many bytes: folders can be nested deep. */
+/** The maximum length of a pax header in bytes. It bounds paths, because folders can be nested deep. */
 const EXTENDED_BYTES = 1 << 20;
 const LARGEST_OCTAL = 0o77777777777;
 const LARGEST_ID = 0o7777777;
@@ -61,12 +61,12 @@ const LATEST_SECOND = 9_999_999_999;
 
 const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
 
-/** Bytes that fill the last block of this many bytes. */
+/** Returns the number of bytes that pad content of this size to whole blocks. */
 export const paddingOf = (bytes: number): number => (BLOCK - (bytes % BLOCK)) % BLOCK;
 
 const sizeField = (size: number): Buffer => {
   if (size <= LARGEST_OCTAL) return Buffer.from(octal(size, 11));
-  // As GNU tar writes large numbers.
+  // GNU tar's encoding of large numbers.
   const field = Buffer.alloc(12);
   field[0] = 0x80;
   field.writeBigUInt64BE(BigInt(size), 4);
@@ -91,7 +91,7 @@ const block = (type: string, name: string, size: number, { mode, uid, gid, modif
   return bytes;
 };
 
-/** A record says its own length, the digits of the length included. */
+/** Encodes a pax record, which starts with its own length, including the digits of the length. */
 const record = (key: string, value: string): string => {
   const rest = ` ${key}=${value}\n`;
   const digits = String(rest.length + String(rest.length).length).length;
@@ -100,7 +100,7 @@ const record = (key: string, value: string): string => {
 
 const namedPath = ({ path, type }: BackupEntry): string => (type === "folder" ? `${path}/` : path);
 
-/** The header of an entry: a pax header and the header itself, in whole blocks. */
+/** Encodes the header of an entry: a pax header and the header itself, in whole blocks. */
 export const encodeEntry = (entry: BackupEntry): Buffer => {
   const { type, size, uid, gid, modified, target } = entry;
   const [seconds, millis] = [Math.floor(modified / 1000), modified % 1000];
@@ -121,11 +121,11 @@ export const encodeEntry = (entry: BackupEntry): Buffer => {
   ]);
 };
 
-/** A time that the format can express. Tenant code can give a file any time. */
+/** Clamps a time to the range of the format, because tenant code can give a file any time. */
 export const modifiedOf = (millis: number): number =>
   Math.min(Math.max(Math.floor(millis), 0), LATEST_SECOND * 1000) || 0;
 
-/** The size in bytes of the records after a pax header block; undefined if the block is not a pax header. */
+/** Returns the size in bytes of the records after a pax header block; undefined if the block is not a pax header. */
 export const extendedBytes = (header: Buffer): number | undefined => {
   const digits = header.toString("latin1", 124, 135);
   const bytes = /^[0-7]{11}$/.test(digits) ? Number.parseInt(digits, 8) : undefined;
@@ -145,7 +145,7 @@ const recordsOf = (text: string): Map<string, string> => {
   return records;
 };
 
-/** False for a path that leads out of its folder, or that has two spellings. */
+/** False for a path that leads out of its folder or is not normalized. */
 const isPlainPath = (path: string): boolean =>
   !path.includes("\0") && path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
 
@@ -155,7 +155,7 @@ const numberIn = (text: string | undefined): number => {
 };
 
 /**
- * Reads what `encodeEntry` has written, and only that: any other bytes give undefined.
+ * Decodes the output of `encodeEntry`. Returns undefined for any other bytes.
  * @param header the blocks of the pax header, its records and the entry's own block
  */
 export const decodeEntry = (header: Buffer): BackupEntry | undefined => {

@@ -1,6 +1,6 @@
 /**
- * `portside restore`: makes a data folder of a backup. Everything is unpacked and checked in a folder beside the target,
- * which then takes the target's place in one step.
+ * `portside restore` creates a data folder from a backup. It unpacks and checks everything in a folder next to the target, and
+ * then renames that folder to the target.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -18,19 +18,19 @@ import { inspectState, STATE_FILE } from "../state/inspect.ts";
 import { LOCK_FILE, type Lock, lockFolder } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { codeOf, openRoot } from "../tenant-files/folder.ts";
-import { BackupError } from "./error.ts";
+import { BackupError } from "./backup-error.ts";
 import type { BackupEnd, BackupEntry, BackupHead } from "./format.ts";
-import { BadBackup, DAMAGED, NewerBackup, readBackup } from "./reader.ts";
+import { BadBackup, DAMAGED, NewerBackup, readBackup } from "./read-backup.ts";
 import { TreeUnpacker } from "./unpack-tree.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
 export interface RestoreOptions {
   readonly file: string;
   readonly dataDir: string;
-  /** If the data folder has content, rename it and take its place. */
+  /** Replace a data folder that has content. The old folder is renamed. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
-  /** Called with the number of bytes of the file each time that some are read. */
+  /** Called with the number of bytes of the file that were read since the last call. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -39,13 +39,13 @@ export interface RestoreSummary {
   readonly deployments: number;
   readonly volumes: number;
   readonly objects: number;
-  /** When the backup was made, as an RFC 3339 timestamp. */
+  /** The time of the backup as an RFC 3339 timestamp. */
   readonly createdAt: string;
-  /** Where the replaced folder is now; undefined if there was none. */
+  /** The new path of the replaced folder; undefined if no folder was replaced. */
   readonly kept: string | undefined;
 }
 
-/** The file's name, the reason and the next step. */
+/** Composes the message: the file's name, the reason and the next step. */
 const explain = (file: string, bad: BadBackup): BackupError => {
   const { message, cause } = bad;
   const step = bad instanceof NewerBackup ? "Restore it with that version." : "Restore another file.";
@@ -57,9 +57,9 @@ const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 
 class Restore {
   readonly #file: string;
-  /** The data folder as the operator names it, and the server. */
+  /** The path of the data folder as the operator and the server name it. */
   readonly #named: string;
-  /** The same without links in its path. */
+  /** The same path without symbolic links. */
   readonly #target: string;
   readonly #options: RestoreOptions;
   readonly #signal: AbortSignal;
@@ -82,7 +82,7 @@ class Restore {
       await chmod(data, 0o700);
       const { head, end } = await this.#unpack(data);
       await this.#finishState(data, head);
-      // The renames must not become durable before the content.
+      // Flush the content before the renames.
       await promisify(execFile)("sync", ["-f", data]).catch(() => undefined);
       this.#signal.throwIfAborted();
       kept = await this.#swap(data);
@@ -90,7 +90,7 @@ class Restore {
       return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
     } finally {
       lock?.release();
-      // SQLite removes it by its old path.
+      // SQLite tries to remove the journal at its old path.
       if (kept !== undefined) await rm(join(kept, `${LOCK_FILE}-journal`), { force: true });
     }
   }
@@ -99,7 +99,7 @@ class Restore {
     return exists(this.#target) && sizeOf(this.#target) > 0;
   }
 
-  /** Refuses a folder that a server uses, or that has content. Locks a folder that is about to be replaced. */
+  /** Throws if a server uses the folder, or if it has content and must not be replaced. Locks an existing folder. */
   #claimTarget(): Lock | undefined {
     const [target, named] = [this.#target, this.#named];
     if (!exists(target)) return undefined;
@@ -111,12 +111,12 @@ class Restore {
       if (statSync(target).dev !== statSync(dirname(target)).dev)
         throw new BackupError(
           named,
-          `${named} is the root of a file system, so it cannot be replaced. Choose a folder in it, such as --data-dir ${join(named, "data")}.`,
+          `${named} is the root of a file system and cannot be replaced. Choose a folder in it, such as --data-dir ${join(named, "data")}.`,
         );
       if (this.#hasContent && this.#options.replace !== true)
         throw new BackupError(
           named,
-          `${named} is not empty. Choose another folder with --data-dir, or pass --force: it is renamed, and nothing in it is deleted.`,
+          `${named} is not empty. Choose another folder with --data-dir, or pass --force to rename it and restore in its place.`,
         );
       return lock;
     } catch (error) {
@@ -154,8 +154,8 @@ class Restore {
   }
 
   /**
-   * Only root chooses owners. The platform's own files get the owner of the folder that they replace, so root can restore
-   * for a server that runs as another user. Under such a server, tenants have no users of their own.
+   * Only root can set owners. The platform's own files get the owner of the replaced folder, so that root can restore for a
+   * server that runs as another user. On such a server, accounts have no separate users.
    */
   #ownersIn({ uid }: BackupHead) {
     const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };
@@ -172,21 +172,21 @@ class Restore {
     try {
       const db = openState(data, { acceptState: true });
       try {
-        // The servers of two folders on one machine must not take each other's processes for leftovers.
+        // Two servers on one machine with the same scope would end each other's processes.
         if (head.data_dir !== this.#named) new SettingRows(db).set("scope", randomUUID().replaceAll("-", ""));
       } finally {
         db.close();
       }
     } catch (error) {
       if (!(error instanceof DataFolderError) || error.kind !== "newer_version") throw error;
-      throw new NewerBackup("has a state that was written by a newer Portside", { cause: error });
+      throw new NewerBackup("contains a state of a newer Portside", { cause: error });
     }
     const owner = this.#ownersIn(head)({ uid: head.uid } as BackupEntry, false);
     if (owner === undefined) return;
     for (const name of ["", ...readdirSync(data)]) await chown(join(data, name), owner.uid, owner.gid);
   }
 
-  /** @returns where the replaced folder is now */
+  /** @returns the new path of the replaced folder */
   async #swap(data: string): Promise<string | undefined> {
     const kept = this.#hasContent
       ? `${this.#target}.before-${new Date().toISOString().replaceAll(":", "-")}`
@@ -198,7 +198,10 @@ class Restore {
     } catch (error) {
       if (kept !== undefined) await rename(kept, this.#target);
       if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
-      throw new BackupError(this.#named, `${this.#named} got content meanwhile. Nothing in it was changed. Try again.`);
+      throw new BackupError(
+        this.#named,
+        `${this.#named} received files during the restore. They were not changed. Try again.`,
+      );
     }
     syncFolder(dirname(this.#target));
     return kept;
@@ -206,10 +209,9 @@ class Restore {
 }
 
 /**
- * Makes a data folder of a file that `backupDataFolder` wrote. The file is checked before anything takes the folder's
- * place, and a folder that is replaced is renamed and kept.
+ * Creates a data folder from a file of `backupDataFolder`. Checks the whole file first, and renames a folder that it replaces.
  *
- * Throws a `BackupError` if the file is not a whole backup, or if the folder has content and `replace` is not set. Throws a
+ * Throws a `BackupError` if the file is not a complete backup, or if the folder has content and `replace` is not set. Throws a
  * `DataFolderError` of kind `in_use` if a server uses the folder.
  */
 export const restoreDataFolder = async (options: RestoreOptions): Promise<RestoreSummary> => {

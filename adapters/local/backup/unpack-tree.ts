@@ -1,6 +1,6 @@
 /**
- * Writes the entries of a backup below a new folder. The file may come from anywhere, so every step starts from an open
- * folder, follows no link and replaces nothing. Links are allowed only where tenant code writes anyway.
+ * Writes the entries of a backup below a new folder. The backup is untrusted, so every step starts from an open folder, follows
+ * no symbolic link and replaces nothing. Links are allowed only in folders to which tenant code can write.
  */
 import { constants } from "node:fs";
 import { type FileHandle, lchown, mkdir, open, symlink } from "node:fs/promises";
@@ -8,44 +8,42 @@ import { backupRuleOf, isTenantPath } from "../data-folder/layout.ts";
 import { codeOf, type Folder, isNoWay } from "../tenant-files/folder.ts";
 import { bytesOf } from "./copy-tree.ts";
 import type { BackupEntry } from "./format.ts";
-import { BadBackup } from "./reader.ts";
+import { BadBackup } from "./read-backup.ts";
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
-/** Longer files name no path that must change. */
+/** Longer files contain no path that must change. */
 const REWRITTEN_BYTES = 256 * 1024;
 const IMAGE = /^images\/[^/]+\/[^/]+\/image\.json$/;
 const SCRIPT = /^cache\/[^/]+\/venvs\/[^/]+\/(env\/)?bin\/[^/]+$/;
 
-/** A folder that is open because entries for it may follow. */
+/** A folder that stays open because entries for it may follow. */
 interface Level {
   readonly name: string;
   readonly folder: Folder;
-  /** Undefined if the folder was made before and has its attributes. */
+  /** Undefined if the folder was created earlier and already has its attributes. */
   readonly entry: BackupEntry | undefined;
 }
 
 export interface UnpackOptions {
-  /** The owner of the restored entry; undefined if this process cannot choose one. */
+  /** Returns the owner of the restored entry; undefined if this process cannot set owners. */
   readonly ownerOf: (
     entry: BackupEntry,
     isTenants: boolean,
   ) => { readonly uid: number; readonly gid: number } | undefined;
-  /** The path of the data folder, before and now: manifests of images and Python scripts name it. */
+  /** The old and new path of the data folder, which manifests of images and Python scripts contain. */
   readonly moved: { readonly from: string; readonly to: string };
 }
 
 const refuse = (path: string, what: string): never => {
-  throw new BadBackup(
-    `has an entry that no backup has: ${JSON.stringify(Buffer.from(path, "latin1").toString())} ${what}`,
-  );
+  throw new BadBackup(`has an invalid entry: ${JSON.stringify(Buffer.from(path, "latin1").toString())} ${what}`);
 };
 
 const check = ({ path, type }: BackupEntry): void => {
-  // The table has only the entries inside this folder.
+  // The table of rules does not contain this folder itself.
   const rule = path === "storage" ? "own" : backupRuleOf(path);
-  if (rule === undefined || rule === "left out") refuse(path, "is not a part of a data folder");
+  if (rule === undefined || rule === "left out") refuse(path, "is not part of a data folder");
   if (type === "link" && !(isTenantPath(path) && isTenantPath(path.slice(0, path.lastIndexOf("/")))))
     refuse(path, "is a link");
 };
@@ -78,13 +76,13 @@ export class TreeUnpacker {
       else if (entry.type === "link") await this.#makeLink(parent, name, entry);
       else await this.#makeFile(parent, name, entry, content);
     } catch (error) {
-      if (codeOf(error) === "EEXIST") refuse(entry.path, "comes twice");
-      if (isNoWay(error)) refuse(entry.path, "has no folder before it");
+      if (codeOf(error) === "EEXIST") refuse(entry.path, "occurs twice");
+      if (isNoWay(error)) refuse(entry.path, "comes before its folder");
       throw error;
     }
   }
 
-  /** Gives the open folders their attributes. */
+  /** Sets the attributes of the open folders. */
   async end(): Promise<void> {
     await this.#leave(0);
   }
@@ -117,7 +115,7 @@ export class TreeUnpacker {
     }
   }
 
-  /** Sets owner, mode and time, in this order: a new owner drops bits of the mode. */
+  /** Sets owner, mode and time, in this order: changing the owner clears bits of the mode. */
   async #finish(handle: FileHandle, entry: BackupEntry, ownMode: number): Promise<void> {
     const isTenants = isTenantPath(entry.path);
     const owner = this.#options.ownerOf(entry, isTenants);
@@ -144,7 +142,7 @@ export class TreeUnpacker {
     else {
       let at = 0;
       for await (const piece of content) {
-        // Large empty parts take no room.
+        // Skips zeros, so that the file stays sparse.
         if (!isZero(piece))
           for (let done = 0; done < piece.length; ) {
             const { bytesWritten } = await file.write(piece, done, piece.length - done, at + done);

@@ -1,19 +1,19 @@
 /**
- * A folder for unfinished work, beside its result. A kill leaves it, and the next try removes it. A lock shows whether
- * another process still works in it.
+ * A folder for unfinished work, next to its result. If the process is killed, the next attempt removes the folder. A lock shows
+ * whether another process still uses it.
  */
 import { chmod, lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LOCK_FILE, lockFolder } from "../state/lock-data-dir.ts";
 import { codeOf } from "../tenant-files/folder.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
-import { BackupError } from "./error.ts";
+import { BackupError } from "./backup-error.ts";
 
 export interface WorkFolder extends AsyncDisposable {
   readonly path: string;
 }
 
-/** The lock goes last: a folder without it that is not empty belongs to someone else. */
+/** Leaves the lock file: a non-empty folder without it belongs to another program. */
 const clear = async (path: string): Promise<void> => {
   for (const name of await readdir(path)) if (!name.startsWith(LOCK_FILE)) await removeTree(join(path, name));
 };
@@ -28,15 +28,19 @@ const make = async (path: string): Promise<void> => {
     const isOwn = stats.isDirectory() && (process.geteuid === undefined || stats.uid === process.geteuid());
     const names = isOwn ? await readdir(path) : [];
     if (!isOwn || (names.length > 0 && !names.includes(LOCK_FILE)))
-      throw new BackupError(path, `${path} exists and is not from an earlier try. Move it away and try again.`, error);
+      throw new BackupError(
+        path,
+        `${path} exists and is not from an earlier attempt. Move it away and try again.`,
+        error,
+      );
     await chmod(path, 0o700);
   }
 };
 
-/** Throws a `DataFolderError` of kind `in_use` if another process works in the folder. */
+/** Throws a `DataFolderError` of kind `in_use` if another process uses the folder. */
 export const openWorkFolder = async (path: string): Promise<WorkFolder> => {
   await make(path);
-  const lock = lockFolder(path, `Another process works in ${path}. Wait until it ends and try again.`);
+  const lock = lockFolder(path, `Another process uses ${path}. Wait until it ends and try again.`);
   await clear(path);
   return {
     path,

@@ -8,7 +8,7 @@ import { everything } from "../../../core/domain/logs/filter/tree.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { PARTIAL_SUFFIX } from "../builds/build-node.ts";
-import type { LocalLogs } from "../logs/store.ts";
+import type { LocalLogs } from "../logs/log-store.ts";
 import type { DeployRows, StoredDeploy } from "../state/deploys.ts";
 import type { ServiceRows } from "../state/services.ts";
 import type { Leftovers } from "./leftovers.ts";

@@ -1,37 +1,37 @@
-/** A fair semaphore: the longest waiting key is next, but no key holds two places at once. */
+/** A fair semaphore: the longest waiting key is next, but no key holds two permits concurrently. */
 
-interface Waiting {
-  readonly who: string;
+interface Waiter {
+  readonly key: string;
   readonly begin: () => void;
 }
 
 export class FairSemaphore {
-  readonly #places: number;
-  readonly #having = new Set<string>();
-  readonly #waiting = new Set<Waiting>();
+  readonly #permits: number;
+  readonly #holders = new Set<string>();
+  readonly #waiting = new Set<Waiter>();
 
-  constructor(places: number) {
-    this.#places = places;
+  constructor(permits: number) {
+    this.#permits = permits;
   }
 
-  /** Runs the work when its turn comes; never starts it if the signal aborts first. */
-  async take<T>(who: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    await this.#turn(who, signal);
+  /** Runs the work once it gets a permit. Rejects without running it if the signal aborts first. */
+  async take<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    await this.#acquire(key, signal);
     try {
       return await work();
     } finally {
-      this.#having.delete(who);
+      this.#holders.delete(key);
       this.#next();
     }
   }
 
-  #turn(who: string, signal: AbortSignal | undefined): Promise<void> {
+  #acquire(key: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const begin = () => {
         signal?.removeEventListener("abort", giveUp);
         resolve();
       };
-      const waiting = { who, begin };
+      const waiting = { key, begin };
       const giveUp = () => {
         if (this.#waiting.delete(waiting)) reject(signal?.reason);
       };
@@ -43,10 +43,10 @@ export class FairSemaphore {
 
   #next(): void {
     for (const waiting of this.#waiting) {
-      if (this.#having.size === this.#places) return;
-      if (this.#having.has(waiting.who)) continue;
+      if (this.#holders.size === this.#permits) return;
+      if (this.#holders.has(waiting.key)) continue;
       this.#waiting.delete(waiting);
-      this.#having.add(waiting.who);
+      this.#holders.add(waiting.key);
       waiting.begin();
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Removes an account's oldest entries, across its deployments, in small slices. Between slices the event loop runs,
- * however much there is to remove.
+ * Removes an account's oldest entries, across its deployments, in small slices, so that the caller can yield to the event loop
+ * between slices.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
@@ -44,7 +44,7 @@ export class Retention {
     const tooMuch = this.#bytes() > maxBytes;
     const due = tooMuch ? heads : heads.filter(({ first }) => first.ns < before);
     if (due.length === 0) return false;
-    // Every deployment's head reaches up to here, so no deployment keeps older entries.
+    // Every deployment's head reaches this time, so no deployment retains older entries.
     let until = tooMuch ? LAST_NS : columnTime(before - 1n);
     for (const { last } of due) if (last.ns < until) until = last.ns;
     transaction(this.#db, () => {

@@ -33,7 +33,7 @@ export type Key = Pick<Row, "ns" | "ord">;
 
 type Contents = Pick<Row, "text" | "json" | "http">;
 
-/** Characters of an entry's content; mostly its message. */
+/** Returns the number of characters of an entry's content. */
 export const lettersOf = ({ text, json, http }: Contents): number =>
   (text?.length ?? 0) + (json?.length ?? 0) + (http?.length ?? 0);
 
@@ -53,7 +53,7 @@ export const rowOf = (entry: LogEntry): NewRow => ({
   http: entry.http === undefined ? null : JSON.stringify(entry.http),
 });
 
-/** Parses a JSON column; if a damaged disk has changed it, returns the text instead. */
+/** Parses a JSON column. Returns the text instead if a damaged disk has changed it. */
 const parsed = (text: string): { readonly json?: JsonPayload; readonly text?: string } => {
   try {
     return { json: JSON.parse(text) as JsonPayload };
@@ -85,10 +85,10 @@ export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
 export const FIRST_NS = -9_223_372_036_854_775_808n;
 export const LAST_NS = 9_223_372_036_854_775_807n;
 
-/** Clamps a time to the column's range; a time outside it still sorts before or after every entry. */
+/** Clamps a time to the column's range. A time outside it still sorts before or after every entry. */
 export const columnTime = (time: bigint): bigint => (time < FIRST_NS ? FIRST_NS : time > LAST_NS ? LAST_NS : time);
 
-/** A position as a row key: rows after the position have a greater key. */
+/** Converts a position to a row key. Rows after the position have a greater key. */
 export const keyOf = ({ instant, code }: LogPosition): Key => {
   const ns = columnTime(instant);
   if (!/^\d+$/.test(code)) return { ns, ord: BigInt(Number.MAX_SAFE_INTEGER) };

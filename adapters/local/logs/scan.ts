@@ -1,6 +1,6 @@
 /**
- * Searches a log file by a filter, window by window, and checks the clock so that it ends in time whatever it finds.
- * Blocks its thread; `Searches` runs it in a separate one, except in a bundle.
+ * Searches a log file with a filter, window by window, and checks the clock to end within its timeout. Blocks its thread, so
+ * `Searches` runs it in a separate one, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -20,13 +20,13 @@ export interface LogSearch {
   readonly path: string;
   readonly scope: LogScope;
   readonly query: LogQuery;
-  /** Searches forwards from here; if absent, backwards from the newest entry. */
+  /** Searches forwards from this position; if undefined, backwards from the newest entry. */
   readonly place?: LogPosition;
 }
 
-/** Characters between two checks of the clock: searching a line of 256 KiB may take a second. */
+/** Number of characters between two checks of the clock. Searching a line of 256 KiB may take a second. */
 const UNWATCHED_LETTERS = 64 * 1024;
-/** What each row counts in addition to its characters. */
+/** The cost of a row in addition to its characters. */
 const ROW_LETTERS = 64;
 
 /** True once the timeout has passed. Never true at first, so that repeated searches make progress. */
@@ -46,7 +46,7 @@ const watch = (timeoutMs: number) => {
 
 type Watch = ReturnType<typeof watch>;
 
-/** Why a search ended, and the last row that it examined, which is `seen` unless stated otherwise. */
+/** The reason that a search ended, and the last row that it examined. */
 type End = { readonly why: "limit" | "room" | "time" | "end"; readonly last?: Key };
 
 const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | undefined => {
@@ -57,7 +57,7 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
-/** Collects matching rows until there are enough, or another limit ends the search. */
+/** Returns a function that collects matching rows until a limit ends the search. */
 const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, found: LogEntry[]) => {
   const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
   const hasRoom = pageRoom();
@@ -80,11 +80,11 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
   };
 };
 
-/** The position, or the filter's own lower bound if that is later. */
+/** Returns the position, or the filter's own lower bound if that is later. */
 const startOf = (place: LogPosition, earliest: LogPosition | undefined): Key =>
   keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place);
 
-/** The search's starting key and end time. */
+/** Returns the search's starting key and end time. */
 const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
@@ -122,7 +122,7 @@ const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
   return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };
 };
 
-/** Searches one snapshot of the file, whatever is written meanwhile. */
+/** Searches a snapshot of the file, so concurrent writes do not affect the result. */
 export const scan = (search: LogSearch): LogFindings => {
   const db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
   try {

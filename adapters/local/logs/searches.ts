@@ -6,17 +6,17 @@ import { FairSemaphore } from "./fair-semaphore.ts";
 import { isWhole, type LogSearch, search as searchHere } from "./scan.ts";
 
 /** Maximum number of concurrent searches, each of a different account; further ones wait. */
-const AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 /** An idle thread ends after this many milliseconds, which frees its memory. */
 const IDLE_MS = 30_000;
 
-/** Without threads, a search may block the event loop this long; it then returns partial results, and the next continues. */
+/** Without threads, a search may block the event loop this long. It then returns partial results, and the next one continues. */
 const BLOCKING_MS = 100;
 
 const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
 
 export class Searches {
-  readonly #semaphore = new FairSemaphore(AT_ONCE);
+  readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #script: URL | null;
   #threads: Tinypool | undefined;
 
@@ -55,7 +55,7 @@ export class Searches {
       filename: worker.href,
       runtime: "worker_threads",
       minThreads: 0,
-      maxThreads: AT_ONCE,
+      maxThreads: MAX_CONCURRENT,
       idleTimeout: IDLE_MS,
     });
     return this.#threads;

@@ -1,6 +1,6 @@
 /**
- * Translates a filter to SQL over a log file's rows, as far as SQL can express it. Rows that the SQL excludes cannot
- * match. Rows that it lets through may still not match, unless it is `exact`.
+ * Translates a filter to SQL over a log file's rows, as far as SQL can express it. Excluded rows cannot match. Selected rows may
+ * still not match, unless the clause is `exact`.
  */
 
 import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/logs/entry.ts";
@@ -41,16 +41,16 @@ const severityIn = (names: readonly Severity[]): WhereClause =>
     names.map((name) => severities[name]),
   );
 
-/** Text that JSON does not escape, and whose case SQLite folds as the filter does. */
+/** True for text that JSON does not escape, and that SQLite folds as the filter does. */
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
 /**
- * Longer text is left to the predicate, which checks the clock; SQL cannot stop within a window.
- * Must come first: it is decided without reading the text.
+ * The predicate judges longer text, because it checks the clock. SQL cannot stop within a window.
+ * Must be the first term, because SQLite evaluates it without reading the text.
  */
 const isLong = (column: string): string => `octet_length(${column}) > 16384`;
 
-/** The column contains the text, or has letters that SQLite cannot fold. */
+/** True if the column contains the text, or characters that SQLite cannot fold. */
 const mayContain = (column: string, folded: string): WhereClause =>
   roughly(
     `ifnull(${isLong(column)} OR instr(upper(${column}), ?) > 0 OR octet_length(${column}) <> length(${column}), 0)`,
@@ -85,7 +85,7 @@ const both = (...wheres: readonly WhereClause[]): WhereClause => {
   };
 };
 
-/** The plus keeps SQLite from seeking to this time when it must continue after a row. */
+/** The plus prevents SQLite from seeking to this time when it must continue after a row. */
 const ofTimestamp = ({ op, literal }: Compare): WhereClause => {
   const time = timeOf(literal.text ?? "");
   return time !== undefined && isOrdering(op) ? exactly(`+ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
@@ -101,7 +101,7 @@ const ofSeverity = ({ op, literal }: Compare): WhereClause => {
 const ofLogName = ({ op, literal }: Compare): WhereClause =>
   literal.text === null ? anything : oneOf("log", logNames.filter(textTest(op, literal.text, compileRe2)));
 
-/** A number of the served request; 0 if the entry has no request. */
+/** A number of the logged request; 0 if the entry has no request. */
 const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   const number = numberOf(literal.text ?? "");
   if (number === undefined) return always(false);
@@ -112,7 +112,7 @@ const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
     : anything;
 };
 
-/** SQL function of the searching connection: nanoseconds of a duration. */
+/** An SQL function of the searching connection that returns the nanoseconds of a duration. */
 export const NANOS_OF = "nanos_of";
 
 const ofLatency = ({ op, literal }: Compare): WhereClause => {
@@ -207,15 +207,15 @@ const termOf = (filter: LogFilter, service: string): WhereClause => {
   }
 };
 
-/** Characters of SQL beyond which it costs more than it saves; SQLite's own limits are much higher. */
-const MOST_SQL = 10_000;
+/** The maximum length of the SQL. A longer clause costs more than it saves. SQLite's own limits are much higher. */
+const MAX_SQL = 10_000;
 
 /**
- * Gives mandatory terms to SQL while there is room; the predicate judges the rest.
- * @param service the deployment whose rows are searched
+ * Translates mandatory terms up to `MAX_SQL`. The predicate judges the rest.
+ * @param service the deployment to search
  */
 export const whereClause = (filter: LogFilter, service: string): WhereClause => {
-  let room = MOST_SQL;
+  let room = MAX_SQL;
   const terms = conjuncts(filter).map((term) => {
     const where = termOf(term, service);
     if (where.sql.length > room) return anything;

@@ -1,19 +1,19 @@
-/** Splits a deployment's rows into windows that each take a fraction of a second. */
+/** Splits a deployment's rows into windows, each of which SQL searches in a fraction of a second. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Key } from "./rows.ts";
 import type { WhereClause } from "./where-clause.ts";
 
-/** The first window is small: most searches find their matches nearby. */
+/** The first window is small, because most searches find their matches nearby. */
 const FIRST_ROWS = 1000;
-const MOST_ROWS = 20_000;
-const FEWEST_ROWS = 50;
-/** Number of texts that the largest window searches for; with more texts, windows are smaller. */
-const MOST_TEXTS = 5;
-/** SQL cannot be interrupted: after a window that took longer, the next is smaller. */
+const MAX_ROWS = 20_000;
+const MIN_ROWS = 50;
+/** Number of texts up to which the largest window is allowed. With more texts, windows are smaller. */
+const MAX_TEXTS = 5;
+/** SQL cannot be interrupted, so a window that took longer is followed by a smaller one. */
 const LONG_MS = 200;
 
 export interface Window {
-  /** The rows that SQL lets through, read lazily. */
+  /** The rows that the SQL selects, read lazily. */
   readonly rows: Iterable<unknown>;
   /** Key of the window's last row; undefined for the last window. */
   readonly border: Key | undefined;
@@ -25,15 +25,15 @@ export class Windows {
   readonly #border: StatementSync;
   readonly #within: StatementSync;
   readonly #rest: StatementSync;
-  readonly #most: number;
+  readonly #maxRows: number;
   #size: number;
   #began: number | undefined;
 
   constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause) {
     this.#service = service;
     this.#where = where;
-    this.#most = Math.ceil(MOST_ROWS / Math.max(1, where.params.length / MOST_TEXTS));
-    this.#size = Math.min(FIRST_ROWS, this.#most);
+    this.#maxRows = Math.ceil(MAX_ROWS / Math.max(1, where.params.length / MAX_TEXTS));
+    this.#size = Math.min(FIRST_ROWS, this.#maxRows);
     const [behind, upTo] = forwards ? [">", "<="] : ["<", ">="];
     const order = forwards ? "ORDER BY ns, ord" : "ORDER BY ns DESC, ord DESC";
     const from = `FROM entries WHERE service = ? AND (ns, ord) ${behind} (?, ?)`;
@@ -63,7 +63,7 @@ export class Windows {
     const now = performance.now();
     if (this.#began !== undefined) {
       const factor = now - this.#began > LONG_MS ? 1 / 4 : 4;
-      this.#size = Math.min(this.#most, Math.max(FEWEST_ROWS, this.#size * factor));
+      this.#size = Math.min(this.#maxRows, Math.max(MIN_ROWS, this.#size * factor));
     }
     this.#began = now;
   }

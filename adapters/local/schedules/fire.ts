@@ -1,4 +1,4 @@
-/** One fire of a schedule, from its first attempt to its outcome: `POST /cron`, tried again as the core's policy says. */
+/** Runs one fire of a schedule: `POST /cron`, with retries by the core's policy. */
 import { Agent, request } from "undici";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
@@ -14,16 +14,16 @@ import type { Clock } from "../../../core/ports/system.ts";
 export interface FireDeps {
   readonly clock: Clock;
   readonly log: (entry: NewLogEntry) => void;
-  /** Keeps how the latest attempt ended. */
+  /** Stores the outcome of the latest attempt. */
   readonly note: (job: CronJob, fire: LastFire) => void;
-  /** Where the service answers on this machine; undefined where it, or its schedule, is gone. */
+  /** Returns the URL of the service; undefined if the service or its schedule was deleted. */
   readonly urlOf: (job: CronJob) => string | undefined;
 }
 
-/** A fire may run for half an hour in silence; its own deadline ends it. */
-const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
+/** A fire may run for 30 minutes without sending a byte. Its own deadline ends it. */
+const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
 
-/** The status of the answer; undefined where none came in time. */
+/** Returns the status of the response; undefined without a response before the deadline. */
 const post = async (
   url: string,
   { token, maxSeconds }: CronJob,
@@ -33,7 +33,7 @@ const post = async (
   const signal = AbortSignal.any([ended, AbortSignal.timeout(maxSeconds * 1000)]);
   const headers = { "x-cron-token": token, "x-cron-time": timestampOf(scheduled), "user-agent": "portside-cron" };
   try {
-    const response = await request(`${url}/cron`, { method: "POST", headers, dispatcher: patient, signal });
+    const response = await request(`${url}/cron`, { method: "POST", headers, dispatcher: agent, signal });
     await response.body.dump({ limit: Number.MAX_SAFE_INTEGER, signal });
     return response.statusCode;
   } catch {
@@ -49,8 +49,8 @@ const entryOf = (
 ): NewLogEntry => {
   const { number, status, millis } = attempt;
   const failed = isFailedAttempt(status);
-  const outcome = status === undefined ? "no answer" : `status ${status}`;
-  const next = retry === undefined ? (failed ? "; given up" : "") : `; tried again at ${timestampOf(retry)}`;
+  const outcome = status === undefined ? "no response" : `status ${status}`;
+  const next = retry === undefined ? (failed ? "; no more retries" : "") : `; next attempt at ${timestampOf(retry)}`;
   return {
     owner,
     service: name,
@@ -68,8 +68,8 @@ const entryOf = (
 };
 
 /**
- * Makes a fire and its retries; ends early where `signal` aborts.
- * @param nextFire when the schedule fires next, which is when the retries of this one end
+ * Runs a fire and its retries until one succeeds, the policy ends them, or `signal` aborts.
+ * @param nextFire the time of the schedule's next fire, which ends the retries
  */
 export const fire = async (
   { clock, log, note, urlOf }: FireDeps,

@@ -1,4 +1,4 @@
-/** The local Scheduler: one timer a schedule, to its next fire by the core's rule. */
+/** The local Scheduler: one timer per schedule, until its next fire by the core's rules. */
 
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { isTooLate } from "../../../core/domain/schedules/fire-policy.ts";
@@ -18,17 +18,17 @@ export interface SchedulerDeps extends Omit<FireDeps, "note"> {
   readonly logger: Logger;
 }
 
-/** A clock that is set is noticed at the next look; so none is further off than this. */
-const LONGEST_NAP_MS = 15_000;
+/** The maximum time between two checks of the clock, so that a changed clock is noticed. */
+const MAX_SLEEP_MS = 15_000;
 
-/** A clock that went back by more than this was set, and what it says now counts; less is how clocks are kept right. */
+/** If the clock went back by more than this, it was set, and fires are computed again. Time synchronization changes it less. */
 const SET_BACK_MS = 60_000;
 
 const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
 
 /**
- * Follows one schedule until `stop` aborts.
- * @param ended aborts when the scheduler closes: a run that has begun goes on when its schedule changes
+ * Fires one schedule until `stop` aborts.
+ * @param ended aborts when the scheduler closes; a running fire continues when its schedule changes
  */
 const follow = async (deps: FireDeps, job: CronJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
   const { clock } = deps;
@@ -37,7 +37,7 @@ const follow = async (deps: FireDeps, job: CronJob, stop: AbortSignal, ended: Ab
   let due = nextFire(schedule, looked);
   while (due !== undefined) {
     const left = millisOf(due) - millisOf(clock.now());
-    await clock.sleep(Math.min(Math.max(left, 1), LONGEST_NAP_MS), stop);
+    await clock.sleep(Math.min(Math.max(left, 1), MAX_SLEEP_MS), stop);
     if (stop.aborted) return;
     const now = clock.now();
     if (millisOf(looked) - millisOf(now) > SET_BACK_MS) due = nextFire(schedule, now);
@@ -45,7 +45,7 @@ const follow = async (deps: FireDeps, job: CronJob, stop: AbortSignal, ended: Ab
     if (due === undefined || due > now) continue;
     const scheduled = due;
     due = nextFire(schedule, now);
-    // A run that takes longer than the schedule's pause goes on beside the next one.
+    // Not awaited: a fire that takes longer than the schedule's interval overlaps with the next one.
     if (!isTooLate(scheduled, now)) void fire(deps, job, scheduled, nextFire(schedule, scheduled), ended);
   }
 };
@@ -60,14 +60,15 @@ export class LocalScheduler implements Scheduler {
   }
 
   /**
-   * Begins to follow every schedule. What was missed meanwhile is not made up for.
-   * @param wanted the schedules of what is deployed; where a stop came between a rollout and its schedule, they count
+   * Starts all schedules. Does not run fires that were missed while the server was down.
+   * @param deployed the schedules of the deployed services; they replace stored ones, because a crash may have come between a
+   *   rollout and its schedule
    */
-  open(wanted: readonly CronJob[]): void {
+  open(deployed: readonly CronJob[]): void {
     const { rows } = this.#deps;
-    const names = new Set(wanted.map(keyOf));
+    const names = new Set(deployed.map(keyOf));
     for (const job of rows.all()) if (!names.has(keyOf(job))) rows.remove(job);
-    for (const job of wanted) {
+    for (const job of deployed) {
       rows.put(job);
       this.#follow(job);
     }
@@ -101,7 +102,7 @@ export class LocalScheduler implements Scheduler {
     try {
       this.#deps.rows.note(job, fire);
     } catch (cause) {
-      this.#deps.logger.warn("the result of a fire was not noted", { name: job.name, cause });
+      this.#deps.logger.warn("could not store the result of a fire", { name: job.name, cause });
     }
   };
 
@@ -110,7 +111,7 @@ export class LocalScheduler implements Scheduler {
     const stop = new AbortController();
     this.#followers.set(keyOf(job), stop);
     follow({ ...this.#deps, note: this.#note }, job, stop.signal, this.#closed.signal).catch((cause: unknown) =>
-      this.#deps.logger.error("a schedule cannot be followed", { name: job.name, cause }),
+      this.#deps.logger.error("a schedule stopped because of an error", { name: job.name, cause }),
     );
   }
 
@@ -123,8 +124,8 @@ export class LocalScheduler implements Scheduler {
     try {
       return okAsync(work());
     } catch (cause) {
-      this.#deps.logger.error("the schedules cannot be read or written", { cause });
-      return errAsync(storeUnavailable("The schedules of this machine cannot be read or written now.", cause));
+      this.#deps.logger.error("could not read or write schedules", { cause });
+      return errAsync(storeUnavailable("The schedules of this machine cannot be read or written.", cause));
     }
   }
 }

@@ -1,6 +1,6 @@
-/** The metered rows of this machine, as the SQL table `billing` takes them. */
+/** Converts metered usage to rows of the SQL table `billing`. */
 import type { BillingSource } from "../../shared/sql/tables/billing.ts";
-import type { BillingRows } from "../usage/rows.ts";
+import type { BillingRows } from "../usage/billing-rows.ts";
 
 export const billingSourceOf =
   (rows: BillingRows): BillingSource =>

@@ -1,11 +1,11 @@
-/** The process of one account: `node child.ts DATABASE LOG`. */
+/** The process that runs one account's SQL: `node child.ts DATABASE LOG`. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { serveSql } from "../../shared/sql/process/serve.ts";
 import { makeFolder } from "../data-folder/layout.ts";
 import { readLogFile } from "./log-reader.ts";
 
-// DuckDB makes its files with the mode that the umask leaves.
+// DuckDB creates its files with the mode that the umask permits.
 process.umask(0o077);
 const [database, log] = process.argv.slice(2) as [string, string];
 const folder = dirname(database);

@@ -1,9 +1,9 @@
 /**
- * Folders of a volume, entered part by part through open handles. What a service plants in its volume meanwhile, such as
- * a symbolic link in place of a folder, is met as what it is and never followed.
+ * Opens the folders of a volume one by one through open handles, so that a symbolic link that a service puts in place of a
+ * folder is never followed.
  *
- * On Linux every step goes through `/proc/self/fd/N/NAME`, which is `openat(2)`: the folder that was opened, wherever
- * its name leads by now. Elsewhere nothing runs in a sandbox, so a service could read by itself what a race would show.
+ * On Linux, every step opens `/proc/self/fd/N/NAME`, which acts like `openat(2)`: renaming a folder does not redirect it. On
+ * other systems services run without a sandbox, so a race gives them access only to files that they can read anyway.
  */
 import { constants, type Dirent } from "node:fs";
 import { type FileHandle, mkdir, open, opendir } from "node:fs/promises";
@@ -14,12 +14,12 @@ export const throughHandles = process.platform === "linux";
 
 export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
-/** What opening answers where a part of the way is not there, or is no folder (a link is none). */
+/** Error codes for a missing or non-directory path component. A symbolic link counts as non-directory. */
 export const isNoWay = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
 
 /**
- * The entries of a folder with their names as bytes: names that services gave may not be UTF-8. Node's types know text
- * alone.
+ * Returns the entries of a folder with their names as bytes, because services may choose names that are not UTF-8. The types of
+ * Node.js support only text.
  */
 export const openNames = (path: string | Buffer, bufferSize?: number): Promise<AsyncIterable<Dirent<Buffer>>> => {
   const options = { encoding: "buffer" as BufferEncoding, ...(bufferSize === undefined ? {} : { bufferSize }) };
@@ -35,12 +35,12 @@ export class Folder implements AsyncDisposable {
     this.#path = path;
   }
 
-  /** A way to the folder itself that no change of names can turn elsewhere. */
+  /** A path to the open folder that renames cannot redirect. */
   get here(): string {
     return throughHandles ? `/proc/self/fd/${this.handle.fd}` : this.#path;
   }
 
-  /** A way to what stands under the name in this folder; whoever opens it must not follow links. */
+  /** Returns a path to the entry with the name. The caller must not follow symbolic links when opening it. */
   at(name: string): string {
     return join(this.here, name);
   }
@@ -50,13 +50,13 @@ export class Folder implements AsyncDisposable {
     return Buffer.concat([Buffer.from(`${this.here}/`), name]);
   }
 
-  /** The folder under the name. Rejects where there is none. */
+  /** Opens the subfolder with the name. Rejects if it does not exist or is not a folder. */
   async enter(name: string | Buffer): Promise<Folder> {
     const path = typeof name === "string" ? this.at(name) : this.atBytes(name);
     return new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), join(this.#path, name.toString()));
   }
 
-  /** Makes the names in it last. */
+  /** Flushes the folder's entries to disk. */
   sync(): Promise<void> {
     return this.handle.sync();
   }
@@ -70,11 +70,11 @@ export class Folder implements AsyncDisposable {
   }
 }
 
-/** Opens a folder of the platform's own. */
+/** Opens a folder that only the platform can rename. */
 export const openRoot = async (path: string): Promise<Folder> =>
   new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path);
 
-/** True where it was not there before. */
+/** Creates a folder. Returns false if it already exists. */
 const make = async (folder: Folder, name: string): Promise<boolean> => {
   try {
     await mkdir(folder.at(name));
@@ -86,20 +86,20 @@ const make = async (folder: Folder, name: string): Promise<boolean> => {
   }
 };
 
-/** A part of the way is no folder. */
+/** A path component exists and is not a folder. */
 export class Blocked extends Error {
-  /** The path of that part, from the root. */
+  /** The path of the component, relative to the root. */
   readonly at: string;
 
   constructor(at: string, cause: unknown) {
-    super(`${at} is no folder`, { cause });
+    super(`${at} is not a folder`, { cause });
     this.at = at;
   }
 }
 
 /**
- * Enters one part after the other; missing ones are made where `creating`.
- * Rejects with `Blocked` where a part is there and no folder, and with ENOENT where one is missing.
+ * Opens one path component after the other. Creates missing ones if `creating` is set.
+ * Rejects with `Blocked` if a component is not a folder, and with ENOENT if one is missing.
  * @param user the owner of new folders, if not the user of this process
  */
 export const descend = async (

@@ -1,26 +1,26 @@
 /**
- * Gives a folder and everything in it to another user. Services wrote the content, so the walk uses open handles and
- * follows no link: whatever a service swaps meanwhile, nothing outside the folder changes its owner.
+ * Changes the owner of a folder and everything in it. Services may change the content meanwhile, so the walk uses open handles
+ * and does not follow symbolic links. Nothing outside the folder changes its owner.
  */
 import { closeSync, constants, fchownSync, fstatSync, lchownSync, openSync, readdirSync } from "node:fs";
-import { setImmediate as breathe } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { isNoWay } from "./folder.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** Entries between two turns of the loop. */
-const AT_ONCE = 250;
-/** The walk holds one descriptor per level. Object paths are not this deep; deeper folders keep their owner. */
-const DEEPEST = 1000;
+/** Number of entries after which the walk yields to the event loop. */
+const YIELD_EVERY = 250;
+/** The walk holds one descriptor per level. Object paths are not this deep. Deeper folders keep their owner. */
+const MAX_DEPTH = 1000;
 
-/** A path in the open folder, as `openat(2)` takes it: later changes of the folder's name do not matter. */
+/** Returns a path in the open folder that acts like `openat(2)`: renaming the folder does not redirect it. */
 const below = (fd: number, name: Buffer): Buffer => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
 
 const openFolder = (fd: number, name: Buffer): number | undefined => {
   try {
     return openSync(below(fd, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
-    // Gone, or become something else, since it was listed.
+    // Removed or replaced since it was listed.
     if (isNoWay(error)) return undefined;
     throw error;
   }
@@ -34,12 +34,12 @@ const giveEntry = (fd: number, name: Buffer, uid: number): void => {
   }
 };
 
-const walk = async (fd: number, uid: number, depth: number, progress: { looked: number }): Promise<void> => {
+const walk = async (fd: number, uid: number, depth: number, progress: { visited: number }): Promise<void> => {
   for (const entry of readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true, encoding: "buffer" })) {
-    if (++progress.looked % AT_ONCE === 0) await breathe();
-    // Devices, pipes and sockets keep their owner: they hold no data.
+    if (++progress.visited % YIELD_EVERY === 0) await yieldToEventLoop();
+    // Devices, pipes and sockets keep their owner, because they contain no data.
     if (entry.isFile()) giveEntry(fd, entry.name, uid);
-    if (!entry.isDirectory() || depth === DEEPEST) continue;
+    if (!entry.isDirectory() || depth === MAX_DEPTH) continue;
     const inner = openFolder(fd, entry.name);
     if (inner === undefined) continue;
     try {
@@ -51,26 +51,26 @@ const walk = async (fd: number, uid: number, depth: number, progress: { looked: 
   }
 };
 
-/** Walks run one after the other, because each holds many descriptors. */
+/** Serializes walks, because each holds many descriptors. */
 let last: Promise<void> = Promise.resolve();
 
 /**
- * Does nothing if the folder itself has the owner already. The walk changes the folder last, so a walk that a kill cut
- * short starts again.
- * @param fd the folder; the caller keeps it open until this resolves
+ * Does nothing if the folder itself already has the owner. The walk changes the folder last, so an interrupted walk starts
+ * again.
+ * @param fd the folder; the caller must keep it open until the promise resolves
  */
 export const giveTree = (fd: number, uid: number): Promise<void> => {
   if (fstatSync(fd).uid === uid) return Promise.resolve();
   const given = last.then(async () => {
     if (fstatSync(fd).uid === uid) return;
-    await walk(fd, uid, 0, { looked: 0 });
+    await walk(fd, uid, 0, { visited: 0 });
     fchownSync(fd, uid, uid);
   });
   last = given.catch(() => undefined);
   return given;
 };
 
-/** Like `giveTree`, by a path that only the platform can change. Does nothing unless the platform is root. */
+/** Like `giveTree`, with a path that only the platform can change. Does nothing unless the platform is root. */
 export const giveFolder = async (path: string, uid: number): Promise<void> => {
   if (process.getuid?.() !== 0) return;
   const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

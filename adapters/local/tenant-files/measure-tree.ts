@@ -1,14 +1,14 @@
-/** Counts what is in a folder that tenant code wrote, without following links. */
+/** Counts the entries and bytes of a folder that tenant code wrote, without following symbolic links. */
 import { lstat } from "node:fs/promises";
 import { openNames } from "./folder.ts";
 
 export interface TreeMeasure {
   readonly entries: number;
-  /** Of files and links. */
+  /** The size of files and links. */
   readonly bytes: number;
 }
 
-const LOOKS_AT_ONCE = 64;
+const STATS_AT_ONCE = 64;
 
 const below = (path: Buffer, name: Buffer): Buffer => Buffer.concat([path, Buffer.from("/"), name]);
 
@@ -29,7 +29,7 @@ const measure = async (path: Buffer): Promise<TreeMeasure> => {
       const inner = await measure(below(path, entry.name));
       entries += inner.entries;
       bytes += inner.bytes;
-    } else if (files.push(below(path, entry.name)) === LOOKS_AT_ONCE) await look();
+    } else if (files.push(below(path, entry.name)) === STATS_AT_ONCE) await look();
   }
   await look();
   return { entries, bytes };

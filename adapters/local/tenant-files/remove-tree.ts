@@ -1,6 +1,6 @@
 /**
- * Removes folders that builds and services wrote in. Tenant code may still run and swap a folder for a link meanwhile.
- * It may also have removed every permission, or nested folders deeper than a path can be.
+ * Removes folders that builds and services wrote. Tenant code may still run and replace a folder with a symbolic link. It may
+ * also have removed all permissions, or nested folders deeper than the longest possible path.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -12,10 +12,10 @@ import { promisify } from "node:util";
 import { codeOf, Folder, isNoWay, openNames, throughHandles } from "./folder.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-/** Linux only, and not exported by Node: opens a folder whatever its permissions are. */
+/** Linux only, not exported by Node.js: opens a folder regardless of its permissions. */
 const O_PATH = 0o10000000;
 
-/** Folders below this depth are moved up first, which bounds how many are open at a time. */
+/** Folders below this depth are moved up first, which bounds the number of open folders. */
 const MAX_DEPTH = 32;
 const FILES_AT_ONCE = 64;
 const RETRIES = 5;
@@ -23,14 +23,14 @@ const RETRY_MS = 20;
 
 const isOneOf = (error: unknown, ...codes: readonly string[]): boolean => codes.includes(codeOf(error) ?? "");
 
-/** Gives this process every permission on a folder that it owns. Refuses links. */
+/** Gives this process all permissions on a folder that it owns. Rejects for a symbolic link. */
 const permit = async (parent: Folder, name: Buffer): Promise<void> => {
   const path = parent.atBytes(name);
   await using folder = new Folder(await open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW), path.toString());
   await chmod(folder.here, 0o700);
 };
 
-/** Runs `act` again with permissions on the folder if they were missing. */
+/** Runs `act`. If permissions on the folder are missing, adds them and runs it again. */
 const permitted = async <T>(parent: Folder, name: Buffer, act: () => Promise<T>): Promise<T> => {
   try {
     return await act();
@@ -44,7 +44,7 @@ const permitted = async <T>(parent: Folder, name: Buffer, act: () => Promise<T>)
 class Removal {
   #movedUp = 0;
 
-  /** Removes whatever has the name. */
+  /** Removes the entry with the name. */
   async remove(parent: Folder, name: Buffer, top: Folder | undefined, depth: number): Promise<void> {
     for (let tries = 0; ; tries++) {
       const movedUp = this.#movedUp;
@@ -53,7 +53,7 @@ class Removal {
         return;
       } catch (error) {
         if (isOneOf(error, "ENOENT")) return;
-        // Tenant code added a file meanwhile, or swapped the name. Folders that were moved up are no such case.
+        // Tenant code added or replaced a file meanwhile. Folders that were moved up do not count as retries.
         if (!isOneOf(error, "ENOTEMPTY", "EEXIST", "EBUSY") && !isNoWay(error)) throw error;
         if (movedUp !== this.#movedUp) tries = 0;
         else if (tries >= RETRIES) throw error;
@@ -67,7 +67,7 @@ class Removal {
       await unlink(parent.atBytes(name));
       return;
     } catch (error) {
-      // What unlink(2) answers for a folder.
+      // The errors of unlink(2) for a folder.
       if (!isOneOf(error, "EISDIR", "EPERM")) throw error;
     }
     if (top !== undefined && depth > MAX_DEPTH) {
@@ -98,7 +98,7 @@ class Removal {
   }
 }
 
-/** Systems without handles have no sandbox either: tenant code can remove the same files itself. */
+/** Systems without handles have no sandbox, so tenant code could remove the same files itself. */
 const removeByName = async (path: string): Promise<void> => {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: RETRIES, retryDelay: RETRY_MS });
@@ -107,11 +107,11 @@ const removeByName = async (path: string): Promise<void> => {
   }
 };
 
-/** @param path lies in a folder that no tenant code can write to */
+/** @param path must be in a folder to which tenant code cannot write */
 export const removeTree = async (path: string): Promise<void> => {
   if (!throughHandles) return removeByName(path);
   try {
-    // The platform's own folders may be links, such as to another disk.
+    // The platform's own folders may be symbolic links, such as to another disk.
     await using parent = new Folder(await open(dirname(path), O_RDONLY | O_DIRECTORY), dirname(path));
     await new Removal().remove(parent, Buffer.from(basename(path)), undefined, 0);
   } catch (error) {

@@ -1,12 +1,12 @@
-/** Increments until they are written, and their writing: each batch once, whatever happens while it is written. */
+/** Collects increments of usage and writes them in batches. Each batch counts exactly once, even if a write fails. */
 import type { DatabaseSync } from "node:sqlite";
 import { decimalText, plus, times, zero } from "../../../core/domain/usage/decimal.ts";
 import { transaction } from "../state/database.ts";
-import type { BillingFile } from "./file.ts";
+import type { BillingFile } from "./billing-file.ts";
 import type { Prices } from "./prices.ts";
 import { amountOf, type Sku, writtenDecimal } from "./skus.ts";
 
-/** What an increment belongs to. */
+/** The key of an increment. */
 export interface Entry {
   readonly owner: string;
   readonly deployment: string;
@@ -34,7 +34,7 @@ export class Ledger {
   readonly #file: BillingFile;
   readonly #prices: Prices;
   #pending = new Map<string, Increment>();
-  /** Being written: its outcome may be unknown. */
+  /** The batch that is being written. The outcome of a failed write may be unknown. */
   #batch: { readonly number: bigint; readonly increments: readonly Increment[] } | undefined;
 
   constructor(file: BillingFile, prices: Prices) {
@@ -50,14 +50,14 @@ export class Ledger {
     else present.grains += grains;
   }
 
-  /** Throws where the file takes no writes now; nothing is lost by that, and the next call tries again. */
+  /** Throws if the file cannot be written. No increment is lost, and the next call retries. */
   write(): void {
     this.#file.use((db) => this.#write(db));
   }
 
   #write(db: DatabaseSync): void {
     const last = lastBatch(db);
-    // A commit that failed may have been carried out all the same: its number tells.
+    // A commit that reported an error may have succeeded. The stored batch number shows that.
     if (this.#batch !== undefined && this.#batch.number <= last) this.#batch = undefined;
     if (this.#batch === undefined && this.#pending.size > 0) {
       this.#batch = { number: last + 1n, increments: [...this.#pending.values()] };

@@ -1,7 +1,6 @@
 /**
- * Counts what services use: instances while they run, by declared size, from start to exit, and requests that reached
- * one. Increments are written every few seconds, a batch in one transaction, so that a kill loses the last seconds and
- * nothing is counted twice.
+ * Meters services: the declared size of instances from start to exit, and the requests that reached one. Writes increments
+ * every few seconds, each batch in one transaction. So a killed server loses the last seconds, and nothing is counted twice.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -9,7 +8,7 @@ import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { dayOf, periodOfDay } from "../../../core/domain/usage/month.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import type { BillingFile } from "./file.ts";
+import type { BillingFile } from "./billing-file.ts";
 import { Ledger } from "./ledger.ts";
 import type { Prices } from "./prices.ts";
 
@@ -24,7 +23,7 @@ export interface MeterDeps {
 
 interface Running {
   readonly template: Pick<ServiceTemplate, "owner" | "name" | "cpu" | "memory">;
-  /** Up to here it has been counted. */
+  /** The time up to which the instance has been counted. */
   counted: Instant;
 }
 
@@ -32,7 +31,7 @@ export class Meter {
   readonly #deps: MeterDeps;
   readonly #ledger: Ledger;
   readonly #running = new Set<Running>();
-  /** Since the last write, by account and deployment. */
+  /** Requests since the last write, by account and deployment. */
   readonly #requests = new Map<string, { readonly owner: AccountId; readonly deployment: string; count: number }>();
   readonly #timer: NodeJS.Timeout;
 
@@ -42,7 +41,7 @@ export class Meter {
     this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
   }
 
-  /** An instance runs; call what comes back at its end. */
+  /** Starts metering an instance. The caller must call the returned function when the instance has exited. */
   started(template: Running["template"]): () => void {
     const running: Running = { template, counted: this.#deps.clock.now() };
     this.#running.add(running);
@@ -53,8 +52,8 @@ export class Meter {
   }
 
   /**
-   * A request was answered. What no instance has seen costs nothing. This is on every request's way, so it does not look
-   * at the clock: a request belongs to the day of the next write.
+   * Counts a served request, unless it reached no instance. Every request calls this, so it does not read the clock: the request
+   * counts for the day of the next write.
    */
   served({ owner, service, instance, logName }: NewLogEntry): void {
     if (logName !== "requests" || instance === undefined) return;
@@ -64,7 +63,7 @@ export class Meter {
     else present.count++;
   }
 
-  /** Writes what has been counted; what cannot be written now is kept for the next time. */
+  /** Writes the increments. If that fails, retries them with the next write. */
   flush(): void {
     const now = this.#deps.clock.now();
     for (const running of this.#running) this.#count(running, now);
@@ -75,7 +74,7 @@ export class Meter {
     try {
       this.#ledger.write();
     } catch (cause) {
-      this.#deps.logger.error("what services use could not be written; it is kept for the next try", { cause });
+      this.#deps.logger.error("could not write metered usage; will retry", { cause });
     }
   }
 
@@ -84,7 +83,7 @@ export class Meter {
     this.flush();
   }
 
-  /** A day's part to each day. A clock that was set back counts nothing until it is where it was. */
+  /** Splits the time by UTC day. After the clock was set back, nothing is counted until it has caught up. */
   #count(running: Running, until: Instant): void {
     const { owner, name: deployment, cpu, memory } = running.template;
     while (running.counted < until) {

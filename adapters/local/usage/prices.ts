@@ -1,4 +1,4 @@
-/** What infrastructure costs: the shipped list, or one of the operator's own. */
+/** Prices of infrastructure: the built-in list, or the operator's. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Decimal, parseDecimal } from "../../../core/domain/usage/decimal.ts";
@@ -15,7 +15,7 @@ const price = z.string().refine((text) => (parseDecimal(text)?.digits ?? -1n) >=
 
 const listSchema = z.strictObject({
   currency: z.string().regex(/^[A-Z]{3}$/, { error: "must be an ISO 4217 code such as USD" }),
-  /** Where the prices come from, and when they were looked up. */
+  /** The origin of the prices, and the date on which they were looked up. */
   source: z.string().optional(),
   date: z.iso.date().optional(),
   prices: z.strictObject({ cpu: price, memory: price, requests: price }),
@@ -24,9 +24,9 @@ const listSchema = z.strictObject({
 export type PriceList = z.output<typeof listSchema>;
 
 /**
- * Cloud Run, instance-based billing, Tier 1 regions, without the free tier: there, too, instances are charged from
- * their start to their end, and requests are not. A vCPU-second, a GiB-second, a request. The date is when they were
- * looked up, in copies of the page and in reports of it that agree; the page itself is not to be read by a program.
+ * The prices of Cloud Run with instance-based billing in Tier 1 regions, without the free tier. Cloud Run, too, charges
+ * instances from start to exit, and no requests. Per vCPU-second, GiB-second and request. The prices were looked up on the date
+ * in copies of the page that agree, because programs cannot read the page itself.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",
@@ -49,10 +49,10 @@ const readList = (path: string): PriceList => {
   }
   const parsed = listSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const words = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "it"}: ${message}`);
-  throw new Error(`The price list ${path} cannot be used: ${words.join("; ")}`);
+  const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "it"}: ${message}`);
+  throw new Error(`The price list ${path} is invalid: ${problems.join("; ")}`);
 };
 
-/** Throws in words where the file cannot be used; without a file, the shipped list. */
+/** Returns the prices in the file; without a path, the built-in prices. Throws an error for the operator if the file is invalid. */
 export const loadPrices = (path: string | undefined): Prices =>
   pricesOf(path === undefined ? shippedPrices : readList(path));

@@ -1,6 +1,6 @@
 /**
- * What is metered. Usage is counted in grains, whole numbers that add up exactly and that SQLite can hold: a day of a
- * thousand instances of 32 GiB is 3 × 10^18 of them.
+ * The metered SKUs. Usage is counted in grains: integers, which add up exactly and fit SQLite's range. A day of a thousand
+ * instances with 32 GiB is 3 × 10^18 grains.
  */
 import { type Decimal, parseDecimal, times } from "../../../core/domain/usage/decimal.ts";
 
@@ -17,9 +17,9 @@ export const skuFacts: Readonly<Record<Sku, { description: string; unit: string;
 
 export const amountOf = (sku: Sku, grains: bigint): Decimal => times({ digits: grains, scale: 0 }, skuFacts[sku].grain);
 
-/** A decimal of the file, which this engine has written. */
+/** Parses a decimal of the billing file. Throws if it is damaged. */
 export const writtenDecimal = (text: string): Decimal => {
   const value = parseDecimal(text);
-  if (value === undefined) throw new Error(`the billing file holds '${text}' where a decimal should be`);
+  if (value === undefined) throw new Error(`The billing file contains '${text}' instead of a decimal.`);
   return value;
 };

@@ -1,6 +1,6 @@
 /**
- * Volume folders that the state does not know. The server moves them here and never deletes them: only
- * `portside doctor --purge-quarantine` does. Each entry is a folder with `entry.json` (id, reason) and `volume` (data).
+ * Holds volume folders that the state does not know. Only `portside doctor --purge-quarantine` deletes them. Each entry is a
+ * folder with `entry.json` (id, reason) and `volume` (data).
  */
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
@@ -49,7 +49,7 @@ export class Quarantine {
     this.#now = now;
   }
 
-  /** Moves the volume's folder here and returns its size in bytes. Removes an empty folder and returns undefined. */
+  /** Moves the volume's folder to quarantine and returns its size in bytes. Removes an empty folder and returns undefined. */
   async take(path: string, id: string, reason: string, record?: VolumeRecord): Promise<number | undefined> {
     try {
       await rmdir(path);
@@ -60,13 +60,13 @@ export class Quarantine {
     const entry = join(this.folder, randomUUID());
     await mkdir(entry, { recursive: true, mode: 0o700 });
     const known = record && { owner: record.owner, name: record.name, created_at: record.createdAt };
-    const words = JSON.stringify({ id, reason, quarantined_at: this.#now(), ...known });
-    await writeFile(join(entry, "entry.json"), words, { flag: "wx", mode: 0o600, flush: true });
+    const text = JSON.stringify({ id, reason, quarantined_at: this.#now(), ...known });
+    await writeFile(join(entry, "entry.json"), text, { flag: "wx", mode: 0o600, flush: true });
     await move(path, join(entry, "volume"));
     return (await measureTree(join(entry, "volume"))).bytes;
   }
 
-  /** Entries with a readable description. */
+  /** Returns the entries with a readable description. */
   async entries(): Promise<QuarantineEntry[]> {
     const folders = (await this.#names()).map((name) => join(this.folder, name));
     const entries = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * One record per volume, outside of its folder and so out of services' reach. `portside doctor --repair` and `--rebuild`
- * read the records. While the state is intact, it takes precedence, and each start corrects the records.
+ * Stores one record per volume, outside of its folder, where services cannot write. `portside doctor --repair` and `--rebuild`
+ * read the records. An intact state takes precedence, and each start corrects the records.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
@@ -24,7 +24,7 @@ const documentSchema = z.object({
 const ENDING = ".json";
 const HALF = ".new";
 
-/** The record of the volume with this id. */
+/** Returns the path of a volume's record. */
 export const recordPath = (folder: string, id: string): string => join(folder, id + ENDING);
 
 const checksumOf = (fields: object): string =>
@@ -35,7 +35,7 @@ const render = ({ id, owner, name, createdAt, deletedAt }: VolumeRecord): string
   return `${JSON.stringify({ ...fields, checksum: checksumOf(fields) })}\n`;
 };
 
-/** Undefined if the text is damaged. */
+/** Returns undefined if the text is damaged. */
 const parse = (text: string): VolumeRecord | undefined => {
   try {
     const { id, owner, name, created_at, deleted_at } = documentSchema.parse(JSON.parse(text));
@@ -76,7 +76,7 @@ export class VolumeRecords {
     await syncFolder(this.#folder);
   }
 
-  /** The caller must have removed the volume's folder. */
+  /** The caller must have removed the folder of the volume. */
   async remove(id: string): Promise<void> {
     await rm(recordPath(this.#folder, id), { force: true });
   }

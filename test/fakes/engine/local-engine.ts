@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLocalProvider } from "../../../adapters/local/index.ts";
-import type { LocalLogs } from "../../../adapters/local/logs/store.ts";
+import type { LocalLogs } from "../../../adapters/local/logs/log-store.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { LocalObjects } from "../../../adapters/local/volumes/objects.ts";
+import { LocalObjects } from "../../../adapters/local/volumes/local-objects.ts";
 import { createSystemClock, randomIds } from "../../../adapters/shared/runtime/system.ts";
 import { serveStorage } from "../../../adapters/shared/volumes/endpoint.ts";
 import { type StorageMethod, signUrl } from "../../../adapters/shared/volumes/signed-url.ts";

@@ -1,8 +1,8 @@
 /** A meter on a temporary billing file, and its rows. */
-import { BillingFile } from "../../../adapters/local/usage/file.ts";
+import { BillingFile } from "../../../adapters/local/usage/billing-file.ts";
+import { BillingRows } from "../../../adapters/local/usage/billing-rows.ts";
 import { Meter } from "../../../adapters/local/usage/meter.ts";
 import { loadPrices, type Prices } from "../../../adapters/local/usage/prices.ts";
-import { BillingRows } from "../../../adapters/local/usage/rows.ts";
 import { createManualClock, type ManualClock } from "../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";

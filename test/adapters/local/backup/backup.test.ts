@@ -162,7 +162,7 @@ test("a backup does not replace a file, and lies outside of the data folder", as
   smallData(data);
   const refused = await rejection(backupDataFolder({ dataDir: data, file: taken }));
   expect(refused).toBeInstanceOf(BackupError);
-  expect(refused.message).toBe(`${taken} exists. Choose another name, or replace it with --force.`);
+  expect(refused.message).toBe(`${taken} already exists. Choose another name, or replace it with --force.`);
   expect(readFileSync(taken, "utf8")).toBe("other");
   await backupDataFolder({ dataDir: data, file: taken, replace: true });
   await restoreDataFolder({ file: taken, dataDir: join(folder.path, "restored") });
@@ -170,7 +170,7 @@ test("a backup does not replace a file, and lies outside of the data folder", as
     mkdirSync(join(data, "storage"), { recursive: true });
     const file = join(data, inside);
     expect((await rejection(backupDataFolder({ dataDir: data, file }))).message).toBe(
-      `${file} lies in the data folder. Choose a file outside of it.`,
+      `${file} is in the data folder. Choose a file outside of it.`,
     );
   }
   const nothing = join(folder.path, "nothing");

@@ -10,7 +10,7 @@ import {
   encodeEntry,
   modifiedOf,
 } from "../../../../adapters/local/backup/format.ts";
-import { type BackupVisitor, BadBackup, readBackup } from "../../../../adapters/local/backup/reader.ts";
+import { type BackupVisitor, BadBackup, readBackup } from "../../../../adapters/local/backup/read-backup.ts";
 import { forgeBackup } from "../../../support/crashes/forged-backup.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 

@@ -201,15 +201,18 @@ const refused = async (place: ReturnType<typeof setUp>, bytes: Buffer): Promise<
 describe("a restore refuses", () => {
   const link = (path: string, target: string) => ({ path, type: "link" as const, target });
   const forged: Readonly<Record<string, readonly [Forged, RegExp]>> = {
-    "a newer format": [{ head: { format: 2 } }, /^was made by a newer Portside \(format 2, and this one reads 1\)/],
+    "a newer format": [
+      { head: { format: 2 } },
+      /^was created by a newer Portside \(format 2; this version reads format 1\)/,
+    ],
     "a backup without a state": [{ entries: volumes }, /^is damaged/],
     "a link on the way": [
       { entries: [...volumes, link(`${VOLUME}/out`, "OUTSIDE"), { path: `${VOLUME}/out/etc/new`, content: "x" }] },
-      /has no folder before it/,
+      /comes before its folder/,
     ],
     "a file through a link": [
       { entries: [...volumes, link(`${VOLUME}/out`, "OUTSIDE/etc/new"), { path: `${VOLUME}/out`, content: "x" }] },
-      /comes twice/,
+      /occurs twice/,
     ],
     "a link in the place of a volume": [{ entries: [...volumes.slice(0, 2), link(VOLUME, "OUTSIDE")] }, /is a link/],
     "a link in the place of the logs": [{ entries: [link("logs", "OUTSIDE")] }, /is a link/],
@@ -218,10 +221,10 @@ describe("a restore refuses", () => {
       { entries: [...folders("images", "images/a", "images/a/b"), link("images/a/b/app", "OUTSIDE")] },
       /is a link/,
     ],
-    "a lock": [{ entries: [{ path: "lock.sqlite", content: "x" }] }, /is not a part of a data folder/],
-    "a foreign file": [{ entries: [{ path: "other", content: "x" }] }, /is not a part of a data folder/],
-    "a folder that comes twice": [{ entries: [...volumes, ...folders(VOLUME)] }, /comes twice/],
-    "a file without its folder": [{ entries: [{ path: `${VOLUME}/x`, content: "x" }] }, /has no folder before it/],
+    "a lock": [{ entries: [{ path: "lock.sqlite", content: "x" }] }, /is not part of a data folder/],
+    "a foreign file": [{ entries: [{ path: "other", content: "x" }] }, /is not part of a data folder/],
+    "a folder that comes twice": [{ entries: [...volumes, ...folders(VOLUME)] }, /occurs twice/],
+    "a file without its folder": [{ entries: [{ path: `${VOLUME}/x`, content: "x" }] }, /comes before its folder/],
     "a path that leads out": [
       { entries: [{ path: `${VOLUME}/../../../../outside/new`, content: "x" }] },
       /^is damaged/,
@@ -237,10 +240,10 @@ describe("a restore refuses", () => {
   });
 
   test.each([
-    ["an empty file", Buffer.alloc(0), /^is cut off/],
-    ["a text", Buffer.from("hello"), /^is not a backup made by 'portside backup'/],
+    ["an empty file", Buffer.alloc(0), /^is truncated/],
+    ["a text", Buffer.from("hello"), /^is not a backup of 'portside backup'/],
     ["a gzip file of text", gzipSync("hello ".repeat(1000)), /^is not a backup/],
-    ["a gzip file of nothing", gzipSync(""), /^is cut off/],
+    ["a gzip file of nothing", gzipSync(""), /^is truncated/],
   ])("%s", async (_what, bytes, words) => {
     using place = setUp();
     expect(await refused(place, bytes)).toMatch(words);
@@ -270,12 +273,12 @@ describe("a restore refuses", () => {
     const random = randomFrom(17);
     for (let n = 0; n < 40; n++) {
       const at = Math.floor(random() * whole.length);
-      expect(await refused(place, whole.subarray(0, at))).toMatch(/^is (cut off|not a backup)/);
+      expect(await refused(place, whole.subarray(0, at))).toMatch(/^is (truncated|not a backup)/);
       // Within gzip, whose checksum would find it otherwise.
       const bytes = Buffer.from(tar);
       const index = Math.floor(random() * tar.length);
       bytes[index] = (bytes[index] as number) ^ (1 << Math.floor(random() * 8));
-      expect(await refused(place, gzipSync(bytes, { level: 1 }))).toMatch(/^(is |was made by a newer|has )/);
+      expect(await refused(place, gzipSync(bytes, { level: 1 }))).toMatch(/^(is |was created by a newer|has )/);
     }
     writeFileSync(place.file, whole);
     await restoreDataFolder({ file: place.file, dataDir: place.restored });

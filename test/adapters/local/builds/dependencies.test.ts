@@ -158,5 +158,7 @@ test("kept dependencies that lost files are installed again", async (context) =>
     expect(await (await fetch(url)).json()).toMatchObject({ greeting: "hi you" });
     expect(await readdir(folder)).toEqual([kept]);
   }
-  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain("Using the cached dependencies");
+  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain(
+    "Using the cached dependencies",
+  );
 });

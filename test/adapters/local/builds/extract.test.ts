@@ -27,14 +27,14 @@ const extract = (
 
 const files = Array.from({ length: 5000 }, (_, at) => ({ path: `folder-${at % 50}/${at}.txt`, content: `file ${at}` }));
 
-test("fills the folder, and leaves the server its mutex", async () => {
-  let mutex = 0;
+test("fills the folder, and keeps the event loop responsive", async () => {
+  let turns = 0;
   let isDone = false;
   const extracted = extract(sourceOf(() => bytesOf(tarGz(files)))).finally(() => {
     isDone = true;
   });
   while (!isDone) {
-    mutex += 1;
+    turns += 1;
     await setImmediate();
   }
   await extracted;
@@ -43,7 +43,7 @@ test("fills the folder, and leaves the server its mutex", async () => {
   expect(statSync(join(folder, "folder-7")).mode & 0o777).toBe(0o755);
   expect(readdirSync(around.path)).toEqual(["app"]);
   // Each file takes several calls to the file system: on this thread they would leave no turn between them.
-  expect(mutex).toBeGreaterThan(100);
+  expect(turns).toBeGreaterThan(100);
 });
 
 describe.each([

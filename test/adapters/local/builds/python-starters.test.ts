@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => platform[Symbol.asyncDispose]());
 
 const pyproject = (dependencies: string) =>
-  `[project]\nname = "context"\nversion = "0.1.0"\ndependencies = [${dependencies}]\n`;
+  `[project]\nname = "shop"\nversion = "0.1.0"\ndependencies = [${dependencies}]\n`;
 
 const uvLock = `version = 1
 requires-python = ">=3.9"
@@ -37,7 +37,7 @@ version = "3.1.0"
 source = { registry = "https://pypi.org/simple" }
 
 [[package]]
-name = "context"
+name = "shop"
 version = "0.1.0"
 source = { virtual = "." }
 `;

@@ -46,7 +46,7 @@ test.each([
   spoil(join(folder.path, "billing.sqlite"));
   const logger = listening();
   await using platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
-  expect(logger.words).toContain("set the damaged file of metered usage aside: 'billing' in SQL begins anew");
+  expect(logger.words).toContain("set aside the damaged file of metered usage; the SQL table 'billing' starts empty");
   const [kept] = readdirSync(join(folder.path, "set-aside"));
   expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");
   const { app } = await listed(platform);

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
@@ -68,7 +68,7 @@ test("entries are lost and that is said, accounts old and new alike; afterwards 
   for (let n = 0; n < 30; n++) void logs.push(line("old", `lost ${n} ${big}`));
   logs.flush();
   for (let n = 0; n < 30; n++) expect(logs.push(line("new", `lost ${n}`))).toBeUndefined();
-  expect(complaints).toContain("log entries were lost: the log could not be written");
+  expect(complaints).toContain("lost log entries: could not write the log");
   expect(complaints.filter((words) => words.includes("cannot be opened")).length).toBe(1);
   expect((await logs.append([line("new", "lost")])).isErr()).toBe(true);
   expect((await texts("old"))._unsafeUnwrap()).toEqual(["before"]);

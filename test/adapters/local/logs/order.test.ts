@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { comparePositions, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/logs/entry.ts";

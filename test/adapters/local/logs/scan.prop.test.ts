@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LogFile } from "../../../../adapters/local/logs/file.ts";
+import { LogFile } from "../../../../adapters/local/logs/log-file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { type LogSearch, scan } from "../../../../adapters/local/logs/scan.ts";
 import { whereClause } from "../../../../adapters/local/logs/where-clause.ts";

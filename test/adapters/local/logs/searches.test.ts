@@ -1,8 +1,8 @@
 /** Searches run beside the server's own work: what is dear for them holds up nobody else, and can be given up. */
 
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import { Searches } from "../../../../adapters/local/logs/searches.ts";
-import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { behind, cursorOf, type LogPosition, parseCursor } from "../../../../core/domain/logs/cursor.ts";

@@ -67,6 +67,6 @@ describe.each(sharing)("the loopback of a service by %s", (runner) => {
   test("is said to be shared", () => {
     const { isolation, runner: words } = platform.local.provider.capabilities;
     expect(isolation).not.toBe("full");
-    expect(words).toMatch(/services can call each other's ports|neighbours are not isolated/);
+    expect(words).toMatch(/services can call each other's ports|services are not isolated from each other/);
   });
 });

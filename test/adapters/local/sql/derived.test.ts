@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import { createLocalSql } from "../../../../adapters/local/sql/engine.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -37,7 +37,7 @@ let sql: ProcessSqlEngine;
 const open = (idleMillis = 60_000): void => {
   const { logger } = recorder();
   logs = new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
-  sql = createLocalSql({ folder: join(folder, "sql"), logs, billing: noBilling, idleMillis, most: 2 });
+  sql = createLocalSql({ folder: join(folder, "sql"), logs, billing: noBilling, idleMillis, maxProcesses: 2 });
 };
 
 beforeEach(() => {

@@ -42,10 +42,10 @@ test("an instance and its requests, and nothing while it is stopped or the serve
 
 /** Meters one instance of one vCPU, and says the milliseconds that are safe in the file after each write. */
 const child = `
-  import { BillingFile } from "./adapters/local/usage/file.ts";
+  import { BillingFile } from "./adapters/local/usage/billing-file.ts";
   import { Meter } from "./adapters/local/usage/meter.ts";
   import { loadPrices } from "./adapters/local/usage/prices.ts";
-  import { BillingRows } from "./adapters/local/usage/rows.ts";
+  import { BillingRows } from "./adapters/local/usage/billing-rows.ts";
   import { createSystemClock } from "./adapters/shared/runtime/system.ts";
   const logger = { debug() {}, info() {}, warn() {}, error(message, { cause }) { throw cause; } };
   const file = new BillingFile(process.argv[1], logger);

@@ -82,7 +82,7 @@ test("a write that fails is made up for, once", async () => {
   exec("CREATE TRIGGER broken BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   meter.flush();
   expect(told()).toEqual([]);
-  expect(said).toEqual(["what services use could not be written; it is kept for the next try"]);
+  expect(said).toEqual(["could not write metered usage; will retry"]);
   await clock.advance(1000);
   exec("DROP TRIGGER broken");
   for (let n = 0; n < 3; n++) meter.flush();
@@ -103,7 +103,7 @@ test("a file that is damaged while it is open is set aside, and metering goes on
   await clock.advance(2000);
   meter.flush();
   expect(said).toEqual([]);
-  expect(fileSaid).toEqual(["set the damaged file of metered usage aside: 'billing' in SQL begins anew"]);
+  expect(fileSaid).toEqual(["set aside the damaged file of metered usage; the SQL table 'billing' starts empty"]);
   expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
   const [kept] = readdirSync(join(folder.path, "set-aside"));
   expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");

@@ -87,8 +87,8 @@ describe("a structured entry", () => {
   ])("%s", (_what, fields, text) => expect(said(fields)).toBe(text));
 
   test("of the platform: what happened, without its name for it", () => {
-    expect(said({ event: "idle", message: "An idle instance is stopped" }, { log_name: "platform" })).toBe(
-      "An idle instance is stopped",
+    expect(said({ event: "idle", message: "Stopping an idle instance" }, { log_name: "platform" })).toBe(
+      "Stopping an idle instance",
     );
   });
 

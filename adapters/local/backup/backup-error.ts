@@ -1,4 +1,4 @@
-/** Why a backup file cannot be written or used, with the reason and the next step. */
+/** A backup file cannot be written or used. The message has the reason and the next step. */
 export class BackupError extends Error {
   override readonly name = "BackupError";
   /** The file or folder that caused the problem. */

@@ -1,6 +1,6 @@
-/** Lists a volume's objects by path, a page at a time; reads only the folders that a page needs. */
+/** Lists a volume's objects by path, one page at a time. Reads only the folders that the page needs. */
 import { lstatSync, readdirSync, type Stats } from "node:fs";
-import { setImmediate as breathe } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { comparePaths, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
@@ -24,10 +24,10 @@ const isWanted = (path: string, { prefix, after = "" }: ObjectQuery): boolean =>
     ? (path.startsWith(prefix) || prefix.startsWith(path)) && (after.startsWith(path) || comparePaths(path, after) > 0)
     : path.startsWith(prefix) && comparePaths(path, after) > 0;
 
-/** Number of entries after which the event loop gets a turn. */
-const AT_ONCE = 250;
+/** Number of entries after which the walk yields to the event loop. */
+const YIELD_EVERY = 250;
 
-/** Skips names that are not text or cannot be part of an object path: their files could not be named. */
+/** Skips names that are not valid in object paths, such as names that are not UTF-8. */
 const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | undefined => {
   const name = parseObjectPath(path);
   if (name === undefined) return undefined;
@@ -38,11 +38,11 @@ const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | u
 
 /** Collects one more entry than the page needs. @param inside the folder's path with a trailing `/`, or empty */
 const collect = async (folder: Folder, inside: string, query: ObjectQuery, found: ObjectEntry[]): Promise<void> => {
-  let looked = 0;
+  let visited = 0;
   for (const path of entriesOf(folder, inside)) {
     if (found.length > query.limit) return;
     if (!isWanted(path, query)) continue;
-    if (++looked % AT_ONCE === 0) await breathe();
+    if (++visited % YIELD_EVERY === 0) await yieldToEventLoop();
     if (!isFolder(path)) {
       const object = objectAt(folder, inside, path);
       if (object !== undefined) found.push(object);

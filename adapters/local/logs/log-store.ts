@@ -1,11 +1,11 @@
 /**
- * The engine's log. Entries get their position when the platform reads them, stay in memory for at most a fifth of a
- * second, and are written in batches. Reads first write what is waiting, so every entry is visible immediately; there is
- * no settle window.
+ * The local LogStore. Assigns entries their position when the platform reads them, keeps them in memory for at most a fifth of
+ * a second, and writes them in batches. Reads first write the waiting entries, so every entry is visible immediately, without a
+ * settle window.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type LogPosition, nextPosition } from "../../../core/domain/logs/cursor.ts";
 import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
@@ -18,8 +18,8 @@ import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
-import { LogFile } from "./file.ts";
-import { LogRepairs } from "./repair.ts";
+import { LogFile } from "./log-file.ts";
+import { LogRepairs } from "./log-repairs.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 import type { LogSearch } from "./scan.ts";
 import { Searches } from "./searches.ts";
@@ -36,7 +36,7 @@ interface Amount {
 const BATCH: Amount = { entries: 50, letters: 1024 * 1024 };
 /** Pause between two writes, as a multiple of the first one's duration, so that requests can run meanwhile. */
 const REST = 2;
-/** Writers are held back from when this much is waiting until half of it is written. */
+/** When this much is waiting, backpressure stops writers until half of it is written. */
 const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
 
 const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
@@ -68,7 +68,7 @@ const ENDING = ".sqlite";
 /** Keeps raw account ids out of file names. */
 const fileName = (owner: AccountId): string => `${accountDigest(owner)}${ENDING}`;
 
-/** The first rows, at least one, as many as fit one write. */
+/** Returns as many of the first rows as one write can take, at least one. */
 const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
   let letters = 0;
   const end = rows.findIndex((row, index) => {
@@ -78,11 +78,11 @@ const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
   return end < 0 ? rows : rows.slice(0, end);
 };
 
-/** Age of the first row, which is the oldest. */
+/** Returns the age of the first row, which is the oldest. */
 const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
   first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
 
-/** One index seek, which is faster than a handover to another thread. */
+/** Runs in this thread, because one index seek is faster than a message to another thread. */
 const readPage = (file: LogFile, { scope, query, place }: LogSearch): LogFindings | "damaged" => {
   const { limit, until } = query;
   try {
@@ -118,8 +118,8 @@ export class LocalLogs implements LogStore {
   }
 
   /**
-   * Takes an entry. If it returns a promise, that resolves when there is room for more. A writer that awaits it is slowed
-   * down to the disk's speed, and no entry is lost.
+   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits it is slowed down to the
+   * disk's speed, and no entry is lost.
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
     const now = this.#config.clock.now();
@@ -136,7 +136,7 @@ export class LocalLogs implements LogStore {
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
     const now = this.#config.clock.now();
     const taken = entries.map((entry) => this.#take(entry, now));
-    const refused = unavailable("The log cannot be written; try again.", 5);
+    const refused = unavailable("The log cannot be written. Try again.", 5);
     if (!taken.every(Boolean)) return errAsync(refused);
     const owners = [...new Set(entries.map(({ owner }) => owner))];
     const written = Promise.all(owners.map((owner) => this.#written(this.#account(owner))));
@@ -161,7 +161,7 @@ export class LocalLogs implements LogStore {
     return this.#waiting.entries;
   }
 
-  /** True if entries were lost within the last half minute. */
+  /** True if entries were lost within the last 30 seconds. */
   get isLosing(): boolean {
     return performance.now() - this.#lostAt < LOSING_MS;
   }
@@ -171,7 +171,7 @@ export class LocalLogs implements LogStore {
     return join(this.#config.folder, fileName(owner));
   }
 
-  /** Resolves when the file contains everything of the account that was taken so far. */
+  /** Resolves when the file contains all entries of the account that were queued before the call. */
   async writeAll(owner: AccountId): Promise<void> {
     await this.#repairs.running(this.pathOf(owner));
     const account = this.#accounts.get(owner);
@@ -186,7 +186,7 @@ export class LocalLogs implements LogStore {
     await this.#repairs.running(path);
   }
 
-  /** Writes everything that is waiting. */
+  /** Writes all waiting entries. */
   flush(): void {
     for (const account of this.#accounts.values()) while (account.waiting.length > 0) this.#write(account);
   }
@@ -211,7 +211,7 @@ export class LocalLogs implements LogStore {
     const path = this.pathOf(scope.owner);
     const search = { path, scope, query, ...(place === undefined ? {} : { place }) };
     const find = async (account: AccountLog): Promise<LogFindings | "damaged"> => {
-      // Avoids a turn of the event loop if there is nothing to wait for.
+      // Awaiting undefined would cost a microtask.
       const repair = this.#repairs.running(path);
       if (repair !== undefined) await repair;
       await this.#written(account);
@@ -231,16 +231,16 @@ export class LocalLogs implements LogStore {
       if (again === "damaged") throw new Error("the new log file is damaged, too");
       return again;
     };
-    return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
+    return ResultAsync.fromPromise(read(), (cause) => unavailable("The log cannot be read. Try again.", 5, cause));
   }
 
-  /** Assigns a position to an entry; returns false if the entry could not be stored now. */
+  /** Assigns a position to an entry and queues it. Returns false if the caller should retry. */
   #take(entry: NewLogEntry, now: Instant): boolean {
     let account: AccountLog;
     try {
       account = this.#account(entry.owner);
     } catch {
-      // The caller must continue; opening the file has already logged the error.
+      // Opening the file has already logged the error.
       return false;
     }
     try {
@@ -253,7 +253,7 @@ export class LocalLogs implements LogStore {
       this.#count(1, lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
-      // What cannot be written at all is lost alone: a repeat would only double the others.
+      // Drop only an entry that can never be written: a retry of the call would duplicate the others.
       return !isWritable(entry);
     }
     this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
@@ -289,7 +289,7 @@ export class LocalLogs implements LogStore {
     } catch (cause) {
       this.#lostAt = performance.now();
       this.#unopened.set(owner, { until: plusMillis(clock.now(), REOPEN_MS), cause });
-      logger.error("log entries are being lost: an account's log cannot be opened", { folder, cause });
+      logger.error("losing log entries: could not open an account's log", { folder, cause });
       throw cause;
     }
   }
@@ -310,7 +310,7 @@ export class LocalLogs implements LogStore {
     account.file = this.#repairs.replace(path, cause, () => [...account.last.keys()]);
   }
 
-  /** Writes a batch, then pauses before the next; accounts take turns. */
+  /** Writes one batch and schedules the next. Serves accounts round-robin. */
   #flushSome(): void {
     this.#timer = undefined;
     const begun = performance.now();
@@ -331,15 +331,15 @@ export class LocalLogs implements LogStore {
     this.#makeRoom = undefined;
   }
 
-  /** Writes what is waiting now; the event loop runs between batches. */
+  /** Writes the entries that are waiting now. Yields to the event loop between batches. */
   async #written(account: AccountLog): Promise<void> {
     for (let left = account.waiting.length; left > 0 && account.waiting.length > 0; ) {
       left -= this.#write(account).entries;
-      if (left > 0) await turn();
+      if (left > 0) await yieldToEventLoop();
     }
   }
 
-  /** Writes a batch of what is waiting, and returns its size. */
+  /** Writes a batch of waiting entries and returns its size. */
   #write(account: AccountLog): Amount {
     const batch = batchOf(account.waiting);
     try {
@@ -365,14 +365,14 @@ export class LocalLogs implements LogStore {
     }
   }
 
-  /** A full disk must not stop the services: entries that cannot be written are dropped, and the loss is logged. */
+  /** Drops entries that cannot be written, because a full disk must not stop the services. */
   #lost(entries: number, cause: unknown): void {
     this.#lostAt = performance.now();
     this.#telemetry.logLost(entries);
-    this.#config.logger.error("log entries were lost: the log could not be written", { entries, cause });
+    this.#config.logger.error("lost log entries: could not write the log", { entries, cause });
   }
 
-  /** Includes accounts that have not logged since the start. */
+  /** Applies the retention, also to accounts that have not logged since the start. */
   async #retain(): Promise<void> {
     const { folder, logger } = this.#config;
     if (this.#retaining) return;
@@ -383,12 +383,12 @@ export class LocalLogs implements LogStore {
       try {
         await this.#retainFile(name);
       } catch (cause) {
-        logger.warn("old log entries could not be removed", { folder, name, cause });
+        logger.warn("could not remove old log entries", { folder, name, cause });
       }
     this.#retaining = false;
   }
 
-  /** Entries before this have expired. */
+  /** Returns the time before which entries have expired. */
   #oldest(): Instant {
     return plusMillis(this.#config.clock.now(), -this.#config.retentionDays * 86_400_000);
   }
@@ -403,7 +403,7 @@ export class LocalLogs implements LogStore {
     const open = [...this.#accounts].find(([owner]) => fileName(owner) === name)?.[1];
     const account = open ?? this.#openAccount(path);
     try {
-      while (!this.#closed && account.file.retain(before, maxBytes)) await turn();
+      while (!this.#closed && account.file.retain(before, maxBytes)) await yieldToEventLoop();
     } catch (cause) {
       if (!isDamage(cause)) throw cause;
       this.#replace(account, path, cause);

@@ -4,24 +4,24 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { nextPosition } from "../../../core/domain/logs/cursor.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { LogFile } from "./file.ts";
-import { readableRows, type Value } from "./pages.ts";
+import { LogFile } from "./log-file.ts";
+import { readableRows, type Value } from "./readable-rows.ts";
 import { type NewRow, rowOf } from "./rows.ts";
 
-/** Marks a damaged file whose rows have not all been copied yet, because a kill may interrupt the copy. */
+/** Marks a damaged file until all its rows are copied, so that a restart can continue an interrupted copy. */
 const UNREAD = ".unread";
 const DAMAGED = ".damaged-";
 
 /** Suffixes of a database and its companion files. */
 const endings = ["-wal", "-shm", "-journal", ""];
 
-/** Keeps the damaged file next to the new one: it holds an account's log, so retention applies to it too. */
+/** Renames the damaged file. It stays in the folder of logs, because it contains an account's log and retention applies to it. */
 const keep = (path: string, kept: string): void => {
   for (const ending of endings) if (existsSync(path + ending)) renameSync(path + ending, kept + ending);
 };
@@ -37,7 +37,7 @@ const isJsonOrNull = (value: string | null): boolean => {
   }
 };
 
-/** The row that a record holds; undefined if its content is damaged. */
+/** Converts a record to a row; returns undefined if its content is damaged. */
 const rowOfRecord = (record: readonly Value[]): NewRow | undefined => {
   const [service, ns, ord, severity, log, revision, instance, text, json, http] = record;
   if (record.length !== 10 || !isText(service) || !isText(log)) return undefined;
@@ -57,7 +57,7 @@ const noticeOf = (service: string, saved: number, kept: string) => ({
   logName: "platform" as const,
   json: {
     event: "log_damaged",
-    message: `The log's file was damaged. ${saved} entries of all services were saved; others may be missing.`,
+    message: `The file of this log was damaged. ${saved} entries of all services were recovered; others may be missing.`,
     file: kept,
   },
 });
@@ -84,20 +84,20 @@ export class LogRepairs {
   }
 
   /**
-   * Sets the damaged file aside. Returns the new file, which gets the old rows in the background.
-   * @param services get the notice in their log, besides the services found in the file
+   * Sets the damaged file aside. Returns a new file, to which the old rows are copied in the background.
+   * @param services services whose log gets a notice, in addition to those in the file
    */
   replace(path: string, cause: unknown, services: () => readonly string[]): LogFile {
     const kept = `${path}${DAMAGED}${timestampOf(this.#clock.now()).slice(0, 23).replaceAll(/[:.+]/g, "-")}`;
     writeFileSync(kept + UNREAD, "", { mode: 0o600 });
     keep(path, kept);
-    this.#logger.error("a log file is damaged: set it aside and began to save what can be read", { path, kept, cause });
+    this.#logger.error("a log file is damaged; set it aside and started to recover its entries", { path, kept, cause });
     const file = new LogFile(path);
     this.#begin(path, kept, services);
     return file;
   }
 
-  /** Deletes damaged files last written before a moment: retention applies to them too. */
+  /** Deletes damaged files that were last written before a moment, because retention applies to them. */
   forget(folder: string, before: number): void {
     for (const name of readdirSync(folder)) {
       const path = join(folder, name);
@@ -106,7 +106,7 @@ export class LogRepairs {
     }
   }
 
-  /** Resolves when everything readable has been saved; undefined if no repair is running. */
+  /** Resolves when all readable entries are recovered; undefined if no repair is running. */
   running(path: string): Promise<void> | undefined {
     return this.#running.get(path);
   }
@@ -120,7 +120,7 @@ export class LogRepairs {
     const before = this.#running.get(path) ?? Promise.resolve();
     const work = before
       .then(() => this.#save(path, kept, services))
-      .catch((cause: unknown) => this.#logger.error("a damaged log file could not be read", { path, kept, cause }))
+      .catch((cause: unknown) => this.#logger.error("could not read a damaged log file", { path, kept, cause }))
       .finally(() => {
         if (this.#running.get(path) === work) this.#running.delete(path);
       });
@@ -137,11 +137,11 @@ export class LogRepairs {
         const rows = records.map(rowOfRecord).filter((row) => row !== undefined);
         saved += file.restore(rows);
         for (const { service } of rows) found.add(service);
-        await turn();
+        await yieldToEventLoop();
       }
       file.restore([...new Set([...found, ...services()])].map((service) => this.#notice(file, service, saved, kept)));
       rmSync(kept + UNREAD);
-      this.#logger.warn("saved what could be read of a damaged log file", { path, kept, entries: saved });
+      this.#logger.warn("recovered the readable entries of a damaged log file", { path, kept, entries: saved });
     } finally {
       file.close();
     }

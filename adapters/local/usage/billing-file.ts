@@ -1,6 +1,7 @@
 /**
- * What has been metered, in a SQLite file of its own: it is written every few seconds, and other processes read it.
- * A kill loses what was not written yet; a power cut may lose a few writes more, and leaves the file whole.
+ * Stores metered usage in a separate SQLite file, because the server writes it every few seconds and other processes read it.
+ * A killed server loses the increments since the last write. A power cut may lose a few more writes, but does not damage the
+ * file.
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
@@ -49,11 +50,11 @@ class DamagedBilling extends Error {}
 
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** `billing.sqlite` of a data folder. A damaged one is set aside: a bill must not keep services down. */
+/** `billing.sqlite` of a data folder. Sets a damaged file aside, because it must not prevent services from running. */
 export class BillingFile {
   readonly #dataDir: string;
   readonly #logger: Logger;
-  /** Undefined after a damaged file could not be replaced, for example on a full disk. */
+  /** Undefined if a damaged file could not be replaced, for example on a full disk. */
   #db: DatabaseSync | undefined;
   #isClosed = false;
 
@@ -63,7 +64,7 @@ export class BillingFile {
     this.#db = this.#open();
   }
 
-  /** Calls `work` again with a new, empty file if the file turns out to be damaged. */
+  /** Calls `work`. If the file is damaged, calls it again with a new, empty file. */
   use<T>(work: (db: DatabaseSync) => T): T {
     if (this.#isClosed) throw new Error(`${this.#path} is closed`);
     this.#db ??= this.#open();
@@ -102,7 +103,7 @@ export class BillingFile {
   #setAside(cause: unknown): void {
     const names = ["", "-wal", "-shm", "-journal"].map((ending) => FILE + ending);
     const kept = setAside(this.#dataDir, names);
-    this.#logger.error("set the damaged file of metered usage aside: 'billing' in SQL begins anew", {
+    this.#logger.error("set aside the damaged file of metered usage; the SQL table 'billing' starts empty", {
       path: this.#path,
       kept,
       cause,

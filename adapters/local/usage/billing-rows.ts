@@ -1,9 +1,9 @@
-/** What was metered, as rows of the table `billing`: one per deployment, SKU and UTC day. */
+/** Reads metered usage as rows of the table `billing`: one per deployment, SKU and UTC day. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { decimalText } from "../../../core/domain/usage/decimal.ts";
 import { periodOfDay } from "../../../core/domain/usage/month.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
-import type { BillingFile } from "./file.ts";
+import type { BillingFile } from "./billing-file.ts";
 import { amountOf, type Sku, skuFacts } from "./skus.ts";
 
 /** Amounts and costs are exact decimals, as text. */
@@ -50,12 +50,12 @@ export class BillingRows {
     this.#file = file;
   }
 
-  /** Everything of the account, by day, deployment and SKU. */
+  /** Returns all rows of the account, ordered by day, deployment and SKU. */
   ofAccount(account: AccountId): BillingRow[] {
     return this.since(account, "");
   }
 
-  /** The same from a UTC day on, `YYYY-MM-DD`; rows of the present day still grow. */
+  /** Returns the rows from a UTC day (`YYYY-MM-DD`) on. Rows of the current day still grow. */
   since(account: AccountId, day: string): BillingRow[] {
     return this.#file.use((db) => {
       const read = db.prepare(

@@ -1,4 +1,4 @@
-/** Reads a backup as a stream and refuses whatever the writer would not have written. */
+/** Reads a backup as a stream. Rejects everything that `BackupWriter` would not write. */
 import { createHash } from "node:crypto";
 import {
   type BackupEnd,
@@ -16,19 +16,19 @@ import {
   paddingOf,
 } from "./format.ts";
 
-/** Why the bytes are no usable backup, as a clause that follows the file's name. */
+/** The bytes are not a usable backup. The message is a clause that follows the file's name. */
 export class BadBackup extends Error {}
 
-/** The backup is good, but only a newer Portside can read it. */
+/** Only a newer Portside can read the backup. */
 export class NewerBackup extends BadBackup {}
 
-export const FOREIGN = "is not a backup made by 'portside backup'";
-export const CUT_OFF = "is cut off";
+export const FOREIGN = "is not a backup of 'portside backup'";
+export const CUT_OFF = "is truncated";
 export const DAMAGED = "is damaged";
 
 const DOCUMENT_BYTES = 64 * 1024;
 
-/** Hands out a stream in pieces of the sizes that the reader asks for. */
+/** Reads a stream in chunks of given sizes. */
 class Bytes {
   readonly #stream: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -37,7 +37,7 @@ class Bytes {
     this.#stream = stream[Symbol.asyncIterator]();
   }
 
-  /** The next bytes, at most `max`; undefined at the end of the stream. */
+  /** Returns the next bytes, at most `max`; undefined at the end of the stream. */
   async some(max: number): Promise<Buffer | undefined> {
     while (this.#held.length === 0) {
       const { done, value } = await this.#stream.next();
@@ -67,7 +67,7 @@ class Bytes {
 
 export interface BackupVisitor {
   begin(head: BackupHead): void;
-  /** The visitor must read all of the content. The entry's path is below the data folder. */
+  /** The visitor must read the whole content. The entry's path is relative to the data folder. */
   entry(entry: BackupEntry, content: AsyncIterable<Buffer>): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ const headOf = (bytes: Buffer): BackupHead => {
   if (head.success) return head.data;
   const format = Number((content as { format?: unknown } | undefined)?.format);
   throw format > FORMAT
-    ? new NewerBackup(`was made by a newer Portside (format ${format}, and this one reads ${FORMAT})`)
+    ? new NewerBackup(`was created by a newer Portside (format ${format}; this version reads format ${FORMAT})`)
     : new BadBackup(FOREIGN);
 };
 
@@ -151,7 +151,7 @@ class BackupReader {
 
 const CODES: Readonly<Record<string, string>> = { Z_BUF_ERROR: CUT_OFF, Z_DATA_ERROR: DAMAGED };
 
-/** Rejects with `BadBackup` for anything but a whole backup; then the visitor may have seen a part of it. */
+/** Rejects with `BadBackup` for an incomplete or invalid backup. The visitor may have received a part of it. */
 export const readBackup = async (stream: AsyncIterable<Buffer>, visitor: BackupVisitor): Promise<BackupEnd> => {
   let hasBegun = false;
   try {
@@ -161,8 +161,8 @@ export const readBackup = async (stream: AsyncIterable<Buffer>, visitor: BackupV
     };
     return await new BackupReader(stream).read({ begin, entry: (...seen) => visitor.entry(...seen) });
   } catch (cause) {
-    const words = CODES[(cause as NodeJS.ErrnoException).code ?? ""];
-    if (words === undefined) throw cause;
-    throw new BadBackup(hasBegun || words === CUT_OFF ? words : FOREIGN, { cause });
+    const problem = CODES[(cause as NodeJS.ErrnoException).code ?? ""];
+    if (problem === undefined) throw cause;
+    throw new BadBackup(hasBegun || problem === CUT_OFF ? problem : FOREIGN, { cause });
   }
 };

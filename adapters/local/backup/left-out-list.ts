@@ -1,4 +1,4 @@
-/** What a backup could not take, counted by reason. */
+/** Counts the files that a backup leaves out, by reason. */
 
 export interface LeftOut {
   readonly reason: string;
@@ -13,13 +13,13 @@ export const reasons = {
   deep: "nested too deep",
   shrunk: "shrank while it was copied; zeros fill the rest",
   database: "damaged database",
-  foreign: "not a part of the platform",
+  foreign: "not part of the platform",
 } as const;
 
 export class LeftOutList {
   readonly #found = new Map<string, { count: number; readonly example: string }>();
 
-  /** @param path as in a backup's entries */
+  /** @param path a path of a backup's entry */
   add(reason: keyof typeof reasons, path: string): void {
     const known = this.#found.get(reasons[reason]);
     if (known === undefined)

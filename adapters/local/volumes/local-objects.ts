@@ -1,6 +1,6 @@
 /**
- * Objects as files in a volume's folder. An upload is written to a file outside the volume, flushed, and renamed. So no
- * URL or mount ever sees a partial object.
+ * Stores objects as files in a volume's folder. An upload is written to a file outside the volume, flushed, and renamed, so that
+ * no URL or mount shows a partial object.
  */
 import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
@@ -20,16 +20,16 @@ import {
   type WriteConditions,
 } from "../../shared/volumes/object-bytes.ts";
 import { Blocked, codeOf, descend, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
-import { listFolder } from "./listing.ts";
+import { listFolder } from "./list-folder.ts";
 
 export interface ObjectsConfig {
-  /** Where the volumes' folders are. */
+  /** The parent of the volumes' folders. */
   readonly volumes: string;
-  /** For running uploads; on the same file system; emptied at startup. */
+  /** The folder for running uploads, on the same file system. Emptied at startup. */
   readonly uploads: string;
   /** Whether the bucket belongs to a live volume. */
   readonly lives: (bucket: string) => boolean;
-  /** The owner of a volume's files; undefined means this process's user. */
+  /** Returns the owner of a volume's files; undefined for this process's user. */
   readonly userOf: (bucket: string) => number | undefined;
   readonly ids: Ids;
 }
@@ -48,14 +48,14 @@ const split = (path: string): { parts: string[]; name: string } => {
   return { parts, name };
 };
 
-/** Whether a service has changed the path's folders, for example a folder into a file, or is about to. */
+/** True for errors that occur if a service changes the path's folders concurrently. */
 const isDisturbed = (error: unknown): boolean =>
   isNoWay(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
 
 /** Number of attempts to commit an upload before its client must try again. */
 const COMMITS = 5;
 
-/** Undefined if `error` means that no file exists: nothing, a folder, a socket, or something blocking the path. */
+/** Returns undefined if the error means that the path is not a file. Rethrows all other errors. */
 const orNothing = (error: unknown): undefined => {
   if (isNoWay(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? "")) return undefined;
   throw error;
@@ -69,11 +69,11 @@ const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
   close: () => handle.close(),
 });
 
-/** Removes a folder tree without files; returns false if it contains a file. */
+/** Removes a folder tree without files. Returns false if it contains a file. */
 const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
   {
     await using inner = await folder.enter(name);
-    // Services may create names that are not UTF-8.
+    // Services may choose names that are not UTF-8.
     for (const entry of await readdir(inner.here, { withFileTypes: true, encoding: "buffer" }))
       if (!entry.isDirectory() || !(await removeEmpty(inner, entry.name))) return false;
   }
@@ -89,7 +89,7 @@ export class LocalObjects implements ObjectBytes {
     this.#config = config;
   }
 
-  /** Creates its folders, and deletes uploads that a shutdown interrupted. */
+  /** Creates the folders, and deletes interrupted uploads. */
   async open(): Promise<void> {
     const { uploads, volumes } = this.#config;
     await rm(uploads, { recursive: true, force: true });
@@ -156,7 +156,7 @@ export class LocalObjects implements ObjectBytes {
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
     if (!this.#config.lives(bucket)) return { kind: "no_volume" };
-    // Checked early, so that a client does not upload in vain.
+    // An early check, so that a client does not upload in vain.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const half = join(this.#config.uploads, this.#config.ids.id());
     try {
@@ -239,7 +239,7 @@ const giveFile = (file: WriteStream, fd: number, user: number): void => {
 };
 
 /**
- * Writes all of `body` to a new file and flushes it; rejects if the body is cut. If writing fails, the body stays open,
+ * Writes the whole body to a new file and flushes it. Rejects if the body is truncated. If writing fails, the body stays open,
  * so that its sender can get a response.
  * @param user the file's owner, if not this process's user
  */
@@ -249,7 +249,7 @@ const receive = async (path: string, body: Readable, user: number | undefined): 
   try {
     await pipeline(body.iterator({ destroyOnReturn: false }), file);
   } finally {
-    // If the body is cut immediately, this runs before the file exists, and the caller could not delete it.
+    // Wait for the file: if the body fails immediately, the file may not exist yet, and the caller could not delete it.
     if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
   }
 };

@@ -1,4 +1,4 @@
-/** The local VolumeStore: rows define the volumes, folders hold their objects, and URLs lead to the shared port. */
+/** The local VolumeStore: rows define the volumes, folders contain their objects, and signed URLs use the shared port. */
 import { readdir, rmdir } from "node:fs/promises";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -12,7 +12,7 @@ import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
 import { isNoWay } from "../tenant-files/folder.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
-import type { LocalObjects } from "./objects.ts";
+import type { LocalObjects } from "./local-objects.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { VolumeRecords } from "./records.ts";
 
@@ -25,9 +25,9 @@ export interface VolumesConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly userOf: UserOf;
-  /** Key that signs the URLs. */
+  /** The key that signs URLs. */
   readonly key: string;
-  /** Base URL of the storage; valid once the ingress is open. */
+  /** Returns the base URL of the storage; valid once the ingress is open. */
   readonly base: () => string;
 }
 
@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000;
 const down = (cause: unknown): Unavailable =>
   cause instanceof NoUserLeft
     ? unavailable(cause.message, 60, cause)
-    : storeUnavailable("The storage of this machine cannot be read or written now.", cause);
+    : storeUnavailable("The storage of this machine cannot be read or written.", cause);
 
 const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
 
@@ -48,7 +48,7 @@ export class LocalVolumes implements VolumeStore {
     this.#config = config;
   }
 
-  /** Moves unknown folders to quarantine. From now on, deletes volumes that have been in the trash for too long. */
+  /** Moves unknown folders to quarantine. Starts deleting expired volumes in the trash. */
   async open(): Promise<void> {
     await this.#config.objects.open();
     await this.#quarantineUnknown();
@@ -74,7 +74,7 @@ export class LocalVolumes implements VolumeStore {
     return this.#guarded(async () => {
       const volume = { id: `vol-${ids.id()}`, owner, name, createdAt: timestampOf(clock.now()) };
       await using undo = new AsyncDisposableStack();
-      undo.defer(() => this.#unmake(volume.id));
+      undo.defer(() => this.#undoCreate(volume.id));
       await objects.make(volume.id, userOf(owner));
       await records.write({ ...volume, deletedAt: null });
       // No await from here to the row, so of two racing calls exactly one creates the volume.
@@ -84,7 +84,7 @@ export class LocalVolumes implements VolumeStore {
       try {
         rows.insert(volume);
       } catch (error) {
-        // If the flush failed, the next start may still find the row.
+        // After a failed flush, the next start may still find the row.
         if (diskFaultOf(error) === "failing") undo.move();
         throw error;
       }
@@ -192,8 +192,8 @@ export class LocalVolumes implements VolumeStore {
     );
   }
 
-  /** Removes what `create` made before the row. The next start cleans up what cannot be removed. */
-  async #unmake(id: string): Promise<void> {
+  /** Removes the folder and record of a volume without a row. If that fails, the next start removes them. */
+  async #undoCreate(id: string): Promise<void> {
     const { objects, records, logger } = this.#config;
     try {
       await rmdir(objects.folderOf(id)).catch((error: unknown) => {
@@ -201,20 +201,20 @@ export class LocalVolumes implements VolumeStore {
       });
       await records.remove(id);
     } catch (cause) {
-      logger.warn("the folder of a volume that was not created could not be removed", { id, cause });
+      logger.warn("could not remove the folder of a volume whose creation failed", { id, cause });
     }
   }
 
-  /** The state has changed already, so a failure here does not fail the change. The next start corrects the record. */
+  /** Ignores failures, because the state has already changed. The next start corrects the record. */
   async #record(record: VolumeRecord): Promise<void> {
     try {
       await this.#config.records.write(record);
     } catch (cause) {
-      this.#config.logger.warn("the record of a volume could not be written", { id: record.id, cause });
+      this.#config.logger.warn("could not write the record of a volume", { id: record.id, cause });
     }
   }
 
-  /** The state may be damaged or older than the folders, so the server must not delete them. */
+  /** Moves unknown folders instead of deleting them, because the state may be damaged or older than the folders. */
   async #quarantineUnknown(): Promise<void> {
     const { rows, objects, records, quarantine, logger } = this.#config;
     const known = new Set(rows.all().map(({ id }) => id));
@@ -229,7 +229,7 @@ export class LocalVolumes implements VolumeStore {
     }
     if (sizes.length === 0) return;
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    logger.warn("moved volume folders that the state does not know to quarantine", {
+    logger.warn("moved unknown volume folders to quarantine", {
       folders: sizes.length,
       bytes,
       path: quarantine.folder,
@@ -245,7 +245,7 @@ export class LocalVolumes implements VolumeStore {
         rows.forget(id);
       }
     } catch (cause) {
-      logger.warn("the trash of the volumes could not be emptied", { cause });
+      logger.warn("could not delete expired volumes in the trash", { cause });
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * An account's log in one SQLite file. Rows are keyed by (service, nanosecond, ordinal), so a page takes one index seek.
- * Each account has its own file, which isolates accounts.
+ * An account's log in one SQLite file. The key of a row is (service, nanosecond, ordinal), so a page takes one index seek.
+ * Each account has a separate file, which isolates accounts.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -46,7 +46,7 @@ const openLog = (path: string): DatabaseSync => {
   }
 };
 
-/** Takes rows until the page is full; `partial` if more follow. */
+/** Converts rows to entries until the page is full. `partial` is true if more rows follow. */
 const page = (rows: Iterable<unknown>, { owner }: LogScope): Pick<LogFindings, "partial"> & { entries: LogEntry[] } => {
   const hasRoom = pageRoom();
   const entries: LogEntry[] = [];
@@ -91,7 +91,7 @@ export class LogFile {
         try {
           this.#run(this.#insert, row);
         } catch (cause) {
-          // A full disk may have ended the transaction for all rows. A damaged file takes none.
+          // A full disk may have ended the transaction for all rows, and a damaged file rejects all.
           if (!this.#db.isTransaction || isDamage(cause)) throw cause;
           failed.push(cause);
         }
@@ -99,7 +99,7 @@ export class LogFile {
     return failed;
   }
 
-  /** Adds rows of an earlier file; returns how many were new. */
+  /** Adds rows of an earlier file. Returns the number of new ones. */
   restore(rows: readonly NewRow[]): number {
     if (rows.length === 0) return 0;
     return transaction(this.#db, () => rows.reduce((sum, row) => sum + this.#run(this.#restore, row), 0));
@@ -122,8 +122,8 @@ export class LogFile {
   }
 
   /**
-   * Removes some of the oldest entries if any is older than `before` or the file exceeds `maxBytes`. Returns true if more
-   * may remain to be removed; takes a few milliseconds.
+   * Removes some of the oldest entries if any is older than `before` or the file exceeds `maxBytes`. Takes a few milliseconds.
+   * Returns true if there may be more entries to remove.
    */
   retain(before: Instant, maxBytes: number): boolean {
     return this.#retention.step(before, maxBytes);

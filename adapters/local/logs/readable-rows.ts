@@ -10,7 +10,7 @@ const DEFAULT_PAGE = 4096;
 /** The two page types of a table without row ids; both contain rows. */
 const INTERIOR = 0x02;
 const LEAF = 0x0a;
-/** The platform writes no longer rows, so a larger size is damaged. */
+/** The platform writes no longer rows, so a larger size indicates damage. */
 const MAX_PAYLOAD = 64 * 1024 * 1024;
 
 class Pages implements Disposable {
@@ -39,7 +39,7 @@ class Pages implements Disposable {
       : readAt(this.#wal, at, this.size);
   }
 
-  /** Free pages: they contain only deleted rows. */
+  /** Returns the free pages, which contain only deleted rows. */
   free(): ReadonlySet<number> {
     const free = new Set<number>();
     const header = this.get(1);
@@ -90,7 +90,7 @@ const readAt = (file: number, position: number, length: number): Buffer => {
   return buffer.subarray(0, readSync(file, buffer, 0, length, position));
 };
 
-/** Reads a buffer; a read beyond the end throws, which indicates damage. */
+/** Reads a buffer. Throws a RangeError for a read beyond the end, which indicates damage. */
 class Cursor {
   readonly #bytes: Buffer;
   at: number;
@@ -122,7 +122,7 @@ class Cursor {
   }
 }
 
-/** Sizes of integers by their serial type, in bytes. */
+/** Sizes of integers in bytes, by serial type. */
 const INTEGERS = [0, 1, 2, 3, 4, 6, 8];
 
 const readValue = (type: number, body: Cursor): Value => {
@@ -146,7 +146,7 @@ const recordOf = (payload: Buffer): Value[] => {
   return values;
 };
 
-/** The payload of a cell, including its overflow pages. */
+/** Returns the payload of a cell, including its overflow pages. */
 const payloadAt = (pages: Pages, page: Buffer, at: number, reserved: number): Buffer => {
   const cell = new Cursor(page, at);
   const length = cell.varint();
@@ -155,8 +155,8 @@ const payloadAt = (pages: Pages, page: Buffer, at: number, reserved: number): Bu
   const max = Math.floor(((usable - 12) * 64) / 255) - 23;
   if (length <= max) return cell.take(length);
   const min = Math.floor(((usable - 12) * 32) / 255) - 23;
-  const wanted = min + ((length - min) % (usable - 4));
-  const parts = [cell.take(wanted <= max ? wanted : min)];
+  const local = min + ((length - min) % (usable - 4));
+  const parts = [cell.take(local <= max ? local : min)];
   let left = length - (parts[0] as Buffer).length;
   for (let next = cell.take(4).readUInt32BE(); left > 0; ) {
     if (next < 1 || next > pages.count) throw new RangeError("the chain of pages is damaged");

@@ -1,4 +1,4 @@
-/** Writes the entries of a backup to a compressed file, and computes the digest of everything written. */
+/** Writes the entries of a backup to a compressed file and computes their digest. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
@@ -15,7 +15,7 @@ import {
   paddingOf,
 } from "./format.ts";
 
-/** Most content is compressed already, so the fastest level is nearly as small. */
+/** Most content is already compressed, so the fastest level is nearly as effective. */
 const LEVEL = 1;
 
 const document = (path: string, size: number): BackupEntry => ({
@@ -29,10 +29,10 @@ export class BackupWriter {
   readonly #hash = createHash("sha256");
   readonly #onProgress: (bytes: number) => unknown;
   #failure: unknown;
-  /** Ends the wait for room. */
-  #goOn: () => void = () => undefined;
+  /** Resolves the wait for backpressure. */
+  #resume: () => void = () => undefined;
   #entries = 0;
-  /** Content that the last entry still lacks. */
+  /** The number of content bytes that the last entry still lacks. */
   #left = 0;
   #padding = 0;
 
@@ -40,11 +40,11 @@ export class BackupWriter {
   constructor(path: string, onProgress: (bytes: number) => unknown) {
     this.#onProgress = onProgress;
     this.#written = pipeline(this.#gzip, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true }));
-    this.#gzip.on("drain", () => this.#goOn());
-    // Reported where the next bytes are written.
+    this.#gzip.on("drain", () => this.#resume());
+    // The next write reports the error.
     this.#written.catch((error: unknown) => {
       this.#failure = error;
-      this.#goOn();
+      this.#resume();
     });
   }
 
@@ -52,13 +52,13 @@ export class BackupWriter {
     await this.#document(HEAD, head);
   }
 
-  /** Begins an entry of the data folder. The caller must give its content next. */
+  /** Starts an entry of the data folder. The caller must write its content next. */
   async entry(entry: BackupEntry): Promise<void> {
     this.#entries++;
     await this.#header({ ...entry, path: `${DATA}/${entry.path}` });
   }
 
-  /** The next bytes of the last entry. The caller must not change the buffer afterwards. */
+  /** Writes the next bytes of the last entry. The caller must not change the buffer afterwards. */
   async content(bytes: Buffer): Promise<void> {
     this.#left -= bytes.length;
     await this.#write(bytes);
@@ -73,7 +73,7 @@ export class BackupWriter {
     await this.#written;
   }
 
-  /** Resolves when nothing writes to the file any more. */
+  /** Resolves when the file is closed. */
   async abandon(): Promise<void> {
     this.#gzip.destroy();
     await this.#written.catch(() => undefined);
@@ -86,7 +86,7 @@ export class BackupWriter {
   }
 
   async #header(entry: BackupEntry): Promise<void> {
-    if (this.#left !== 0) throw new Error("The entry before has other content than its header says.");
+    if (this.#left !== 0) throw new Error("The content of the previous entry does not have the size in its header.");
     this.#left = entry.size;
     this.#padding = paddingOf(entry.size);
     await this.#write(encodeEntry(entry));
@@ -97,9 +97,9 @@ export class BackupWriter {
     this.#hash.update(bytes);
     await this.#onProgress(bytes.length);
     if (this.#gzip.write(bytes)) return;
-    // Not a race with the end of the file: each race would stay in memory until then.
+    // Not `Promise.race` with `#written`: each race would stay in memory until the end of the file.
     await new Promise<void>((resolve) => {
-      this.#goOn = resolve;
+      this.#resume = resolve;
       if (this.#failure !== undefined || !this.#gzip.writableNeedDrain) resolve();
     });
     if (this.#failure !== undefined) throw this.#failure;

@@ -1,4 +1,4 @@
-/** The local ServicePlatform: rows say what should be, pools and gates make it so. */
+/** The local ServicePlatform: rows store the desired services, and the ingress and its pools run them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -17,7 +17,7 @@ import { narrate } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import { oneReadATurn } from "../../shared/runtime/read-once-per-turn.ts";
 import type { ImageStore } from "../builds/image-store.ts";
-import { LONGEST_FIRE_SECONDS } from "../capabilities.ts";
+import { MAX_FIRE_SECONDS } from "../capabilities.ts";
 import type { LocalConfig } from "../config.ts";
 import type { Ingress } from "../ingress/index.ts";
 import { Pool } from "../ingress/pool.ts";
@@ -28,7 +28,7 @@ import type { DeployRows } from "../state/deploys.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 
-/** What a rollout that met an error comes to; the operator's log has the error. */
+/** Returns the failure for an error during a rollout. The operator's log has the error itself. */
 const rolloutFailureOf = (error: unknown): DeployFailure => {
   const fault = diskFaultOf(error);
   if (fault === undefined) return OWN_BUG;
@@ -56,16 +56,16 @@ export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
   readonly #budget = new Map<AccountId, number>();
   readonly #background = new Set<Promise<unknown>>();
-  /** Revisions whose owner knows that the image is gone. */
-  readonly #told = new Set<string>();
-  /** Each list looks at every image on the disk. */
+  /** Revisions for which the owner's log already reports the missing image. */
+  readonly #reported = new Set<string>();
+  /** Each list checks every image on the disk, so concurrent calls share a result. */
   readonly #listOnce = oneReadATurn((owner: AccountId) => this.#list(owner));
 
   constructor(deps: PlatformDeps) {
     this.#deps = deps;
   }
 
-  /** Opens the entrances of everything that is deployed; services start when they are first called. */
+  /** Opens the ports of all deployed services. Services start with their first request. */
   async open(): Promise<void> {
     const { rows, ingress } = this.#deps;
     for (const stored of rows.all()) {
@@ -77,21 +77,21 @@ export class LocalPlatform implements ServicePlatform {
     }
   }
 
-  /** The schedules of what serves. */
+  /** Returns the schedules of all serving revisions. */
   jobs(): CronJob[] {
     return this.#deps.rows.all().flatMap(({ name, serving }) => {
       if (serving === null) return [];
       const url = this.#deps.ingress.urlOf(name);
-      return cronJobOf(serving.template, url, LONGEST_FIRE_SECONDS) ?? [];
+      return cronJobOf(serving.template, url, MAX_FIRE_SECONDS) ?? [];
     });
   }
 
-  /** Resolves when what goes on behind answers that were given (drains, sweeps) is done. */
+  /** Resolves when background work, such as drains and sweeps, is done. */
   async settle(): Promise<void> {
     await Promise.allSettled(this.#background);
   }
 
-  /** What its instances do, and how many requests wait for one. */
+  /** Counts instances by state, and waiting requests. */
   load(): Omit<Load, "logEntriesWaiting"> {
     const pools = this.#deps.ingress.pools().map((pool) => pool.load);
     const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
@@ -129,7 +129,7 @@ export class LocalPlatform implements ServicePlatform {
       try {
         return await this.#rollout(request, signal, (message) => emit({ kind: "progress", message }));
       } catch (cause) {
-        this.#deps.logger.error("a rollout failed for a reason of the platform's own", {
+        this.#deps.logger.error("a rollout failed because of the platform", {
           name: request.template.name,
           cause,
         });
@@ -143,7 +143,7 @@ export class LocalPlatform implements ServicePlatform {
     const stored = rows.get(name);
     if (stored === undefined) return errAsync(notFound(`There is no service '${name}'.`));
     if (stored.owner !== expected.owner || stored.etag !== expected.etag)
-      return errAsync(conflict(`'${name}' was changed meanwhile; try again.`));
+      return errAsync(conflict(`'${name}' was changed meanwhile. Try again.`));
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
@@ -174,11 +174,11 @@ export class LocalPlatform implements ServicePlatform {
     if (image === undefined)
       return failed({
         reason: "image_not_found",
-        message: "The image of this deploy is gone; deploy the source again.",
+        message: "The image of this deploy was removed. Deploy the source again.",
       });
     const rolling = rows.begin(template, expected, now());
     if ("reason" in rolling) return failed(rolling);
-    // Releases what a rollout that does not end well has taken, last thing first.
+    // Undoes the steps of a failed rollout, in reverse order.
     await using taken = new AsyncDisposableStack();
     taken.defer(() => this.#abandon(name, rolling.id));
     const runner = image.kind === "container" ? image.kind : instances.runner.kind;
@@ -187,7 +187,7 @@ export class LocalPlatform implements ServicePlatform {
     if (!this.#takeBudget(owner))
       return failed({
         reason: "quota_exceeded",
-        message: `Your account runs its ${this.#deps.config.instancesPerAccount} instances already.`,
+        message: `Your account already runs its maximum of ${this.#deps.config.instancesPerAccount} instances. Stop or delete a deployment first.`,
       });
     taken.defer(() => this.#giveBudget(owner));
     const begun = Date.now();
@@ -196,7 +196,7 @@ export class LocalPlatform implements ServicePlatform {
     const instance = await startInstance(instances, spec, options);
     if ("reason" in instance) return failed(instance);
     taken.defer(async () => void (await instance.stop()));
-    say(`It listens, ${Date.now() - begun} ms after its start`);
+    say(`Listening after ${Date.now() - begun} ms`);
     const refused = await mayServe?.();
     if (refused !== undefined) return failed(refused);
     if (signal.aborted) return failed(INTERRUPTED);
@@ -215,11 +215,11 @@ export class LocalPlatform implements ServicePlatform {
     try {
       rows.abandon(name, revision, timestampOf(clock.now()));
     } catch (cause) {
-      logger.warn("the end of a rollout could not be written; the next change writes it", { name, revision, cause });
+      logger.warn("could not store the end of a rollout; the next change stores it", { name, revision, cause });
     }
   }
 
-  /** The images that must stay: of what serves, and of what is being rolled out. */
+  /** Returns the images that must not be removed: those of serving, rolling and attempted templates. */
   #usedImages(): Set<string> {
     return new Set(
       this.#deps.rows
@@ -258,7 +258,7 @@ export class LocalPlatform implements ServicePlatform {
           return startInstance(instances, { template, revision, image }, options);
         };
         const outcome = await start().catch((cause): DeployFailure => {
-          logger.error("an instance could not be started", { name: template.name, cause });
+          logger.error("could not start an instance", { name: template.name, cause });
           return { reason: "internal", message: "The platform could not start an instance." };
         });
         if ("reason" in outcome && outcome.reason !== "interrupted")
@@ -278,11 +278,11 @@ export class LocalPlatform implements ServicePlatform {
           cold_start_ms: millis,
         });
       },
-      onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "An idle instance is stopped" }),
+      onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "Stopping an idle instance" }),
       onUnreachable: (instance) =>
         log("ERROR", instance.id, {
           event: "unreachable",
-          message: "An instance that no longer accepts connections is stopped",
+          message: "Stopping an instance that no longer accepts connections",
         }),
       onCrashed: (instance, exit) => {
         const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
@@ -320,7 +320,7 @@ export class LocalPlatform implements ServicePlatform {
     return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
   }
 
-  /** Whether what serves has lost its image, in the data folder or at the container engine; its owner is told once. */
+  /** Whether the serving revision's image is missing, in the data folder or at the container engine. Logs it once. */
   async #lacksImage(stored: StoredService): Promise<boolean> {
     if (stored.serving === null) return false;
     const { id, template } = stored.serving;
@@ -329,15 +329,15 @@ export class LocalPlatform implements ServicePlatform {
     const { containers } = instances;
     const lacks =
       containerId === undefined || typeof containers === "string" ? !whole : await containers.lacksImage(containerId);
-    if (!lacks) this.#told.delete(id);
-    else if (!this.#told.has(id)) {
-      this.#told.add(id);
-      this.#tellOwner(stored, id);
+    if (!lacks) this.#reported.delete(id);
+    else if (!this.#reported.has(id)) {
+      this.#reported.add(id);
+      this.#reportMissingImage(stored, id);
     }
     return lacks;
   }
 
-  #tellOwner({ owner, name: service }: StoredService, revision: string): void {
+  #reportMissingImage({ owner, name: service }: StoredService, revision: string): void {
     this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
     const json = { event: "image_missing", message: NO_IMAGE, reason: "image_not_found" };
     this.#log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
@@ -360,7 +360,7 @@ export class LocalPlatform implements ServicePlatform {
 
   #behind(work: Promise<unknown>): void {
     const noted = work
-      .catch((cause) => this.#deps.logger.error("work in the background failed", { cause }))
+      .catch((cause) => this.#deps.logger.error("background work failed", { cause }))
       .finally(() => this.#background.delete(noted));
     this.#background.add(noted);
   }
@@ -369,7 +369,7 @@ export class LocalPlatform implements ServicePlatform {
     try {
       return okAsync(read());
     } catch (cause) {
-      return errAsync(storeUnavailable("The platform's state does not answer; try again.", cause));
+      return errAsync(storeUnavailable("The platform's state cannot be read or written. Try again.", cause));
     }
   }
 }
