@@ -72,7 +72,7 @@ const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerd
   const { check } = evidence;
   if (check.version === undefined) return judgeByVolumes(evidence);
   if (check.version.generation === version.generation && check.version.digest !== version.digest)
-    return damaged("differs from the content that the server wrote last", true);
+    return damaged("has content that differs from what the server wrote last", true);
   // The check file may be outdated, too.
   const { recordedVolumes: count } = evidence;
   if (count > 0)

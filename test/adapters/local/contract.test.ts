@@ -1,4 +1,7 @@
-/** The local engine keeps every promise of the ports: those about services that run with each runner that works here. */
+/**
+ * The local provider fulfils the contracts of the ports, those about running services with each runner that works on
+ * this machine.
+ */
 import {
   contractTests,
   durableCases,

@@ -1,4 +1,4 @@
-/** Data folders that earlier versions made: this version opens them and serves everything in them. */
+/** Opens data folders of earlier versions and serves everything in them. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -22,9 +22,9 @@ interface StoredObject {
   readonly sha256: string;
 }
 
-/** What `make.ts` says about the folder. */
+/** The output of `make.ts` about the folder. */
 interface Content {
-  /** When the server was killed. */
+  /** The time at which the server was killed. */
   readonly at: string;
   readonly keys: Readonly<Record<"default" | "globex", string>>;
   readonly services: readonly {
@@ -121,7 +121,7 @@ const query =
   "SELECT resource.name AS name, CAST(usage.amount AS FLOAT64) AS amount FROM billing WHERE usage.unit = 'request'";
 
 describe.each(names)("the data folder of %s", (name) => {
-  test.each(runners)("is served whole with the runner %s, also at the second start", async (runner) => {
+  test.each(runners)("is served completely with the runner %s, also at the second start", async (runner) => {
     using folder = await unpack(name);
     const content = contentOf(name);
     const clock = clockAt(content.at);

@@ -1,4 +1,4 @@
-/** What the server keeps of revisions that were replaced. */
+/** The server's memory of replaced revisions. */
 import { readdirSync } from "node:fs";
 import { queryObjects } from "node:v8";
 import { Pool as UndiciPool } from "undici";
@@ -12,7 +12,7 @@ import { startLocal } from "../../support/providers/local-platform.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Live objects after a full collection, by class, and the open files. Each count walks the whole heap. */
+/** Live objects after a full garbage collection, by class, and open files. Each count walks the whole heap. */
 const kept = () => ({
   pools: queryObjects(Pool, { format: "count" }),
   connections: queryObjects(UndiciPool, { format: "count" }),
@@ -29,11 +29,11 @@ test("a redeploy keeps no pool, connection or file, and its records for an hour"
     expect(await (await fetch(url)).text()).toBe(text);
     clock.set(HOUR_MS);
   };
-  // What the first ones load and open stays.
+  // Exclude what the first redeploys load and open.
   for (let n = 0; n < 3; n++) await redeploy(`warm ${n}`);
   const before = kept();
   for (let n = 0; n < 8; n++) await redeploy(`app ${n}`);
-  // The last ones may still drain. Eight that were kept would show.
+  // The last ones may still drain. Eight remaining ones would be visible.
   await expect
     .poll(
       () => {

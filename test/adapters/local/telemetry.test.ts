@@ -1,4 +1,4 @@
-/** What the engine tells of itself: instances and requests as they are at the moment, cold starts, and the log. */
+/** Telemetry: current instances and requests, cold starts, and the log. */
 import { expect, test } from "vitest";
 import { createMetrics } from "../../../adapters/decorators/metrics/index.ts";
 import { noTelemetry } from "../../../core/ports/telemetry.ts";
@@ -10,7 +10,7 @@ import { eventsOf } from "../../support/logs/log-entries.ts";
 import { startLocal } from "../../support/providers/local-platform.ts";
 import { eventually } from "../../support/vitest/eventually.ts";
 
-/** Holds requests of `/hold` until the test says so. */
+/** Blocks requests of `/hold` until the test releases them. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
@@ -28,7 +28,7 @@ const start = async (options: Parameters<typeof startLocal>[0] = {}) => {
   const metrics = createMetrics({ process: false });
   const platform = await startLocal({ runner: "process", ...options }, {}, { telemetry: metrics.telemetry });
   const figures = async () => figuresIn(await metrics.text());
-  /** Instances by what they do: starting, busy, idle, rolling. */
+  /** Instances by state: starting, busy, idle, rolling. */
   const instances = async () => {
     const now = await figures();
     return ["starting", "busy", "idle", "rolling"].map((state) => now[`portside_instances{state="${state}"}`]);
@@ -36,7 +36,7 @@ const start = async (options: Parameters<typeof startLocal>[0] = {}) => {
   return { platform, figures, instances };
 };
 
-test("instances by what they do, and requests that wait for one", async () => {
+test("counts instances by state, and waiting requests", async () => {
   await using callbacks = await startCallbackServer();
   const { platform, figures, instances } = await start();
   await using _platform = platform;
@@ -50,7 +50,7 @@ test("instances by what they do, and requests that wait for one", async () => {
   const second = send(url, { path: "/hold" });
   await eventually(async () => expect((await figures())["portside_service_requests_waiting"]).toBe(1));
   expect(await instances()).toEqual([0, 1, 0, 0]);
-  // The one that waits is served by the next revision, the other keeps the one before it.
+  // The next revision serves the waiting request. The other one still runs in the previous revision.
   await platform.up(source, { ...fields, concurrency: 2 });
   await callbacks.reported("begun", 2);
   expect(await instances()).toEqual([0, 1, 0, 1]);
@@ -60,7 +60,7 @@ test("instances by what they do, and requests that wait for one", async () => {
   await eventually(async () => expect(await instances()).toEqual([0, 0, 1, 0]));
 });
 
-test("a start that requests waited for is a cold start, one of a rollout is not", async () => {
+test("counts a start for waiting requests as a cold start, but not that of a rollout", async () => {
   const { platform, figures, instances } = await start({ idleSeconds: 0.2 });
   await using _platform = platform;
   const url = await platform.up(nodeSource(server));
@@ -74,7 +74,7 @@ test("a start that requests waited for is a cold start, one of a rollout is not"
   });
 });
 
-test("requests to services by the class of their status", async () => {
+test("counts requests to services by status class", async () => {
   const { platform, figures } = await start();
   await using _platform = platform;
   const url = await platform.up(nodeSource(server));
@@ -87,7 +87,7 @@ test("requests to services by the class of their status", async () => {
   );
 });
 
-test("entries of the log when they are stored, and how far that is behind", async () => {
+test("counts stored log entries and their lag", async () => {
   const { platform, figures } = await start();
   await using _platform = platform;
   await platform.up(nodeSource(server));
@@ -100,7 +100,7 @@ test("entries of the log when they are stored, and how far that is behind", asyn
   });
 });
 
-test("an engine that is closed is asked no more", async () => {
+test("reports nothing after the platform is closed", async () => {
   const asked = new Set<() => unknown>();
   const watchLoad = (read: () => unknown) => {
     asked.add(read);

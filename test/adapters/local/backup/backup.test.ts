@@ -1,4 +1,4 @@
-/** A backup of a data folder, made while the server runs, becomes a folder from which a server serves everything. */
+/** A backup of a data folder, created while the server runs, restores to a folder that a server can use. */
 import {
   lchownSync,
   lstatSync,
@@ -44,7 +44,7 @@ const get = async ({ controlPlane }: TestPlatform, volume: string, path: string)
 
 const deepest = "a/".repeat(100);
 
-/** Deployments, volumes, objects, the trash, logs. */
+/** Creates deployments, volumes, objects, trash and logs. */
 const fill = async (platform: TestPlatform): Promise<void> => {
   const { controlPlane } = platform;
   const url = await platform.up(nodeSource(helloServer("kept")), {
@@ -85,7 +85,7 @@ const modesBelow = (folder: string): string[] =>
     (path) => `${path} ${(statSync(join(folder, path)).mode & 0o777).toString(8)}`,
   );
 
-test("a backup of a running server is restored and served", async () => {
+test("restores and serves a backup of a running server", async () => {
   using folder = folderWith();
   const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
     string,
@@ -135,7 +135,7 @@ test("two backups of a stopped server have the same content", async () => {
   const kept = readdirSync(folder.path).find((name) => name.startsWith("data.before-")) as string;
   expect(fingerprint(join(folder.path, kept))).toBe(before);
   await backupDataFolder({ dataDir: data, file: again });
-  // A backup has the milliseconds of a time, not its nanoseconds.
+  // A backup has times in milliseconds, not nanoseconds.
   const entries = (path: string) => fingerprint(join(path, "storage", "volumes")).replaceAll(/(\d{13})\.\d+/g, "$1");
   expect(entries(data)).toBe(entries(join(folder.path, kept)));
   await using platform = await start(data);
@@ -151,12 +151,12 @@ const rejection = async (work: Promise<unknown>): Promise<Error> => {
   return outcome as Error;
 };
 
-/** A data folder without a server, made quickly. */
+/** A data folder without a server. */
 const smallData = (path: string): void => {
   createLocalIdentity(path).close();
 };
 
-test("a backup does not replace a file, and lies outside of the data folder", async () => {
+test("does not overwrite a file, or write into the data folder", async () => {
   using folder = folderWith({ "taken.tar.gz": "other" });
   const [data, taken] = [join(folder.path, "data"), join(folder.path, "taken.tar.gz")];
   smallData(data);
@@ -182,7 +182,7 @@ test("a backup does not replace a file, and lies outside of the data folder", as
   );
 });
 
-test("a restore does not replace a folder with content, or one that a server uses", async () => {
+test("does not restore to a folder with content, or one that a server uses", async () => {
   using folder = folderWith();
   const [data, file, target] = ["data", "backup.tar.gz", "target"].map((name) => join(folder.path, name)) as [
     string,
@@ -206,7 +206,7 @@ test("a restore does not replace a folder with content, or one that a server use
   expect(readdirSync(folder.path)).toEqual(before);
 });
 
-test("a Python service starts from a folder with another path, and so do the programs of its environment", async (context) => {
+test("a Python service and its environment's programs run from a folder with another path", async (context) => {
   needs(context, "python");
   using folder = folderWith();
   const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
@@ -216,7 +216,7 @@ test("a Python service starts from a folder with another path, and so do the pro
   ];
   const source = sourceOf({
     "requirements.txt": "# nothing\n",
-    // The program names its interpreter by the path of the environment.
+    // The program contains the path of its interpreter in the environment.
     Procfile: "web: pip --version && exec python3 -u main.py",
     "main.py": [
       "import http.server, os, sys",
@@ -238,7 +238,7 @@ test("a Python service starts from a folder with another path, and so do the pro
   expect(await (await fetch(app?.url as string)).text()).toContain(`${restored}/cache/`);
 });
 
-test("root keeps the users of tenants, and restores for the user of the folder that is replaced", async (context) => {
+test("root keeps the users of tenants, and restores for the user of the replaced folder", async (context) => {
   needs(context, "root");
   using folder = folderWith();
   const [data, file, restored, other] = ["data", "backup.tar.gz", "restored", "other"].map((name) =>
@@ -268,10 +268,10 @@ test("root keeps the users of tenants, and restores for the user of the folder t
   expect(lstatSync(other).uid).toBe(12_345);
 });
 
-/** A size that no other piece of a backup has. */
+/** A size that no other chunk of a backup has. */
 const LAST_PIECE = 12_345;
 
-test("a volume or an image that appears during the backup is in it", async () => {
+test("includes a volume or an image that appears during the backup", async () => {
   using folder = folderWith();
   const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
     string,
@@ -283,13 +283,13 @@ test("a volume or an image that appears during the backup is in it", async () =>
     await fill(platform);
     let calls = 0;
     const onProgress = async (bytes: number) => {
-      // By then the state was copied once and the first volumes were listed.
+      // By then the state was copied once, and the first volumes were listed.
       if (++calls === 5) {
         (await platform.controlPlane.createVolume(acme, { name: "late" }))._unsafeUnwrap();
         await put(platform, "late", "late.txt", "x".repeat((1 << 21) + LAST_PIECE));
         await platform.up(nodeSource(helloServer("late")), { function_name: "late" });
       }
-      // The end of the object above: the state was copied again before.
+      // The end of the object above. The state was copied again before.
       if (bytes === LAST_PIECE) {
         (await platform.controlPlane.createVolume(acme, { name: "later" }))._unsafeUnwrap();
         await put(platform, "later", "later.txt", "later");

@@ -1,4 +1,4 @@
-/** The headers of a backup: whatever is written is read again, and nothing else is. */
+/** The headers of a backup: decoding accepts exactly what encoding produces. */
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -28,7 +28,7 @@ const entry = fc.oneof(
   fc.record({ ...common, type: fc.constant("link" as const), size: fc.constant(0), target: path }),
 );
 
-test("reads what it has written", () => {
+test("decodes what it has encoded", () => {
   fc.assert(
     fc.property(entry, (one) => {
       expect(decodeEntry(encodeEntry(one))).toEqual(one);
@@ -43,7 +43,7 @@ const backup = fc.array(fc.tuple(entry, content), { maxLength: 4 }).map((entries
   }),
 );
 
-/** Everything that a restore gets from the bytes; undefined if they are refused. */
+/** Everything that a restore reads from the bytes; undefined if they are refused. */
 const readAll = async (bytes: Buffer): Promise<unknown> => {
   const seen: unknown[] = [];
   const entry: BackupVisitor["entry"] = async (one, pieces) =>
@@ -57,13 +57,13 @@ const readAll = async (bytes: Buffer): Promise<unknown> => {
   }
 };
 
-/** Where the last entry begins. The digest is of everything before it. */
+/** The start of the last entry. The digest covers everything before it. */
 const endOf = (bytes: Buffer): number => {
   const path = bytes.lastIndexOf(`path=${END}\n`);
   return path - (path % BLOCK) - BLOCK;
 };
 
-test("refuses a backup with another byte before its end, and reads the same with another one in its end", async () => {
+test("refuses a backup with a changed byte before its end, and ignores a changed byte in its end's padding", async () => {
   await fc.assert(
     fc.asyncProperty(backup, fc.nat(), fc.integer({ min: 1, max: 255 }), async (bytes, at, change) => {
       const index = at % bytes.length;
@@ -79,7 +79,7 @@ test("refuses a backup with another byte before its end, and reads the same with
   );
 });
 
-test("refuses a backup that is cut, or goes on after its end", async () => {
+test("refuses a backup that is truncated, or continues after its end", async () => {
   await fc.assert(
     fc.asyncProperty(backup, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 600 }), async (bytes, at, more) => {
       expect(await readAll(bytes.subarray(0, at % bytes.length))).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What services plant in their volumes while a backup reads them, and what a file may claim to be a backup of. */
+/** Services that change their volumes during a backup, and forged backups. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -58,7 +58,7 @@ const setUp = () => {
 
 const contentOf = (file: string): string => gunzipSync(readFileSync(file)).toString("latin1");
 
-/** Swaps each folder with its link, over and over. */
+/** Swaps each folder with its link, repeatedly. */
 const flipping = `
 const { renameSync } = require("node:fs"), { join } = require("node:path");
 const [volume, ...names] = process.argv.slice(1);
@@ -70,7 +70,7 @@ for (;;) for (const name of names) {
 }`;
 
 describe("a backup", () => {
-  test("takes links as links, leaves out what is no file, and keeps names that are not UTF-8", async (context) => {
+  test("stores links as links, leaves out special files, and keeps names that are not UTF-8", async (context) => {
     needs(context, "tar");
     using place = setUp();
     const volume = dataWith(place.data);
@@ -99,7 +99,7 @@ describe("a backup", () => {
     expect(fingerprint(place.outside)).toBe(before);
   });
 
-  test("reads nothing outside while folders and links change places", async () => {
+  test("reads nothing outside while folders and links are swapped", async () => {
     using place = setUp();
     const names = Array.from({ length: 40 }, (_, n) => `folder-${n}`);
     const volume = dataWith(place.data);
@@ -151,7 +151,7 @@ describe("a backup", () => {
     expect(readFileSync(join(place.restored, VOLUME, "other.txt"), "utf8")).toBe("other");
   });
 
-  test("has the old or the new content of an object that is replaced meanwhile", async () => {
+  test("contains the old or the new content of an object that is replaced meanwhile", async () => {
     using place = setUp();
     const volume = dataWith(place.data, { object: "old".repeat(1 << 20) });
     const half = join(place.data, "half");
@@ -168,7 +168,7 @@ describe("a backup", () => {
     expect(["old".repeat(1 << 20), "new".repeat(1 << 20)].includes(content)).toBe(true);
   });
 
-  test("keeps large empty parts small when it is restored", async () => {
+  test("restores large empty parts as sparse files", async () => {
     using place = setUp();
     const volume = dataWith(place.data, { sparse: "start" });
     truncateSync(join(volume, "sparse"), 16 << 20);
@@ -243,7 +243,7 @@ describe("a restore refuses", () => {
     ["an empty file", Buffer.alloc(0), /^is truncated/],
     ["a text", Buffer.from("hello"), /^is not a backup of 'portside backup'/],
     ["a gzip file of text", gzipSync("hello ".repeat(1000)), /^is not a backup/],
-    ["a gzip file of nothing", gzipSync(""), /^is truncated/],
+    ["an empty gzip file", gzipSync(""), /^is truncated/],
   ])("%s", async (_what, bytes, words) => {
     using place = setUp();
     expect(await refused(place, bytes)).toMatch(words);
@@ -252,7 +252,7 @@ describe("a restore refuses", () => {
   test.each([
     ["another digest", /"sha256":"./, '"sha256":"-'],
     ["another count", /"entries":\d/, '"entries":0'],
-  ])("%s at the end of a backup that is good otherwise", async (_what, found, other) => {
+  ])("%s at the end of an otherwise valid backup", async (_what, found, other) => {
     using place = setUp();
     dataWith(place.data, { "a.txt": "a" });
     await backupDataFolder({ dataDir: place.data, file: place.file });
@@ -274,7 +274,7 @@ describe("a restore refuses", () => {
     for (let n = 0; n < 40; n++) {
       const at = Math.floor(random() * whole.length);
       expect(await refused(place, whole.subarray(0, at))).toMatch(/^is (truncated|not a backup)/);
-      // Within gzip, whose checksum would find it otherwise.
+      // Within gzip, whose checksum would detect it otherwise.
       const bytes = Buffer.from(tar);
       const index = Math.floor(random() * tar.length);
       bytes[index] = (bytes[index] as number) ^ (1 << Math.floor(random() * 8));
@@ -305,7 +305,7 @@ describe("a restore refuses", () => {
           return false;
         },
       );
-      // Some changes do not change the content: the file's time, or a reference to other equal bytes.
+      // Some changes do not affect the content: the file's time, or a reference to other equal bytes.
       if (isRestored) expect(readFileSync(join(target, VOLUME, "a.txt"), "utf8")).toBe("a");
       else expect(place.names()).not.toContain(`restored-${n}`);
       restored += Number(isRestored);
@@ -314,7 +314,7 @@ describe("a restore refuses", () => {
   });
 });
 
-test("a damaged state is not backed up, and nothing is left", async () => {
+test("refuses to back up a damaged state, and leaves nothing", async () => {
   using place = setUp();
   createLocalIdentity(place.data).close();
   writeFileSync(join(place.data, "state.sqlite"), "x".repeat(5000));

@@ -1,4 +1,4 @@
-/** A backup or a restore that is killed leaves the data folder as it was, and the next try works. */
+/** A backup or restore that is killed does not change the data folder, and the next attempt works. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const OBJECTS = 300;
 
-/** A data folder whose volume has as many objects as a kill needs to meet one. */
+/** A data folder with enough objects to kill a backup in between. */
 const fill = (path: string, objects = OBJECTS): void => {
   createLocalIdentity(path).close();
   const volume = join(path, "storage", "quarantine", "one", "volume");
@@ -38,7 +38,7 @@ const objectsIn = (path: string): number => {
 
 const child = new URL("../../../support/crashes/killed-backup-child.ts", import.meta.url).pathname;
 
-/** Runs until so many bytes are done, or until it is about to make that change of the file system, and kills it there. */
+/** Runs until a number of bytes is done, or until a given change of the file system, and kills the process there. */
 const killed = async (
   what: "backup" | "restore",
   dataDir: string,
@@ -51,7 +51,7 @@ const killed = async (
   expect(signal).toBe("SIGKILL");
 };
 
-/** How many changes of the file system a restore makes. */
+/** The number of file system changes of a restore. */
 const changesOf = async (dataDir: string, file: string): Promise<number> => {
   const { stdout } = await promisify(execFile)(process.execPath, [child, "restore", dataDir, file, "count"]);
   return Number(stdout);
@@ -83,7 +83,7 @@ test.each([0, 0.3, 0.6, 0.9])(
 );
 
 test.each([0, 0.3, 0.9])(
-  "a restore that is killed after %d of the bytes leaves the folder, and the next one works",
+  "a restore that is killed after %d of the bytes does not change the folder, and the next one works",
   async (part) => {
     using folder = folderWith();
     const [data, file] = ["data", "b.tar.gz"].map((name) => join(folder.path, name)) as [string, string];
@@ -102,7 +102,7 @@ test.each([0, 0.3, 0.9])(
 
 const object = (data: string): string => join(data, "storage", "quarantine", "one", "volume", "object-0");
 
-/** What a start finds: its data folder, or a refusal with the next step. It must not begin an empty folder. */
+/** The result of a start: its data folder, or a refusal with the next step. It must not create an empty folder. */
 const startOn = (data: string): string => {
   try {
     createLocalIdentity(data).close();
@@ -114,7 +114,7 @@ const startOn = (data: string): string => {
   }
 };
 
-test("a restore that is killed at any change leaves the old folder, the new one, or a refusal that says how to go on", async () => {
+test("a restore that is killed at any change leaves the old folder, the new one, or a refusal with the next step", async () => {
   using folder = folderWith();
   const [source, data, file] = ["source", "data", "b.tar.gz"].map((name) => join(folder.path, name)) as [
     string,
@@ -131,7 +131,7 @@ test("a restore that is killed at any change leaves the old folder, the new one,
   await backupDataFolder({ dataDir: source, file });
   begin();
   const all = await changesOf(data, file);
-  // Each of the last ones, where the folders change places, and some of those before.
+  // Each of the last changes, in which the folders are renamed, and some earlier ones.
   const moments = Array.from({ length: all }, (_, n) => n + 1).filter((n) => n > all - 13 || n % 20 === 1);
   const outcomes: string[] = [];
   for (const moment of moments) {
@@ -146,14 +146,14 @@ test("a restore that is killed at any change leaves the old folder, the new one,
     expect(kept.map((name) => readFileSync(object(join(folder.path, name)), "utf8"))).toContain("changed");
     expect(readdirSync(folder.path).filter((name) => name.endsWith(".restore"))).toEqual([]);
   }
-  // One after the other, and each is met.
+  // One after the other.
   expect(outcomes).toEqual([...outcomes].sort((a, b) => order.indexOf(a) - order.indexOf(b)));
   expect(new Set(outcomes)).toEqual(new Set(order));
 });
 
 const order = ["before", "refused", "restored"];
 
-test("a restored folder is whole after a power cut", async (context) => {
+test("a restored folder is complete after a power cut", async (context) => {
   needs(context, "loop devices");
   using folder = folderWith();
   using disk = abortingDisk(64);

@@ -1,6 +1,6 @@
 /**
- * `portside backup` while `portside serve` runs and everything changes, and `portside restore` into another folder, which a
- * second server then serves, beside the first where that is possible.
+ * `portside backup` while `portside serve` runs and everything changes, and `portside restore` to another folder, which
+ * a second server serves, next to the first if possible.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -13,12 +13,12 @@ import { startCli } from "../../../support/cli/cli-process.ts";
 import { Client, type Served, serve } from "../../../support/http/served.ts";
 import { runners } from "../../../support/providers/local-platform.ts";
 
-/** Content that tells whether it is whole. */
+/** Content that contains its own hash. */
 const ownHash = (body: Buffer): Buffer => Buffer.concat([createHash("sha256").update(body).digest(), body]);
 const isWhole = (bytes: Buffer): boolean =>
   createHash("sha256").update(bytes.subarray(32)).digest().equals(bytes.subarray(0, 32));
 
-/** Writes into its volume all the time: new files, which then replace others. */
+/** Writes to its volume continuously: new files, which then replace others. */
 const writer = `
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -68,7 +68,7 @@ const stop = async ({ child }: Served): Promise<void> => {
 const STEADY = 40;
 const PUT_AGAIN = 20;
 
-test.each(runners)("everything is served again from a backup of a busy server (%s)", async (runner) => {
+test.each(runners)("serves everything from a backup of a busy server (%s)", async (runner) => {
   using folder = folderWith();
   const [data, restored, file] = ["data", "restored", "backup.tar.gz"].map((name) => join(folder.path, name)) as [
     string,
@@ -108,7 +108,7 @@ test.each(runners)("everything is served again from a backup of a busy server (%
     const made = await cli("restore", file, "--data-dir", restored);
     expect(made.code, made.stderr).toBe(0);
     expect(made.stdout).toMatch(/^Restored 1 deployment, 1 volume, \d+ objects, as of /);
-    // The mounts of plain processes are links on the machine, so the services of two servers would share them.
+    // Mounts of plain processes are links on the machine, which the services of two servers would share.
     const isBeside = runner === "bubblewrap";
     if (!isBeside) await stop(servers.pop() as Served);
     const second = await serve(restored, options);
@@ -126,7 +126,7 @@ test.each(runners)("everything is served again from a backup of a busy server (%
     expect(await (await fetch(deployed?.url as string)).text()).toBe("the writer");
     expect((await again.entries("writer")).some(({ written }) => Number(written) > 0)).toBe(true);
 
-    // The first server and its services are unharmed, and so are the owners of the copies.
+    // The first server, its services and the owners of the copies are unharmed.
     const [present] = isBeside ? await client.list() : [deployed];
     expect(await (await fetch(present?.url as string)).text()).toBe("the writer");
     const owners = [data, restored].map((path) =>

@@ -1,4 +1,4 @@
-/** Dependencies of Node sources: as the lock file says, kept for the next build, from the registry that is configured. */
+/** Dependencies of Node.js sources: installed by the lock file, cached, from the configured registry. */
 import { mkdir, mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ const words = async (deploy: ReturnType<TestPlatform["deploy"]>) => {
 const archives = () => registry.asked.filter((path) => path.endsWith(".tgz")).length;
 
 describe.each(runners)("%s", (runner) => {
-  test("the lock file is honoured, and what it gives is kept by its hash", async (context) => {
+  test("installs by the lock file, and caches the result by its hash", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const before = archives();
@@ -74,10 +74,10 @@ describe.each(runners)("%s", (runner) => {
     expect(theirs, "nothing is shared between accounts").toContain("Installing dependencies");
   });
 
-  test("a lock file that does not fit package.json fails the build with npm's words", async (context) => {
+  test("fails with npm's message if the lock file does not match package.json", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
-    // Also where what the lock file says was kept before.
+    // Also if the lock file's dependencies are cached.
     await words(platform.deploy(source()));
     const changed = source({ manifest: { dependencies: { greeting: "^1.0.0", stamp: "^4.0.0" } } });
     const records = await platform.deploy(changed);
@@ -85,11 +85,11 @@ describe.each(runners)("%s", (runner) => {
     expect(last).toMatchObject({ status: "ERROR", reason: "build_failed", exit_code: 1 });
     expect(last?.message).toContain("npm ci ended with exit code 1");
     expect(last?.log_tail?.length).toBeGreaterThan(5);
-    // npm goes on with its whole usage, so the reason is further up.
+    // npm prints its usage afterwards, so the reason comes before the last lines.
     expect(records.map(({ message }) => message).join("\n")).toContain("in sync");
   });
 
-  test("what only the build needs is there at build and gone after it", async (context) => {
+  test("provides development dependencies to the build only", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const built = source({
@@ -99,7 +99,7 @@ describe.each(runners)("%s", (runner) => {
     expect(await (await fetch(url)).json()).toEqual({ greeting: "hi you", stamp: "stamped", tool: false });
   });
 
-  test("two builds at once that need the same install it once, and both come up", async (context) => {
+  test("two concurrent builds with the same dependencies install them once", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const before = archives();
@@ -110,7 +110,7 @@ describe.each(runners)("%s", (runner) => {
     expect(archives()).toBe(before + 1);
   });
 
-  test("without a lock file it builds, with a warning", async (context) => {
+  test("builds without a lock file, with a warning", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
     expect(await words(platform.deploy(source({ locked: false })))).toContain("warning: no package-lock.json");
@@ -119,7 +119,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("halves of what is kept are swept when the server starts, and what is whole stays", async (context) => {
+test("sweeps partial caches at startup, and keeps complete ones", async (context) => {
   needs(context, "npm");
   const dataDir = await mkdtemp(join(tmpdir(), "portside-kept-"));
   const environment = { ...process.env, npm_config_registry: registry.url };
@@ -137,7 +137,7 @@ test("halves of what is kept are swept when the server starts, and what is whole
   await rm(dataDir, { recursive: true, force: true });
 });
 
-test("kept dependencies that lost files are installed again", async (context) => {
+test("installs again if cached dependencies have lost files", async (context) => {
   needs(context, "npm");
   await using platform = await start("process");
   await words(platform.deploy(source()));

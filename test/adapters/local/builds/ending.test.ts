@@ -1,4 +1,4 @@
-/** Builds that end before they are done, and builds that need not begin. */
+/** Builds that end early, and builds that are not needed. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -28,7 +28,7 @@ const begin = async (platform: TestPlatform, source: Uint8Array, name = "app") =
 
 type Run = Awaited<ReturnType<typeof begin>>;
 
-/** Follows a run until it says something that begins so; resolves to the rest of what it said. */
+/** Follows a run until a message with this prefix. Resolves with the rest of the message. */
 const heard = async (run: Run, start: string): Promise<string> => {
   for await (const { message } of run.follow()) if (message.startsWith(start)) return message.slice(start.length);
   throw new Error(`the deploy ended without saying '${start}'`);
@@ -36,13 +36,13 @@ const heard = async (run: Run, start: string): Promise<string> => {
 
 const lastOf = async (run: Run): Promise<DeployEvent | undefined> => (await Array.fromAsync(run.follow())).at(-1);
 
-/** Asks for the end; a deploy that ended by itself in the meantime has no more to cancel. */
+/** Cancels a run. Ignores a deploy that has ended meanwhile. */
 const cancel = async (platform: TestPlatform, run: Run): Promise<boolean> => {
   const asked = await platform.controlPlane.cancelDeploy(acme, { deploy_id: run.deployId });
   return asked.isOk();
 };
 
-/** A build that is begun by the builder itself, as the control plane would after its own checks. */
+/** A build that the builder starts directly, as the control plane does after its own checks. */
 const waitingBuild = async (platform: TestPlatform, archive: Uint8Array, signal: AbortSignal) => {
   const { builder, spool } = platform.local.ports.provider;
   const received = (await spool.receive(bytesOf(archive)))._unsafeUnwrap();
@@ -58,7 +58,7 @@ const waitingBuild = async (platform: TestPlatform, archive: Uint8Array, signal:
   return { last: last.finally(() => received.source.discard()) };
 };
 
-/** The images on the disk, whole or not. */
+/** The images on the disk, including unfinished ones. */
 const images = (platform: TestPlatform): string[] => {
   const root = join(platform.dataDir, "images");
   return existsSync(root) ? readdirSync(root).flatMap((owner) => readdirSync(join(root, owner))) : [];
@@ -71,7 +71,7 @@ const expectNothingLeft = async (platform: TestPlatform, mark: string): Promise<
 };
 
 describe.each(runners)("%s", (runner) => {
-  test("one that fails says how, with its last lines, and leaves nothing", async (context) => {
+  test("a failed build reports the exit code and the last lines, and leaves nothing", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const source = buildSource("for n in $(seq 30); do echo line $n; done; echo 'no such module' >&2; exit 9");
@@ -85,7 +85,7 @@ describe.each(runners)("%s", (runner) => {
     expect(images(platform)).toEqual([]);
   });
 
-  test("one that does not end is ended at its deadline and leaves nothing", async (context) => {
+  test("ends a build at its deadline, and leaves nothing", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner }, { deployLimits: { buildDeadline: 3000 } });
     const run = await begin(platform, buildSource(HANGS));
@@ -96,7 +96,7 @@ describe.each(runners)("%s", (runner) => {
     await expectNothingLeft(platform, mark);
   });
 
-  test("one that is cancelled leaves nothing, also where it waits for another of the same source", async (context) => {
+  test("leaves nothing of a cancelled build, even if it waits for another one of the same source", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const source = buildSource(HANGS);
@@ -105,7 +105,7 @@ describe.each(runners)("%s", (runner) => {
     const leaving = new AbortController();
     const second = await waitingBuild(platform, source, leaving.signal);
     leaving.abort();
-    // The first one goes on, so this cannot wait for its end.
+    // The first build continues, so this must not wait for its end.
     expect(await second.last).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
     expect(markedProcesses(mark).length).toBeGreaterThan(0);
     expect(await cancel(platform, first)).toBe(true);
@@ -113,7 +113,7 @@ describe.each(runners)("%s", (runner) => {
     await expectNothingLeft(platform, mark);
   });
 
-  test("one that is cancelled while it unpacks leaves nothing", async () => {
+  test("leaves nothing of a build that is cancelled while it unpacks", async () => {
     await using platform = await startLocal({ runner });
     const many = Array.from({ length: 4000 }, (_, n) => ({ path: `d${n % 50}/f${n}`, content: `file ${n}` }));
     const source = tarGz([
@@ -128,7 +128,7 @@ describe.each(runners)("%s", (runner) => {
       await cancel(platform, run);
       const last = await lastOf(run);
       if (last?.status === "ERROR") expect(last.reason).toBe("interrupted");
-      // What was on its way to the disk must not appear there afterwards.
+      // Pending writes must not appear on the disk later.
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(images(platform).length, `cancelled after ${wait} ms: ${last?.status}`).toBe(
         last?.status === "DONE" ? 1 : 0,
@@ -136,7 +136,7 @@ describe.each(runners)("%s", (runner) => {
     }
   });
 
-  test("what was built is not built again, by one account; two deploys of it at once build it once", async (context) => {
+  test("builds a source of an account once, even for two concurrent deploys", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const source = buildSource("echo really building");

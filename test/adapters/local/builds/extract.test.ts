@@ -1,4 +1,4 @@
-/** Archives are unpacked in a thread of their own, which ends with the build, whatever the archive is. */
+/** Archives are unpacked in a separate thread, which ends with the build, whatever the archive. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -42,7 +42,7 @@ test("fills the folder, and keeps the event loop responsive", async () => {
   expect(readFileSync(join(folder, "folder-7/57.txt"), "utf8")).toBe("file 57");
   expect(statSync(join(folder, "folder-7")).mode & 0o777).toBe(0o755);
   expect(readdirSync(around.path)).toEqual(["app"]);
-  // Each file takes several calls to the file system: on this thread they would leave no turn between them.
+  // Each file takes several file system calls. In this thread, the event loop would not run between them.
   expect(turns).toBeGreaterThan(100);
 });
 
@@ -64,7 +64,7 @@ describe.each([
     expect(readdirSync(around.path)).toEqual(["app"]);
   });
 
-  test("refuses what no walk has seen, and the build fails with archive_invalid", async () => {
+  test("refuses an archive that differs from the checked one with archive_invalid", async () => {
     const archive = tarGz([{ path: "a" }, { path: "a/b" }]);
     await expect(extract(sourceOf(() => bytesOf(archive)))).rejects.toMatchObject({
       failure: { reason: "archive_invalid", message: expect.stringContaining('"a/b" is below "a"') },
@@ -72,7 +72,7 @@ describe.each([
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("writes nothing any more once the build was cancelled", async () => {
+  test("writes nothing more after a cancelled build", async () => {
     const cancelled = new AbortController();
     const archive = tarGz(files);
     async function* cancelling() {
@@ -89,7 +89,7 @@ describe.each([
     expect(readdirSync(around.path, { recursive: true })).toHaveLength(left);
   });
 
-  test("gives an archive up past the deadline, and writes nothing any more", async () => {
+  test("fails after the deadline, and writes nothing more", async () => {
     async function* stalling() {
       yield tarGz(files).subarray(0, 1000);
       // The rest never comes.
@@ -101,7 +101,7 @@ describe.each([
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("a source that cannot be read fails the build with its own error", async () => {
+  test("fails with the source's own error if it cannot be read", async () => {
     async function* broken() {
       yield tarGz(files).subarray(0, 100);
       throw new Error("the disk broke");
@@ -109,7 +109,7 @@ describe.each([
     await expect(extract(sourceOf(broken))).rejects.toThrow("the disk broke");
   });
 
-  test("a write that fails ends the unpacking", async () => {
+  test("ends if a write fails", async () => {
     const archive = tarGz(files);
     async function* meddling() {
       yield archive.subarray(0, archive.length / 2);
@@ -123,7 +123,7 @@ describe.each([
   });
 });
 
-test("a thread that cannot start, or dies, fails the build and nothing else", async () => {
+test("fails the build if the thread cannot start or crashes", async () => {
   const missing = new Extractor(new URL("file:///nowhere/unpack.js"));
   await expect(
     extract(
@@ -142,7 +142,7 @@ test("a thread that cannot start, or dies, fails the build and nothing else", as
   ).rejects.toThrow(/exited with 3/);
 });
 
-test("a folder that is taken away ends the unpacking, and is not made anew", async () => {
+test("ends if the folder is removed, and does not recreate it", async () => {
   const gone = join(around.path, "gone");
   const source = sourceOf(() => bytesOf(tarGz([{ path: "a/b/c", content: "x" }])));
   await expect(

@@ -1,6 +1,6 @@
 /**
- * Builds that plant links, pipes, sockets, folders and races, in every way that a build runs a tenant's code: nothing
- * outside changes, the server stays up, and neighbours are served.
+ * Builds that create links, pipes, sockets, folders and races with each way to run tenant code: nothing outside
+ * changes, the server stays up, and others are served.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,22 +28,22 @@ import { has, needs } from "../../../support/vitest/machine.ts";
 
 type Runner = (typeof runners)[number];
 
-/** Builds at a time. */
+/** Concurrent builds. */
 const AT_ONCE = 3;
 /** These are followed by a build that uses the same caches. */
 const FOLLOWED: readonly Attack["vector"][] = ["dependency", "build"];
 const IN_TIME = 120_000;
-/** npm itself waits for a pipe in place of a file that it reads. */
+/** npm itself blocks on a pipe in place of a file that it reads. */
 const WAITS_FOR_PIPE = 15_000;
 
-/** A racing plain process follows its own links, and may write what they lead to. Only a sandbox keeps it from that. */
+/** A racing plain process follows its own links, and may write to their targets. Only a sandbox prevents that. */
 const attacksOn = (runner: Runner): Attack[] =>
   kinds
     .filter((kind) => runner === "bubblewrap" || kind !== "race")
     .flatMap((kind) => vectors.map((vector) => ({ kind, vector })))
     .filter(({ vector }) => has("python") || !isPython(vector));
 
-/** The account and name of an attack. Each has its own, because an attack may break the caches of its account. */
+/** The account and name of an attack. Each has its own account, because an attack may break the account's caches. */
 const accountOf = ({ kind, vector }: Attack): string => `a-${kind}-${vector.replace(".", "-")}`;
 
 const inTurn = async <T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
@@ -81,24 +81,24 @@ class Siege implements AsyncDisposable {
     const { kind, vector } = attack;
     const outside = this.#outsides.get(attack)?.path ?? "";
     const source = hostileSource(attack, this.#runner, outside, this.#registry);
-    // A mount below the app folder is made after the build. Plain processes would get a link on this machine.
+    // A mount below the app folder is created after the build. Plain processes would get a link on this machine.
     const volumes = this.#runner === "bubblewrap" ? { "/app/data": "v", "/app/node_modules/inner/data": "w" } : {};
     const deadline = kind === "fifo" && !isPython(vector) ? WAITS_FOR_PIPE : IN_TIME;
     const account = accountOf(attack);
     const fields = { function_name: account, volumes };
     const { status, message } = await server.deploy({ account, source, fields, deadline });
     expect(["DONE", "ERROR"], JSON.stringify(attack)).toContain(status);
-    // A plain process can put files where the platform makes its own, and breaks its own build thereby.
+    // A plain process can create files in place of the platform's, which breaks its own build.
     if (this.#runner === "bubblewrap") expect(message, JSON.stringify(attack)).not.toContain("could not build");
     const [reported] = this.#registry.asked.filter((path) => path.startsWith(`/${reportOf(attack)}/`));
     const [printed] = (await server.logs(account, account)).match(/planted \d+/) ?? [];
     const planted = Number((reported ?? printed)?.match(/\d+$/)?.[0]);
-    // A race plants nothing at first.
+    // A race creates nothing at first.
     if (kind !== "race") expect(planted, `${JSON.stringify(attack)}: ${message}`).toBeGreaterThan(0);
     else expect(planted).not.toBeNaN();
   }
 
-  /** Uses what the attack may have broken, then removes what it made. */
+  /** Uses what the attack may have broken, then removes its files. */
   async clean(server: HostileServer, attack: Attack): Promise<void> {
     const account = accountOf(attack);
     if (FOLLOWED.includes(attack.vector)) {
@@ -110,7 +110,7 @@ class Siege implements AsyncDisposable {
     await server.remove(account, account);
   }
 
-  /** Another account deploys, and is served. */
+  /** Deploys and calls a service of another account. */
   async expectWell(server: HostileServer, name: string): Promise<void> {
     const source = nodeSource(helloServer(name), { "name.txt": name });
     const order = { account: "other", source, fields: { function_name: name }, deadline: IN_TIME };
@@ -132,7 +132,7 @@ class Siege implements AsyncDisposable {
 }
 
 test.for(runners)(
-  "hostile builds change nothing outside and stall nobody (%s)",
+  "hostile builds change nothing outside and block no one (%s)",
   { timeout: 900_000 },
   async (runner, context) => {
     needs(context, "npm");
@@ -152,7 +152,7 @@ test.for(runners)(
     await siege.expectWell(recovered, "after-kill");
     await recovered.end();
 
-    // A start sweeps what builds have left.
+    // A start sweeps the leftovers of builds.
     const swept = await siege.start();
     await siege.expectWell(swept, "after-sweep");
     await swept.end();

@@ -1,4 +1,4 @@
-/** Which built images stay on the disk: those in use, the newest others, and nothing half made. */
+/** Built images on the disk: images in use and the newest others stay, unfinished ones do not. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const key = (n: number) => String(n).padStart(32, "0");
 
-/** A whole image that was used so long ago. */
+/** A complete image that was last used `hoursAgo`. */
 const make = async (n: number, hoursAgo = 0, owner = acme): Promise<string> => {
   const reference = store.reference(owner, key(n));
   writeFileSync(join(await store.begin(reference), "server.js"), "");
@@ -34,7 +34,7 @@ const make = async (n: number, hoursAgo = 0, owner = acme): Promise<string> => {
 };
 const isThere = (reference: string) => existsSync(store.folder(reference));
 
-test("an image is found once it is whole", async () => {
+test("finds an image once it is complete", async () => {
   const reference = store.reference(acme, key(1));
   expect(store.find(reference)).toBeUndefined();
   const app = await store.begin(reference);
@@ -44,17 +44,20 @@ test("an image is found once it is whole", async () => {
   expect(reference).not.toContain("acme");
 });
 
-test.each(["local://../../etc/passwd", "local://x", "", "https://example.com/image"])("%j is no image", (reference) => {
-  expect(store.find(reference)).toBeUndefined();
-});
+test.each(["local://../../etc/passwd", "local://x", "", "https://example.com/image"])(
+  "%j is not an image",
+  (reference) => {
+    expect(store.find(reference)).toBeUndefined();
+  },
+);
 
-test("beginning again removes what an earlier build left", async () => {
+test("removes an earlier build's files when a build begins", async () => {
   const reference = store.reference(acme, key(1));
   writeFileSync(join(await store.begin(reference), "left"), "");
   expect(existsSync(join(await store.begin(reference), "left"))).toBe(false);
 });
 
-test("at the start what is not whole goes: without a manifest, with half of one, with one of another kind", async () => {
+test("removes incomplete images at startup: without a manifest, with half of one, with an invalid one", async () => {
   const whole = await make(1);
   const halves = [undefined, "", '{"kind":"node","comm', '{"kind":"wasm","command":"x","path":[],"needs":[]}'];
   const references = halves.map((_, index) => store.reference(acme, key(10 + index)));
@@ -69,7 +72,7 @@ test("at the start what is not whole goes: without a manifest, with half of one,
   expect(isThere(whole)).toBe(true);
 });
 
-test("beyond the newest ten of an account, unused images go, not those in use and not fresh ones", async () => {
+test("removes unused images beyond the newest ten of an account, but no recent ones and none in use", async () => {
   const old = await Promise.all(Array.from({ length: 14 }, (_, n) => make(n, 2 + n)));
   const others = await make(99, 50, "others" as AccountId);
   const used = old[13] as string;
@@ -81,14 +84,14 @@ test("beyond the newest ten of an account, unused images go, not those in use an
   expect(fresh.map(isThere)).toEqual(Array(12).fill(true));
 });
 
-test("an unused image goes after a week, and being found keeps it", async () => {
+test("removes an unused image after a week, unless it was found meanwhile", async () => {
   const [old, found] = [await make(1, 24 * 8), await make(2, 24 * 8)];
   expect(store.find(found)).toBeDefined();
   await store.sweep(new Set(), false);
   expect([old, found].map(isThere)).toEqual([false, true]);
 });
 
-test("sweeping a folder that is not there does nothing", async () => {
+test("ignores a missing folder", async () => {
   expect([...(await new ImageStore(join(root, "none"), removing).sweep(new Set(), true))]).toEqual([]);
   mkdirSync(join(root, "empty"));
 });

@@ -1,4 +1,4 @@
-/** How Node sources are started, and what runs when they are built. */
+/** How Node.js sources are started, and the scripts that run at build. */
 import { describe, expect, test } from "vitest";
 import { helloServer, sourceOf } from "../../../support/archives/archives.ts";
 import { runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -22,15 +22,15 @@ const starts: readonly [string, Uint8Array][] = [
   ],
   ["main", source({ ...module, main: "lib/it's.js" }, { "lib/it's.js": answers("hello") })],
   [
-    "main without its ending",
+    "main without its extension",
     source(
       { main: "web" },
       { "web.js": answers("hello").replace(/^\s*import.*$/m, 'const { createServer } = require("node:http");') },
     ),
   ],
-  ["server.js where nothing is said", source(module, { "server.js": answers("hello") })],
+  ["server.js by default", source(module, { "server.js": answers("hello") })],
   [
-    "a Procfile before all of them",
+    "a Procfile before all others",
     source(
       { ...module, main: "none.js", scripts: { start: "exit 1" } },
       {
@@ -57,12 +57,12 @@ const failures: readonly [string, Uint8Array, RegExp][] = [
     /neither how to start.*scripts\.start.*add "start"/,
   ],
   [
-    "a main that is not there",
+    "a missing main",
     source({ main: "gone.js" }),
     /The file 'gone\.js', which package\.json names as main, does not exist/,
   ],
-  ["a package.json that is no JSON", source("{ name: }"), /package\.json is not valid JSON/],
-  ["a package.json that is no object", source([1]), /not an object/],
+  ["invalid JSON in package.json", source("{ name: }"), /package\.json is not valid JSON/],
+  ["a package.json that is not an object", source([1]), /not an object/],
   [
     "two processes in a Procfile",
     source(module, { Procfile: "web: a\nworker: b\n", "server.js": "" }),
@@ -71,7 +71,7 @@ const failures: readonly [string, Uint8Array, RegExp][] = [
 ];
 
 describe.each(runners)("%s", (runner) => {
-  test("each way to say how it starts", async () => {
+  test("starts with each way to declare the command", async () => {
     await using platform = await startLocal({ runner });
     for (const [what, one] of starts) {
       const url = await platform.up(one);
@@ -79,7 +79,7 @@ describe.each(runners)("%s", (runner) => {
     }
   });
 
-  test("what cannot be started fails the build in words, and leaves nothing", async () => {
+  test("fails with a message for sources without a start command, and leaves nothing", async () => {
     await using platform = await startLocal({ runner });
     for (const [what, one, words] of failures) {
       const last = (await platform.deploy(one)).at(-1);
@@ -90,7 +90,7 @@ describe.each(runners)("%s", (runner) => {
     expect(listed._unsafeUnwrap()).toEqual([]);
   });
 
-  test("build and prestart run once, when it is built, and the program finds what they made", async (context) => {
+  test("runs build and prestart once, at build, and the service finds their output", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner, idleSeconds: 0.2, drainSeconds: 0.2 });
     const scripts = {
@@ -112,7 +112,7 @@ describe.each(runners)("%s", (runner) => {
     expect(await (await fetch(url)).text()).toBe("built build\nprestart\n");
   });
 
-  test("an engine that the platform is not is a warning, no failure", async () => {
+  test("warns about an unsupported engine", async () => {
     await using platform = await startLocal({ runner });
     const said = async (node: string) => {
       const records = await platform.deploy(

@@ -1,4 +1,4 @@
-/** A build that prints without end stalls no other account, and its output is bounded. */
+/** A build that prints endlessly blocks no other account, and its output is bounded. */
 import { expect, test } from "vitest";
 import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives/archives.ts";
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -16,7 +16,7 @@ const beginNoisy = async ({ controlPlane }: TestPlatform) => {
   return (await controlPlane.deploy(principal, { fields, archive }))._unsafeUnwrap();
 };
 
-test.for(runners)("other accounts are answered while a build prints without end (%s)", async (runner, context) => {
+test.for(runners)("other accounts are served while a build prints endlessly (%s)", async (runner, context) => {
   needs(context, "npm");
   await using platform = await startLocal({ runner });
   const url = await platform.up(nodeSource(helloServer("hello")), {}, "quiet");
@@ -31,7 +31,7 @@ test.for(runners)("other accounts are answered while a build prints without end 
   const before = process.memoryUsage().rss;
   for (let requests = 0; requests < 100; requests++) expect(await (await fetch(url)).text()).toBe("hello");
   expect(ended).toBe(false);
-  // What the build prints meanwhile is some hundred megabytes, if nothing holds it back.
+  // Without backpressure, the build would print hundreds of megabytes meanwhile.
   expect(process.memoryUsage().rss - before).toBeLessThan(150 << 20);
   const cancelled = await platform.controlPlane.cancelDeploy(principalOf("noisy"), { deploy_id: run.deployId });
   expect(cancelled.isOk()).toBe(true);
@@ -40,7 +40,7 @@ test.for(runners)("other accounts are answered while a build prints without end 
 });
 
 test.for(runners)(
-  "a build that prints without end is ended at its deadline, with its last lines (%s)",
+  "ends a build that prints endlessly at its deadline, with its last lines (%s)",
   async (runner, context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner }, { deployLimits: { buildDeadline: 4000 } });

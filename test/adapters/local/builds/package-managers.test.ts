@@ -1,4 +1,4 @@
-/** Sources with the lock files of pnpm and Yarn, installed from the real registry by the package manager itself. */
+/** Sources with lock files of pnpm and Yarn, which the package managers install from the real registry. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ require("node:http").createServer((_, response) => response.end(built + isOdd(3)
 `;
 
 const sourceWith = (lock: string, text: string, program: string) => {
-  // The script calls the package manager, which no machine needs to have.
+  // The script calls the package manager, which the machine need not have.
   const scripts = { start: "node server.js", build: `${program} --version > version && echo built > built` };
   const manifest = { name: "shop", version: "1.0.0", private: true, scripts, dependencies: { "is-odd": "3.0.1" } };
   return sourceOf({ "package.json": JSON.stringify(manifest), "server.js": server, [lock]: text });
@@ -36,7 +36,7 @@ test.for([
   expect(await (await fetch(records.at(-1)?.url as string)).text()).toBe("built\ntrue");
 });
 
-test("a lock file that does not fit package.json fails the build", async (context) => {
+test("fails if the lock file does not match package.json", async (context) => {
   needs(context, "registry");
   await using platform = await startLocal({ runner: "process" });
   const stale = lockFile("pnpm-lock.yaml").replaceAll("3.0.1", "3.0.0");

@@ -1,4 +1,4 @@
-/** The starters of the frameworks' own documentation, unmodified, with packages from the real index. */
+/** Unmodified starters of the frameworks' documentation, with packages from the real index. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,7 +15,7 @@ const starter = (name: string): Record<string, string> => {
 
 let platform: TestPlatform;
 beforeAll(async () => {
-  // The first of them isolates where anything does: the source's folder cannot be written there.
+  // The first runner isolates if any does, so the source's folder is read-only.
   platform = await startLocal({ runner: runners[0] as (typeof runners)[number] });
 });
 afterAll(() => platform[Symbol.asyncDispose]());

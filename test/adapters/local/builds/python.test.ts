@@ -1,4 +1,4 @@
-/** Python sources: how they start, and their dependencies in environments that are made once. */
+/** Python sources: how they start, and their shared virtual environments. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type PythonIndex, serveIndex, wheelOf } from "../../../support/archives
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
-/** A module that serves a text, as a program and for `import`. */
+/** A module that serves a text, as a program and with `import`. */
 const serving = (text: string) => `
 import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -37,7 +37,7 @@ const start = (runner: (typeof runners)[number]): Promise<TestPlatform> =>
 const answer = async (url: string | undefined) => (await fetch(url as string)).text();
 const running = (text: string) => `${serving(text)}\nmain()\n`;
 
-/** The environments on the disk, of every account. */
+/** The environments of all accounts on the disk. */
 const venvs = (platform: TestPlatform): string[] => {
   const cache = join(platform.dataDir, "cache");
   return readdirSync(cache).flatMap((account) => {
@@ -50,7 +50,7 @@ const venvs = (platform: TestPlatform): string[] => {
 };
 
 describe.each(runners)("%s", (runner) => {
-  test("a server of the standard library alone, as main.py, app.py and by a Procfile", async (context) => {
+  test("starts a server of the standard library, as main.py, app.py and with a Procfile", async (context) => {
     needs(context, "python");
     await using platform = await start(runner);
     expect(await answer(await platform.up(sourceOf({ "main.py": running("main") })))).toBe("main");
@@ -64,7 +64,7 @@ describe.each(runners)("%s", (runner) => {
     expect(venvs(platform)).toEqual([]);
   });
 
-  test("requirements.txt is installed once for every source that has the same", async (context) => {
+  test("installs the same requirements.txt once for all sources", async (context) => {
     needs(context, "python");
     await using platform = await start(runner);
     const before = index.fetched.length;
@@ -81,7 +81,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-/** A source whose PEP 517 backend plants links in the environment, by name. */
+/** A source whose PEP 517 backend creates links in the environment, by name. */
 const plantingSource = (links: Readonly<Record<string, string>>): Buffer =>
   tarGz([
     {
@@ -102,13 +102,13 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     { path: "Procfile", content: "web: planter\n" },
   ]);
 
-test.for(runners)("a build backend's links in the environment are not followed (%s)", async (runner, context) => {
+test.for(runners)("does not follow a build backend's links in the environment (%s)", async (runner, context) => {
   needs(context, "python");
   await using platform = await start(runner);
   const outside = mkdtempSync(join(tmpdir(), "portside-outside-"));
   const kept = join(outside, "kept");
   writeFileSync(kept, "kept");
-  // While bubblewrap sets a sandbox up, it sees the host below /oldroot.
+  // During the setup of a sandbox, bubblewrap sees the host below /oldroot.
   const door = runner === "bubblewrap" ? `/oldroot${outside}` : outside;
   const source = plantingSource({ whole: kept, complete: kept, "made.json": kept, "image.json": kept, door });
   const url = await platform.up(source);
@@ -145,7 +145,7 @@ test.each([
   expect(namesFiles(text)).toBe(answer);
 });
 
-test("what cannot be installed fails the build with pip's words, and leaves no half environment", async (context) => {
+test("fails with pip's message, and leaves no partial environment", async (context) => {
   needs(context, "python");
   await using platform = await start("process");
   const records = await platform.deploy(sourceOf({ "requirements.txt": "no-such-package\n", "main.py": "" }));
@@ -155,7 +155,7 @@ test("what cannot be installed fails the build with pip's words, and leaves no h
   expect(venvs(platform)).toEqual([]);
 });
 
-test("an environment whose making is cancelled is not left", async (context) => {
+test("leaves no environment of a cancelled build", async (context) => {
   needs(context, "python");
   await using platform = await start("process");
   const acme = principalOf("acme");
@@ -169,7 +169,7 @@ test("an environment whose making is cancelled is not left", async (context) => 
   expect(venvs(platform)).toEqual([]);
 });
 
-test("a source that does not say how it starts is refused in words", async (context) => {
+test("refuses a source without a start command, with a message", async (context) => {
   needs(context, "python");
   await using platform = await start("process");
   const last = (await platform.deploy(sourceOf({ "requirements.txt": "", "lib.py": "" }))).at(-1);
@@ -177,7 +177,7 @@ test("a source that does not say how it starts is refused in words", async (cont
   expect(last?.message).toMatch(/Procfile with 'web: COMMAND', or main\.py/);
 });
 
-test("a machine without Python says so", async () => {
+test("reports a machine without Python", async () => {
   const environment = { PATH: "/nowhere" };
   await using platform = await startLocal({ runner: "process" }, {}, { environment });
   const last = (await platform.deploy(sourceOf({ "main.py": "" }))).at(-1);

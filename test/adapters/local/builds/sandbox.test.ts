@@ -1,4 +1,4 @@
-/** What the commands of a build are given, what they may do, and what becomes of what they print. */
+/** The environment of build commands, their permissions, and the handling of their output. */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -30,9 +30,9 @@ const messages = async (platform: TestPlatform, source: Uint8Array): Promise<str
 };
 
 describe.each(runners)("%s", (runner) => {
-  test("its environment has the network's settings and none of the server's secrets", async (context) => {
+  test("contains the network's settings, and none of the server's secrets", async (context) => {
     needs(context, "npm");
-    // Neither of the environment that it was given, nor of the one that it runs in.
+    // Neither from the given environment, nor from that of this process.
     for (const name of ["PORTSIDE_API_KEY", "GITHUB_TOKEN", "DATABASE_URL"]) vi.stubEnv(name, SECRET);
     const network = { HTTPS_PROXY: "http://proxy.invalid:3128", NODE_EXTRA_CA_CERTS: "/etc/ssl/own.pem" };
     const environment = { PATH: process.env["PATH"], HOME: "/root", ...secrets, ...network };
@@ -46,7 +46,7 @@ describe.each(runners)("%s", (runner) => {
     expect(said.find((line) => line.startsWith("HOME="))).not.toBe("HOME=/root");
   });
 
-  test("it finds Node, npm and the tools that the source brings", async (context) => {
+  test("finds Node.js, npm and the tools of the source", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const said = await messages(platform, buildSource("node --version; npm --version; npx --version; command -v node"));
@@ -54,7 +54,7 @@ describe.each(runners)("%s", (runner) => {
     expect(said.filter((line) => /^\d+\.\d+\.\d+$/.test(line)).length).toBe(2);
   });
 
-  test("megabytes of output are cut in the middle, said once, and the build goes on", async (context) => {
+  test("omits the middle of megabytes of output, reports that once, and continues", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const print = `for (let n = 0; n < 80_000; n++) console.log(String(n).padEnd(99, "."));`;
@@ -67,7 +67,7 @@ describe.each(runners)("%s", (runner) => {
     expect(said.filter((line) => /lines \(6 MB\) of build output left out/.test(line)).length).toBe(1);
   });
 
-  test("the last lines of long output are those of the failure", async (context) => {
+  test("reports the last lines of long output with a failure", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const print = `for (let n = 0; n < 80_000; n++) console.log(String(n).padEnd(99, ".")); process.exitCode = 3;`;
@@ -76,10 +76,10 @@ describe.each(runners)("%s", (runner) => {
     expect(last?.log_tail?.some((line) => line.startsWith("79999."))).toBe(true);
   });
 
-  test("one that eats memory is ended at the limit, and that is said", async (context) => {
+  test("ends a command at its memory limit, and reports that", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner, buildMemory: 200_000_000 });
-    // So that a watchdog on the busiest machine sees it between the limit and what the kernel lets nobody have at all.
+    // So that the watchdog notices it before the kernel refuses the memory, even on a busy machine.
     const eat = "const kept = []; setInterval(() => kept.push(Buffer.alloc(8 << 20, 1)), 40);";
     const last = (await platform.deploy(buildSource("node eat.js", { "eat.js": eat }))).at(-1);
     expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
@@ -87,7 +87,7 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("in a sandbox it can write its own folder and cache only, and sees no other account's", async (context) => {
+test("in a sandbox, commands can write only their folder and cache, and see no other account's", async (context) => {
   needs(context, "bubblewrap", "npm");
   await using platform = await startLocal({ runner: "bubblewrap" });
   await platform.up(buildSource("echo neighbours > $HOME/secret"), { function_name: "other" }, "others");
@@ -95,7 +95,7 @@ test("in a sandbox it can write its own folder and cache only, and sees no other
     ...["/usr/x", "/etc/x", "/x", "/cache/../x"].map(
       (path) => `(echo x > ${path}) 2>/dev/null || echo refused ${path}`,
     ),
-    // The programs that npm is called by are all that it is shown of the platform's own folder.
+    // Of the platform's own folder, the sandbox shows only the programs that call npm.
     `echo seen $(ls ${platform.dataDir})`,
     "cat /cache/secret 2>/dev/null || echo no secret",
     "echo mine > made.txt && cat made.txt",
@@ -105,7 +105,7 @@ test("in a sandbox it can write its own folder and cache only, and sees no other
   for (const line of ["seen tools", "no secret", "mine"]) expect(said).toContain(line);
 });
 
-test("set-user-id and its like are dropped, only 'may be run' is kept", async () => {
+test("drops special bits such as set-user-id, and keeps only the executable bit", async () => {
   await using platform = await startLocal({ runner: "process" });
   const entries = [
     { path: "package.json", content: JSON.stringify({ type: "module" }) },

@@ -1,4 +1,4 @@
-/** A folder with an index.html is served as it is. */
+/** A folder with an index.html is served unchanged. */
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
@@ -16,7 +16,7 @@ const site = {
   ".well-known/security.txt": "contact",
 };
 
-/** As it is written: `fetch` would resolve the dots. */
+/** A raw request, because `fetch` would resolve the dots. */
 const status = (url: string, path: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const { port, host } = new URL(url);
@@ -28,7 +28,7 @@ const status = (url: string, path: string): Promise<number> =>
       .end();
   });
 
-test.for(runners)("pages, types, folders and what is not given out (%s)", async (runner) => {
+test.for(runners)("serves pages, types and folders, and refuses private files (%s)", async (runner) => {
   await using platform = await startLocal({ runner });
   const records = await platform.deploy(sourceOf(site));
   const url = records.at(-1)?.url as string;

@@ -1,4 +1,4 @@
-/** The programs and settings of this machine that builds and services are given. */
+/** The programs and settings of this machine for builds and services. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,12 +13,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a machine with Node alone has Node alone", () => {
+test("finds only Node.js on a machine without npm and Python", () => {
   const found = findToolchain(join(folder, "tools"), { PATH: folder });
   expect(found).toEqual({ node: process.execPath, npm: undefined, shims: join(folder, "tools"), python: undefined });
 });
 
-test("npm is found on the path, or as the one that started the server, and is run with the platform's Node", () => {
+test("finds npm on the path, or as the program that started the server, and runs it with the platform's Node.js", () => {
   const script = join(folder, "npm-cli.js");
   writeFileSync(script, "console.log(process.execPath, process.argv.slice(2).join());");
   symlinkSync(script, join(folder, "npm"));
@@ -32,13 +32,13 @@ test("npm is found on the path, or as the one that started the server, and is ru
   expect(said.trim()).toBe(`${process.execPath} run,a b`);
 });
 
-test("another package manager that started the server is not taken for npm", () => {
+test("does not use another package manager that started the server as npm", () => {
   const yarn = join(folder, "yarn.js");
   writeFileSync(yarn, "");
   expect(findToolchain(join(folder, "tools"), { PATH: "/nowhere", npm_execpath: yarn }).npm).toBeUndefined();
 });
 
-test("a Python is asked where it lives", async (context) => {
+test("reads the installation of a Python interpreter", async (context) => {
   needs(context, "python");
   const found = findToolchain(join(folder, "tools"), process.env).python;
   const python = await inspectPython(found as string);
@@ -47,13 +47,13 @@ test("a Python is asked where it lives", async (context) => {
   expect(realpathSync(python?.prefix as string)).toBeTruthy();
 });
 
-test("something that is no Python is none", async () => {
+test("returns undefined for a program that is not Python", async () => {
   expect(await inspectPython("true")).toBeUndefined();
   expect(await inspectPython("false")).toBeUndefined();
   expect(await inspectPython(join(folder, "nothing"))).toBeUndefined();
 });
 
-test("of the server's environment only what reaches registries is passed on, and nothing that is empty", () => {
+test("passes on only the non-empty variables that builds need to reach registries", () => {
   const environment = {
     HTTPS_PROXY: "http://proxy:1",
     no_proxy: "localhost",

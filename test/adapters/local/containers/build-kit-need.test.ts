@@ -1,9 +1,9 @@
-/** What of a Dockerfile only BuildKit understands, and that reading a hostile one costs nothing. */
+/** Detects Dockerfile lines that need BuildKit, in bounded time. */
 import { describe, expect, test } from "vitest";
 import { buildKitNeed } from "../../../../adapters/local/containers/build/build-kit-need.ts";
 import { BuildOutput } from "../../../../adapters/local/containers/build/build-output.ts";
 
-describe("BuildKit is wanted by", () => {
+describe("BuildKit is needed by", () => {
   test.each([
     ["# syntax=docker/dockerfile:1\nFROM a\n", 1],
     ["# escape=`\n# syntax = docker/dockerfile:1\nFROM a\n", 2],
@@ -25,7 +25,7 @@ describe("BuildKit is wanted by", () => {
   ])("not %j", (text) => expect(buildKitNeed(text)).toBeUndefined());
 });
 
-/** Milliseconds of this process's own time, which no neighbour lengthens. */
+/** CPU time of this process in milliseconds, which other processes do not affect. */
 const worked = (work: () => void): number => {
   const begun = process.cpuUsage();
   work();
@@ -33,7 +33,7 @@ const worked = (work: () => void): number => {
   return user / 1000;
 };
 
-test("lines of a megabyte are read at once", () => {
+test("reads lines of a megabyte in bounded time", () => {
   const spaces = " ".repeat(1024 ** 2);
   for (const line of [`RUN${spaces}x`, `RUN x${"<< ".repeat(300_000)}`, `COPY ${"--a ".repeat(250_000)}`])
     expect(worked(() => buildKitNeed(`FROM a\n${line}\n`))).toBeLessThan(1000);
@@ -47,19 +47,19 @@ const failureOf = (message: string, code?: number) => {
 };
 
 describe("a failure", () => {
-  test("of a command is told as such, whatever it is called", () => {
+  test("reports a failed command, whatever its name", () => {
     expect(failureOf("The command 'openssl req -x509' returned a non-zero code: 127", 127)).toMatchObject({
       message: "'RUN something' ended with exit code 127.",
       exitCode: 127,
     });
   });
 
-  test("to get a base image is told in words", () => {
+  test("explains a missing base image", () => {
     expect(failureOf("Get https://registry: dial tcp: lookup registry: no such host")?.message).toContain("base image");
     expect(failureOf("manifest for a:1 not found: manifest unknown")?.message).toContain("base image");
   });
 
-  test("with a message of a megabyte is read at once", () => {
+  test("reads a message of a megabyte in bounded time", () => {
     for (const piece of ["manifest ", "lookup "])
       expect(worked(() => failureOf(piece.repeat(100_000)))).toBeLessThan(1000);
   });

@@ -1,4 +1,4 @@
-/** What is mounted is the folder that was opened, whatever takes its name meanwhile. */
+/** Mounts the folder that was opened, whatever has its name later. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
@@ -8,7 +8,7 @@ import { MountPoints } from "../../../../adapters/local/containers/mount-points.
 import { folderWith } from "../../../support/archives/folders.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
-/** Puts a link to another folder where `sub` is, and `sub` back, as often as it can. */
+/** Replaces `sub` by a link to another folder and back, as often as it can. */
 const swapping = (volume: string, elsewhere: string): ChildProcess => {
   const program = `
     const fs = require("node:fs");
@@ -22,7 +22,7 @@ const swapping = (volume: string, elsewhere: string): ChildProcess => {
   return spawn(process.execPath, ["-e", program], { stdio: "ignore" });
 };
 
-test("a folder whose name is swapped for a link is mounted all the same", async (context) => {
+test("mounts a folder while its name is swapped with a link", async (context) => {
   needs(context, "root");
   using folder = folderWith();
   const [volume, elsewhere] = [join(folder.path, "volume"), join(folder.path, "elsewhere")];

@@ -1,4 +1,4 @@
-/** Which registries only this machine reaches. */
+/** Registries that only this machine reaches. */
 import { BlockList } from "node:net";
 import { expect, test } from "vitest";
 import {
@@ -38,7 +38,9 @@ test.each([
   ["loopback.example:5000/x", ["127.0.0.1"]],
   ["mixed.example:5000/x", ["198.51.100.1", "::1"]],
   ["own.example:5000/x", ["192.0.2.7"]],
-])("%s at %j is this machine's", (image, found) => expect(why(image, found)).toContain("--allow-host-port"));
+])("blocks %s at %j, and names --allow-host-port", (image, found) =>
+  expect(why(image, found)).toContain("--allow-host-port"),
+);
 
 test.each([
   ["169.254.169.254/x", []],
@@ -46,7 +48,7 @@ test.each([
   ["[fe80::1]:5000/x", []],
   ["[fd00:ec2::254]/x", []],
   ["[::ffff:169.254.169.254]/x", []],
-])("%s at %j is nobody's to call, whatever ports are open", (image, found) => {
+])("blocks %s at %j, whatever ports are open", (image, found) => {
   expect(why(image, found, [80, 443, 5000])).toContain("only the server's machine reaches");
 });
 
@@ -56,6 +58,6 @@ test.each([
   ["ghcr.io/x", ["198.51.100.1"], []],
   ["10.0.0.5:5000/x", [], []],
   ["unknown.example/x", [], []],
-])("%s at %j may be called with ports %j open", (image, found, allowed) => {
+])("allows %s at %j with open ports %j", (image, found, allowed) => {
   expect(why(image, found, allowed)).toBeUndefined();
 });

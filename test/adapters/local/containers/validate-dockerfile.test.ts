@@ -17,7 +17,7 @@ const imagesOf = (text: string, builder = kit) => {
 };
 
 test.each([
-  // The beginning of an id is a name for the classic builder.
+  // The classic builder accepts the prefix of an id as a name.
   ["FROM f0\n", 1],
   ["FROM sha256:f0\n", 1],
   ["FROM --platform=linux/amd64 f005 AS x\n", 1],
@@ -39,14 +39,14 @@ test.each([
   ["FROM a.b/c\nONBUILD COPY --from=f005 /a /b\n", 2],
   ["FROM a.b/c\nRUN --mount=type=bind,from=f005,target=/x true\n", 2],
   ["FROM a.b/c\nRUN --mount=type=bind,FROM=f005,target=/x true\n", 2],
-  // Its name is not known, and so its triggers are not.
+  // Its name is unknown, so its triggers cannot be checked.
   ["FROM evil/${X%y}\n", 1],
   ["FROM evil/${X:-$Y}\n", 1],
   ["ARG TARGETARCH=x\nFROM evil/$TARGETARCH\n", 2],
   ["FROM a.b/c\nCOPY --from=evil/$X /a /b\n", 2],
   ["FROM --platform=linux/arm64 evil/x\n", 1],
   ["ARG P=linux/arm64\nFROM --platform=$P evil/x\n", 2],
-  // Files of the machine, for Podman.
+  // Podman would read files of the machine.
   ["FROM oci-archive:/srv/image.tar\n", 1],
   ["FROM containers-storage:f005\n", 1],
   ["FROM docker://127.0.0.1:5000/x\n", 1],
@@ -65,7 +65,7 @@ test.each([
   ["// syntax=evil.example/frontend\nFROM a.b/c\n", 1],
   ["# syntax=docker/dockerfile.evil.example/x\nFROM a.b/c\n", 1],
   ['{"syntax": "evil.example/frontend"}\n', 1],
-])("%j is refused for line %i", (text, line) => expect(refusedLine(text)).toMatchObject({ line }));
+])("refuses %j for line %i", (text, line) => expect(refusedLine(text)).toMatchObject({ line }));
 
 test.each([
   "FROM node:24-bookworm-slim\nWORKDIR /app\nCOPY . .\n",
@@ -82,7 +82,7 @@ test.each([
   "FROM node\n# syntax=late\nADD https.tar.gz /x\nADD a b /c/\nADD app-$V.tar.gz /x\n",
   "FROM node\nRUN curl --from=f005 || echo FROM f005\nRUN echo \\\n  FROM --from\n",
   "FROM node\nENV A=$B\nCOPY $A /b\n",
-])("%j is not refused", (text) => expect(refusedLine(text)).toBeUndefined());
+])("does not refuse %j", (text) => expect(refusedLine(text)).toBeUndefined());
 
 test.each([
   ["FROM scratch\n", []],
@@ -91,7 +91,7 @@ test.each([
     ["Node:24", "A.b/c:1", "d/e"],
   ],
   ["FROM one AS B\nFROM b\nCOPY --from=B /a /b\nCOPY --from=0 /a /b\nONBUILD COPY --from=two /a /b\n", ["one", "two"]],
-  // A stage is one after its line only.
+  // A stage exists only after its line.
   ["FROM one\nCOPY --from=late /a /b\nFROM two AS late\n", ["one", "late", "two"]],
   ["ARG V=24\nARG BASE=node:$V\nFROM ${BASE}-slim\nARG BASE=other\nFROM $BASE\n", ["node:24-slim", "node:24"]],
   ["FROM ${A:-x/y}\nFROM x/${A-b}\nFROM y${A:+z}\n", ["x/y", "x/b", "y"]],
@@ -101,15 +101,15 @@ test.each([
   ["# escape=`\nFROM `\nevil/x\n", ["evil/x"]],
   ["# escape=`\nRUN `\nFROM evil/x\nFROM one\n", ["evil/x", "one"]],
   ["RUN echo `date`\nFROM node\n", ["node"]],
-])("%j has the images %j", (text, names) =>
+])("returns the images of %j: %j", (text, names) =>
   expect(imagesOf(text)).toEqual(names.map((name) => [expect.any(Number), name])),
 );
 
-test("a builder that knows no platforms leaves their variables empty", () => {
+test("leaves platform variables empty for a builder that does not set them", () => {
   expect(imagesOf("FROM --platform=$BUILDPLATFORM node-$TARGETARCH\n", classic)).toEqual([[1, "node-"]]);
 });
 
-test("lines of a megabyte are read in a moment", () => {
+test("reads lines of a megabyte in bounded time", () => {
   for (const line of [`FROM ${"$a".repeat(100_000)}`, `COPY ${"--a ".repeat(50_000)}`, "ADD \\\n".repeat(20_000)]) {
     const begun = process.cpuUsage();
     refusedLine(`FROM node\n${line}\n`);

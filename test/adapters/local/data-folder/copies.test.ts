@@ -1,4 +1,4 @@
-/** A copy of a data folder that is opened while the server of the original runs. */
+/** Opens a copy of a data folder while the server of the original runs. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { createServer } from "node:http";
 createServer((request, response) => response.end(String(process.pid))).listen(process.env.PORT);
 `;
 
-test("the start of a copy leaves the instances of the original alone", async () => {
+test("does not end the instances of the original", async () => {
   using folder = folderWith();
   const [dataDir, copy] = [join(folder.path, "original"), join(folder.path, "copy")];
   await using original = await startLocalIn(dataDir, { runner: "process" });

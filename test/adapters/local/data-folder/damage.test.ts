@@ -1,4 +1,4 @@
-/** Damaged files that a platform can do without keep it from nothing, and what they cost is said. */
+/** Damaged files that the platform can replace do not prevent a start, and the loss is logged. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -40,7 +40,7 @@ test.each([
       mkdirSync(path);
     },
   ],
-])("billing.sqlite that is %s is set aside with a log line, and metering begins anew", async (_what, spoil) => {
+])("sets aside a billing.sqlite that is %s, logs it, and starts metering again", async (_what, spoil) => {
   using folder = await usedFolder();
   for (const ending of ["-wal", "-shm"]) rmSync(join(folder.path, `billing.sqlite${ending}`), { force: true });
   spoil(join(folder.path, "billing.sqlite"));
@@ -55,7 +55,7 @@ test.each([
 });
 
 test.each(["logs", "sql", "cache", "run", "spool", "tools", "sandbox"])(
-  "a file in the place of the folder %s is set aside, and everything works",
+  "sets aside a file with the name of the folder %s, and everything works",
   async (name) => {
     using folder = await usedFolder();
     rmSync(join(folder.path, name), { recursive: true, force: true });
@@ -69,7 +69,7 @@ test.each(["logs", "sql", "cache", "run", "spool", "tools", "sandbox"])(
   },
 );
 
-/** The image whose server answers with the text. */
+/** The image of the server that responds with the text. */
 const imageOf = (folder: string, text: string): string => {
   const owners = readdirSync(join(folder, "images")).map((owner) => join(folder, "images", owner));
   const images = owners.flatMap((owner) => readdirSync(owner).map((name) => join(owner, name)));
@@ -82,7 +82,7 @@ test.each([
   ["its manifest", (path: string) => rmSync(join(path, "image.json"))],
   ["the manifest's content", (path: string) => writeFileSync(join(path, "image.json"), '{"kind":')],
   ["its files", (path: string) => rmSync(join(path, "app"), { recursive: true })],
-])("a deployment that lost %s is FAILED, its calls say what to do, and others work", async (_what, lose) => {
+])("a deployment without %s is FAILED, its requests get the next step, and others work", async (_what, lose) => {
   using folder = await usedFolder();
   lose(imageOf(folder.path, "app"));
   await using platform = await startLocalIn(folder.path, { runner: "process" });
@@ -104,7 +104,7 @@ test.each([
   expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
 });
 
-test("lists that arrive together look at each image once, and see an image that was lost just before", async () => {
+test("concurrent lists check each image once, and a later list sees a lost image", async () => {
   using folder = await usedFolder();
   await using platform = await startLocalIn(folder.path, { runner: "process" });
   const inspect = vi.spyOn(ImageStore.prototype, "inspect");
@@ -131,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
 HTTPServer(("", int(os.environ["PORT"])), Handler).serve_forever()
 `;
 
-test("a deployment that lost its Python environment is FAILED, and the same source makes it anew", async (context) => {
+test("a deployment without its Python environment is FAILED, and deploying its source again repairs it", async (context) => {
   needs(context, "python");
   using folder = folderWith();
   const start = () => startLocalIn(folder.path, { runner: "process" });
@@ -154,7 +154,7 @@ test("a deployment that lost its Python environment is FAILED, and the same sour
     expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
   }
   for (const name of readdirSync(join(venv, "env"))) rmSync(join(venv, "env", name), { recursive: true });
-  // The instance that runs has loaded what it needs.
+  // The running instance has already loaded the files.
   await stack.disposeAsync();
   await using later = await start();
   const refused = await fetch(url);
@@ -164,7 +164,7 @@ test("a deployment that lost its Python environment is FAILED, and the same sour
   expect(await (await fetch(url)).text()).toBe("python");
 });
 
-test("ready as long as state, volumes and logs can be written", async () => {
+test("is ready while the state, volumes and logs can be written", async () => {
   using folder = folderWith();
   await using platform = await startLocalIn(folder.path, { runner: "process" });
   expect((await platform.controlPlane.check()).isOk()).toBe(true);

@@ -1,4 +1,7 @@
-/** A disk that turns read-only, or fails to flush, under a running server: refusals say so, and no acknowledged change is lost. */
+/**
+ * A disk that becomes read-only or fails to flush while the server runs: refusals report it, and no acknowledged change
+ * is lost.
+ */
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -39,13 +42,13 @@ const put = (url: string, body: string): Promise<Response> => fetch(url, { metho
 const refusal = (fact: string, remedy: string): RegExp =>
   new RegExp(`answered 503: .*The server's disk ${fact}: the call was not completed\\. Try again when .* ${remedy}\\.`);
 
-/** `/ready`, which asks at most every ten seconds. */
+/** `/ready`, which checks at most every ten seconds. */
 const readyOf = async (url: string): Promise<{ status: number; text: string }> => {
   const answer = await fetch(`${url}/ready`);
   return { status: answer.status, text: await answer.text() };
 };
 
-test("a file system that turns read-only: refusals say so, the server stays up, and nothing is lost", async (context) => {
+test("reports a file system that becomes read-only, stays up, and loses nothing", async (context) => {
   needs(context, "loop devices");
   using disk = abortingDisk(64);
   const served = await serve(join(disk.path, "data"), options);
@@ -76,7 +79,7 @@ test("a file system that turns read-only: refusals say so, the server stays up, 
   for (const part of ["the state", "volumes", "logs"])
     expect(ready.text).toContain(`${part} cannot be written (it is read-only)`);
 
-  // What runs serves on. What ends takes nothing with it, and cannot be started again.
+  // Running instances keep serving. Instances that end cannot be started again.
   expect(Number(await (await fetch(app.url)).text())).toBe(pid);
   process.kill(pid, "SIGKILL");
   await expect.poll(async () => (await fetch(app.url)).status).toBe(503);
@@ -87,7 +90,7 @@ test("a file system that turns read-only: refusals say so, the server stays up, 
   expect(await ended).toEqual([0, null]);
   expect(served.errors.join("\n")).not.toMatch(/^\s+at /m);
 
-  // What reached the disk, with a file system that works again.
+  // Everything on the disk is there after the file system works again.
   const later = await serve(join(disk.remounted(), "data"), options);
   await using __ = ending(later);
   const again = new Client(later.url, served.apiKey as string);
@@ -97,7 +100,7 @@ test("a file system that turns read-only: refusals say so, the server stays up, 
   expect(await (await fetch(read)).text()).toBe("acknowledged");
 });
 
-test("flushes that fail: refusals say so, no acknowledged change is lost, and the server recovers", async (context) => {
+test("reports failed flushes, loses no acknowledged change, and recovers", async (context) => {
   needs(context, "cc");
   using folder = folderWith();
   const dataDir = join(folder.path, "data");

@@ -1,4 +1,7 @@
-/** A disk that is full: every refusal says so and what to do, nothing half-made stays, and everything works with room again. */
+/**
+ * A full disk: every refusal names it and the next step, nothing partial remains, and everything works once there is
+ * space.
+ */
 import { randomBytes } from "node:crypto";
 import { readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -19,17 +22,17 @@ const startOnSmallDisk = async (size: string, options: LocalOptions = {}) => {
   const dataDir = join(disk.path, "data");
   const platform = stack.use(await startLocalIn(dataDir, { runner: "process", ...options }));
   const api = stack.use(await serveApi(platform.local.ports));
-  // The key is known to the server before the disk is full.
+  // The server reads the key before the disk is full.
   await api.call("GET", "/v1/deployment/list");
   const fill = async (room = 0) => {
-    // A copy of the state that replaces another one makes room.
+    // Replacing a copy of the state frees space.
     await expect.poll(() => statSync(join(dataDir, "state.sqlite-wal")).size).toBe(0);
     disk.fill(room);
   };
   return { disk, fill, platform, api, dataDir, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 };
 
-/** What calls make in the data folder, by its names. */
+/** The names of files that calls create in the data folder. */
 const madeIn = (dataDir: string): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
     ["spool", "storage/uploads", "storage/volumes", "storage/records", "leftovers"].map((name) => [
@@ -38,7 +41,7 @@ const madeIn = (dataDir: string): Readonly<Record<string, readonly string[]>> =>
     ]),
   );
 
-/** The processes whose working folder is below the path. */
+/** The processes with a working folder below the path. */
 const processesIn = (path: string): string[] =>
   readdirSync("/proc").filter((pid) => {
     try {
@@ -50,7 +53,7 @@ const processesIn = (path: string): string[] =>
 
 const lastOf = ({ text }: Answer): DeployEvent => JSON.parse(text.trimEnd().split("\n").at(-1) as string);
 
-test("ready as soon as there is room, and not before", async (context) => {
+test("is ready only while there is space", async (context) => {
   needs(context, "root");
   await using small = await startOnSmallDisk("8m");
   const { controlPlane } = small.platform;
@@ -63,7 +66,7 @@ test("ready as soon as there is room, and not before", async (context) => {
   expect((await controlPlane.check()).isOk()).toBe(true);
 });
 
-test("calls that change the state are a 503 that names the disk, and work once there is room", async (context) => {
+test("returns 503 that names the disk for changes of the state, and succeeds once there is space", async (context) => {
   needs(context, "root");
   await using small = await startOnSmallDisk("16m");
   const { api, disk, dataDir } = small;
@@ -98,7 +101,7 @@ test("calls that change the state are a 503 that names the disk, and work once t
   ]);
 });
 
-test("an upload that meets a full disk is a 507 that says what to do, and the object before it stays", async (context) => {
+test("returns 507 with the next step for an upload, and keeps the earlier object", async (context) => {
   needs(context, "root");
   await using small = await startOnSmallDisk("32m");
   const { api, disk, dataDir } = small;
@@ -106,7 +109,7 @@ test("an upload that meets a full disk is a 507 that says what to do, and the ob
   const granted = await api.call("POST", "/v1/volume/upload", { json: { volume: "data", path: "file" } });
   const put = (bytes: Uint8Array<ArrayBuffer>) => fetch(granted.json.url, { method: "PUT", body: bytes });
   expect((await put(Buffer.from("before"))).status).toBe(201);
-  // More than is sent before the answer is read, and more than there is room for.
+  // More than is sent before the response is read, and more than there is space for.
   const large = Buffer.alloc(12 * 1024 * 1024, "x");
   await small.fill(2 * 1024 * 1024);
   const refused = await put(large);
@@ -122,7 +125,7 @@ test("an upload that meets a full disk is a 507 that says what to do, and the ob
   expect((await put(large)).status).toBe(200);
 });
 
-test("a source that does not fit on the disk is refused with that reason, and nothing is lost", async (context) => {
+test("refuses a source that does not fit, with the reason, and loses nothing", async (context) => {
   needs(context, "root");
   await using small = await startOnSmallDisk("16m");
   const { platform, disk, dataDir } = small;
@@ -133,7 +136,7 @@ test("a source that does not fit on the disk is refused with that reason, and no
   expect(refused).toMatchObject({ kind: "unavailable", message: expect.stringMatching(/disk is full/) });
   expect(readdirSync(join(dataDir, "spool"))).toEqual([]);
   expect(await (await fetch(url)).text()).toBe("before");
-  // Room for the source, and none to unpack it.
+  // Space for the source, but not for unpacking it.
   disk.free();
   disk.fill(256 * 1024);
   const zeros = nodeSource(helloServer("after"), { "large.bin": "0".repeat(32 * 1024 * 1024) });
@@ -146,7 +149,7 @@ test("a source that does not fit on the disk is refused with that reason, and no
   expect(await (await fetch(url)).text()).toBe("after");
 });
 
-test("a command of a build that fills the disk ends the deploy with that reason and its output", async (context) => {
+test("ends the deploy if a build command fills the disk, with the reason and its output", async (context) => {
   needs(context, "root");
   await using small = await startOnSmallDisk("16m");
   const { platform, disk, dataDir } = small;
@@ -164,7 +167,7 @@ test("a command of a build that fills the disk ends the deploy with that reason 
   await platform.up(nodeSource(helloServer("modest")));
 });
 
-/** Fills the disk before it listens, once the state that notes its start is copied. */
+/** Fills the disk before it listens, once the state with its start is copied. */
 const fillingServer = (ballast: string, dataDir: string): string => `
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
@@ -178,9 +181,9 @@ for (let size = 1 << 20; size >= 1; size >>= 1)
 closeSync(file);
 createServer((request, response) => response.end("full")).listen(process.env.PORT);`;
 
-test("a rollout whose state cannot be written ends with that reason, and leaves no instance", async (context) => {
+test("ends a rollout if the state cannot be written, with the reason, and leaves no instance", async (context) => {
   needs(context, "root");
-  // Room for one instance beside the one that serves.
+  // Space for one instance besides the serving one.
   await using small = await startOnSmallDisk("24m", { instancesPerAccount: 2 });
   const { platform, api, disk, dataDir } = small;
   const url = await platform.up(nodeSource(helloServer("before")));
@@ -206,7 +209,7 @@ test("a rollout whose state cannot be written ends with that reason, and leaves 
 });
 
 test.for(runners)(
-  "a service of %s that cannot start on a full disk leaves nothing, and starts once there is room",
+  "a service of %s that cannot start on a full disk leaves nothing, and starts once there is space",
   async (runner, context) => {
     needs(context, "root");
     await using small = await startOnSmallDisk("16m", { idleSeconds: 1, runner });
@@ -228,7 +231,7 @@ test.for(runners)(
     }
     expect(notes()).toEqual([]);
     disk.free();
-    // Starts that fail are tried again after a pause.
+    // Failed starts are retried after a pause.
     await expect.poll(async () => (await fetch(url)).text()).toBe("app");
   },
 );

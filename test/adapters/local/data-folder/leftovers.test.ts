@@ -1,4 +1,4 @@
-/** Trees that nobody needs are out of the way immediately, and gone in the end, also where a server was killed. */
+/** Moves obsolete trees aside immediately and removes them eventually, also after a crash. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -27,7 +27,7 @@ const makeTree = (path: string): void => {
   symlinkSync(at("outside"), join(path, "link"));
 };
 
-test("a tree's path is free when it was taken, and its files go", async () => {
+test("frees the path of a tree immediately, and removes its files", async () => {
   await leftovers.open();
   makeTree(at("tree"));
   await leftovers.take(at("tree"));
@@ -36,7 +36,7 @@ test("a tree's path is free when it was taken, and its files go", async () => {
   expect(readdirSync(at("outside"))).toEqual(["kept.txt"]);
 });
 
-test("several trees go, those that come meanwhile among them", async () => {
+test("removes several trees, including those that come meanwhile", async () => {
   await leftovers.open();
   for (const name of ["a", "b", "c"]) {
     makeTree(at(name));
@@ -45,7 +45,7 @@ test("several trees go, those that come meanwhile among them", async () => {
   await expect.poll(() => readdirSync(at("leftovers"))).toEqual([]);
 });
 
-test("what is not there, is empty or is a file is no error", async () => {
+test("accepts a missing tree, an empty folder and a file", async () => {
   await leftovers.open();
   await leftovers.take(at("missing"));
   mkdirSync(at("empty"));
@@ -58,13 +58,13 @@ test("what is not there, is empty or is a file is no error", async () => {
   expect(existsSync(at("file"))).toBe(false);
 });
 
-test("the next server removes what one before it left", async () => {
+test("removes the leftovers of an earlier server", async () => {
   makeTree(at("leftovers", "old"));
   await leftovers.open();
   await expect.poll(() => readdirSync(at("leftovers"))).toEqual([]);
 });
 
-test("closing ends the sweep, and the rest stays for the next server", async () => {
+test("stops when closed, and leaves the rest to the next server", async () => {
   await leftovers.open();
   makeTree(at("tree"));
   await leftovers.take(at("tree"));
@@ -79,12 +79,12 @@ test("closing ends the sweep, and the rest stays for the next server", async () 
   await next.close();
 });
 
-describe("in a bundle, which has no script to start", () => {
+describe("in a bundle, without a script", () => {
   beforeEach(() => {
     leftovers = new Leftovers(at("leftovers"), silentLogger, null);
   });
 
-  test("this process removes the trees, those that come meanwhile among them", async () => {
+  test("removes the trees in this process, including those that come meanwhile", async () => {
     makeTree(at("leftovers", "old"));
     await leftovers.open();
     for (const name of ["a", "b", "c"]) {
@@ -96,7 +96,7 @@ describe("in a bundle, which has no script to start", () => {
     expect(readdirSync(at("outside"))).toEqual(["kept.txt"]);
   });
 
-  test("closing ends it, and the rest stays for the next server", async () => {
+  test("stops when closed, and leaves the rest to the next server", async () => {
     await leftovers.open();
     for (const name of ["a", "b", "c"]) {
       makeTree(at(name));

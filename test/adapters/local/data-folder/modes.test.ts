@@ -1,4 +1,4 @@
-/** Who may read a data folder: its user alone, whatever the umask was and whatever an earlier version left. */
+/** Only its user may read a data folder, whatever the umask and whatever an earlier version left. */
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ const acme = principalOf("acme");
 const umask = process.umask();
 afterEach(() => void process.umask(umask));
 
-/** Content of services and builds; the folders above keep other users out. */
+/** Content of services and builds, which the parent folders protect. */
 const tenants = [
   /^storage\/volumes\/./,
   /^images\/[^/]+\/[^/]+\/app(\/|$)/,
@@ -23,7 +23,7 @@ const tenants = [
   /^tools\/./,
 ];
 
-/** What other users could reach, as `path mode`. */
+/** Files that other users could read, as `path mode`. */
 const reachable = (folder: string, path = ""): string[] => {
   const stats = lstatSync(join(folder, path));
   if (tenants.some((tenant) => tenant.test(path))) return [];
@@ -32,7 +32,7 @@ const reachable = (folder: string, path = ""): string[] => {
   return [...own, ...inner.flatMap((name) => reachable(folder, join(path, name)))];
 };
 
-/** Uses everything that leaves files: a deploy, a volume, an upload, logs, SQL where the machine has it. */
+/** Uses everything that creates files: a deploy, a volume, an upload, logs, and SQL if installed. */
 const use = async (folder: string, whileItRuns: () => void = () => {}): Promise<void> => {
   await using platform = await startLocalIn(folder, { runner: "process" });
   const { controlPlane } = platform;
@@ -46,7 +46,7 @@ const use = async (folder: string, whileItRuns: () => void = () => {}): Promise<
 };
 
 describe.each(["000", "022", "077"])("with umask %s", (mask) => {
-  test("other users can reach nothing of a used data folder, while the server runs and afterwards", async () => {
+  test("other users can read nothing of a used data folder, during and after the run", async () => {
     using parent = folderWith();
     const folder = join(parent.path, "data");
     process.umask(Number.parseInt(mask, 8));
@@ -57,7 +57,7 @@ describe.each(["000", "022", "077"])("with umask %s", (mask) => {
   });
 });
 
-test("a start closes a folder that an earlier version left open, and logs that", async () => {
+test("removes other users' access that an earlier version left, and logs that", async () => {
   using folder = folderWith();
   await use(folder.path);
   const open = (path: string): void => {
@@ -74,14 +74,14 @@ test("a start closes a folder that an earlier version left open, and logs that",
   expect(warnings).toContain("removed other users' access to the data folder");
 });
 
-test("making a key closes the folder, too", () => {
+test("creating a key also removes other users' access", () => {
   using folder = folderWith();
   chmodSync(folder.path, 0o755);
   createLocalIdentity(folder.path).close();
   expect(reachable(folder.path)).toEqual([]);
 });
 
-test("a folder of another user is refused, and nothing in it is changed", async (context) => {
+test("refuses a folder of another user, and changes nothing in it", async (context) => {
   needs(context, "root");
   using folder = folderWith();
   chmodSync(folder.path, 0o755);
@@ -95,7 +95,7 @@ test("a folder of another user is refused, and nothing in it is changed", async 
   expect(statSync(folder.path).mode & 0o777).toBe(0o755);
 });
 
-test("a folder without any rights of its own user is opened again", async () => {
+test("opens a folder without permissions for its own user", async () => {
   using folder = folderWith();
   mkdirSync(join(folder.path, "spool"));
   writeFileSync(join(folder.path, "spool", "x"), "");

@@ -1,7 +1,7 @@
 /**
- * Files and folders of a data folder are flipped, cut, emptied, removed, replaced by older ones or given another mode,
- * one or two at once, after a stop, after a kill and while the server runs. PORTSIDE_DAMAGES says how many cases; the seeds are fixed unless PORTSIDE_SEED
- * names the first.
+ * Flips, truncates, empties, removes or replaces files and folders of a data folder, or changes their mode, one or two
+ * at a time: after a stop, after a crash and while the server runs. PORTSIDE_DAMAGES sets the number of cases. The
+ * seeds are fixed, unless PORTSIDE_SEED sets the first.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DamageCase, damage } from "../../../support/crashes/damage.ts";
@@ -30,6 +30,6 @@ test.each(Array.from({ length: count }, (_, n) => first + n))(
   },
 );
 
-test("the damage met both starts that work and starts that are refused", () => {
+test("the damage caused both successful and refused starts", () => {
   if (count >= 25) expect(new Set(cases.map(({ outcome }) => outcome))).toEqual(new Set(["started", "refused"]));
 });

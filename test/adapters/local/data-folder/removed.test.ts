@@ -1,4 +1,4 @@
-/** A data folder that is removed while its server runs is not made again, and the server says so. */
+/** A server does not recreate a data folder that is removed while it runs, and reports it. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { principalOf, startLocalIn, type TestPlatform } from "../../../support/p
 const acme = principalOf("acme");
 const REMOVED = /the data folder was removed or replaced/;
 
-/** Everything that makes folders: a deploy, logs of a new account, SQL, volumes. Whether it works does not matter. */
+/** Everything that creates folders: a deploy, logs of a new account, SQL, volumes. The results do not matter. */
 const use = async ({ controlPlane }: TestPlatform): Promise<readonly unknown[]> => [
   await controlPlane.receiveSource(acme, bytesOf(nodeSource(helloServer("lost")))),
   await controlPlane.createVolume(acme, { name: "lost" }),
@@ -18,7 +18,7 @@ const use = async ({ controlPlane }: TestPlatform): Promise<readonly unknown[]> 
   await controlPlane.runSql(acme, { query: "SELECT 1" }),
 ];
 
-test("a removed data folder is not made again, and the server is not ready", async () => {
+test("does not recreate a removed data folder, and is not ready", async () => {
   using parent = folderWith();
   const dataDir = join(parent.path, "data");
   const heard: unknown[] = [];
@@ -40,7 +40,7 @@ test("a removed data folder is not made again, and the server is not ready", asy
   expect(existsSync(dataDir)).toBe(false);
 });
 
-test("another folder in its place is not ready, and the folder itself put back is", async () => {
+test("is not ready with another folder in its place, and ready again with the original one", async () => {
   using parent = folderWith();
   const [dataDir, away] = [join(parent.path, "data"), join(parent.path, "away")];
   await using platform = await startLocalIn(dataDir, { runner: "process" });

@@ -1,4 +1,4 @@
-/** `portside doctor --repair`, `--rebuild` and `--purge-quarantine`, on folders that a real engine used. */
+/** `portside doctor --repair`, `--rebuild` and `--purge-quarantine`, on data folders of a real platform. */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -32,7 +32,7 @@ const addVolume = async (platform: TestPlatform, name: string): Promise<void> =>
   writeFileSync(at("storage", "volumes", (await idOf(platform, name)) as string, "photo.jpg"), name);
 };
 
-/** The live volumes, and what their object says. */
+/** The live volumes, and the content of their object. */
 const served = async (platform: TestPlatform): Promise<Record<string, string>> => {
   const volumes = (await platform.controlPlane.listVolumes(acme))._unsafeUnwrap();
   const entries = volumes.map(async ({ name }) => {
@@ -51,13 +51,10 @@ const run = async (work: typeof repairDataFolder): Promise<string[]> => {
 };
 
 test.each([
-  ["a state that is empty", () => truncateSync(at("state.sqlite"), 0)],
-  ["a state that is no database", () => writeFileSync(at("state.sqlite"), "x".repeat(5000))],
-  [
-    "a state and a check file that are gone",
-    () => ["state.sqlite", "state.check"].forEach((name) => void rmSync(at(name))),
-  ],
-])("repair replaces %s by the copy, and everything is served again", async (_name, damage) => {
+  ["an empty state", () => truncateSync(at("state.sqlite"), 0)],
+  ["a state that is not a database", () => writeFileSync(at("state.sqlite"), "x".repeat(5000))],
+  ["a missing state and check file", () => ["state.sqlite", "state.check"].forEach((name) => void rmSync(at(name)))],
+])("repair replaces %s with the copy, and everything is served again", async (_name, damage) => {
   let url: string;
   {
     await using platform = await start();
@@ -74,7 +71,7 @@ test.each([
   expect(await (await fetch(url)).text()).toBe("kept");
 });
 
-test("repair of an older state takes newer volumes from their records, and says what is lost", async () => {
+test("repair of an older state restores newer volumes from their records, and reports the loss", async () => {
   {
     await using platform = await start();
     await addVolume(platform, "old");
@@ -96,7 +93,7 @@ test("repair of an older state takes newer volumes from their records, and says 
   expect(trash.map(({ name }) => name)).toEqual(["deleted"]);
 });
 
-test("repair takes volumes back that an accepted older state sent to quarantine", async () => {
+test("repair restores volumes that an accepted older state moved to quarantine", async () => {
   {
     await using platform = await start();
     await addVolume(platform, "old");
@@ -117,7 +114,7 @@ test("repair takes volumes back that an accepted older state sent to quarantine"
   expect(await served(platform)).toEqual({ old: "old", new: "new" });
 });
 
-test("rebuild makes a state from records where no state and no copy is left", async () => {
+test("rebuild creates a state from records if neither a state nor a copy is left", async () => {
   {
     await using platform = await start();
     await addVolume(platform, "photos");
@@ -143,7 +140,7 @@ test("repair and rebuild refuse a folder that a server uses, and one without dat
   expect(existsSync(at("nowhere"))).toBe(false);
 });
 
-test("the command line repairs, tells the quarantine's size and empties it", async () => {
+test("the command line repairs, reports the size of the quarantine and purges it", async () => {
   {
     await using platform = await start();
     await addVolume(platform, "photos");
@@ -188,7 +185,7 @@ test("each volume has a record outside of its folder, which follows deletion and
 test.each([
   ["missing", (path: string) => rmSync(path)],
   ["damaged", (path: string) => truncateSync(path, 20)],
-])("a start writes the record that is %s, so that a rebuild finds the volume", async (_what, spoil) => {
+])("a start writes a record that is %s, so that a rebuild finds the volume", async (_what, spoil) => {
   {
     await using platform = await start();
     await addVolume(platform, "photos");

@@ -1,4 +1,4 @@
-/** What a start says about a data folder that it cannot use: the path, what is wrong, and the next step. */
+/** Errors of a start with an unusable data folder: the path, the problem and the next step. */
 import { execFile } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const repository = join(import.meta.dirname, "..", "..", "..", "..");
 interface Case {
   readonly what: string;
   readonly kind: DataFolderProblem;
-  /** Spoils what a used folder has at this path. */
+  /** The path in a used folder to damage. */
   readonly at: string;
   readonly spoil: (path: string) => void;
   readonly words: RegExp;
@@ -57,7 +57,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** A folder that a platform has used, below one that can be spoiled as a whole. */
+/** A folder that a platform has used, below a folder that can be damaged as a whole. */
 const usedFolder = async (): Promise<Folder & { readonly data: string }> => {
   const parent = folderWith();
   const data = join(parent.path, "data");
@@ -73,7 +73,7 @@ const portside = (args: readonly string[]): Promise<{ code: unknown; errors: str
   });
 
 describe.each(cases)("$what", ({ kind, at, spoil, words }) => {
-  test("is an error with a kind, a path and words for embedders", async () => {
+  test("throws an error with a kind, a path and a message for embedders", async () => {
     using folder = await usedFolder();
     const path = join(folder.data, at);
     spoil(path);
@@ -87,7 +87,7 @@ describe.each(cases)("$what", ({ kind, at, spoil, words }) => {
 test.each([
   ["serve", (data: string) => ["serve", "--data-dir", data, "--port", "0", "--ingress-port", "0"]],
   ["keys create", (data: string) => ["keys", "create", "--account", "ann", "--data-dir", data]],
-])("portside %s ends with the words, exit code 1 and no stack", async (_command, argsOf) => {
+])("portside %s prints the message without a stack and exits with 1", async (_command, argsOf) => {
   using folder = await usedFolder();
   writeFileSync(join(folder.data, "state.sqlite"), "x".repeat(10_000));
   const { code, errors } = await portside(argsOf(folder.data));
@@ -96,7 +96,7 @@ test.each([
   expect(errors).not.toMatch(/bug in Portside|\n\s+at /);
 });
 
-test("portside run ends with the words, too", async () => {
+test("portside run prints the message, too", async () => {
   using folder = folderWith({
     "package.json": JSON.stringify({ scripts: { start: "node server.js" } }),
     "server.js": "",
@@ -108,10 +108,10 @@ test("portside run ends with the words, too", async () => {
   expect(errors).not.toMatch(/bug in Portside/);
 });
 
-test("a disk that is full is named with the file", async () => {
+test("names the file on a full disk", async () => {
   using folder = await usedFolder();
   const full = openState(folder.data);
-  // SQLite answers the same as on a full disk once it may not use another page.
+  // SQLite reports the same error as on a full disk once it may not use another page.
   full.exec("PRAGMA max_page_count = 1");
   const { page_count: pages } = full.prepare("PRAGMA page_count").get() as { page_count: number };
   full.exec(`PRAGMA max_page_count = ${pages}`);

@@ -1,4 +1,4 @@
-/** Bodies and the heads that go with them, byte for byte, whatever way they are framed. */
+/** Bodies and their headers pass byte for byte, whatever their framing. */
 import { createHash, randomBytes } from "node:crypto";
 import { Agent } from "node:http";
 import { gzipSync } from "node:zlib";
@@ -41,14 +41,14 @@ afterAll(() => platform[Symbol.asyncDispose]());
 
 const sha = (bytes: Uint8Array) => createHash("sha1").update(bytes).digest("hex");
 
-test.each([0, 1, 65_535, 65_536, 65_537, 3_000_000])("%i bytes go there and back, their length said", async (size) => {
+test.each([0, 1, 65_535, 65_536, 65_537, 3_000_000])("forwards %i bytes both ways with their length", async (size) => {
   const body = randomBytes(size);
   const reply = await send(url, { method: "POST", body, headers: { "content-length": size } });
   expect(reply.headers).toMatchObject({ "x-length": String(size), "x-sha": sha(body), "content-length": String(size) });
   expect(reply.body.equals(body)).toBe(true);
 });
 
-test("a chunked body stays one, and so does a chunked answer", async () => {
+test("forwards chunked requests and responses as chunked", async () => {
   const { request, response } = openRequest(url, { method: "POST", path: "/chunked" });
   const body = randomBytes(300_000);
   for (let at = 0; at < body.length; at += 7919) request.write(body.subarray(at, at + 7919));
@@ -58,12 +58,12 @@ test("a chunked body stays one, and so does a chunked answer", async () => {
   expect(reply.body.equals(body)).toBe(true);
 });
 
-test.each(["GET", "DELETE"])("a body of %s reaches the service", async (method) => {
+test.each(["GET", "DELETE"])("forwards the body of %s", async (method) => {
   const reply = await send(url, { method, body: "abc", headers: { "content-length": 3 } });
   expect(reply.text).toBe("abc");
 });
 
-test("compressed bytes pass untouched, both ways", async () => {
+test("forwards compressed bytes unchanged, both ways", async () => {
   const body = gzipSync(randomBytes(100_000));
   const headers = { "content-encoding": "gzip", "content-length": body.length, "accept-encoding": "gzip" };
   const reply = await send(url, { method: "PUT", body, headers });
@@ -71,17 +71,17 @@ test("compressed bytes pass untouched, both ways", async () => {
   expect(reply.body.equals(body)).toBe(true);
 });
 
-test("HEAD has the length of what GET would have, and no body", async () => {
+test("HEAD returns the length of GET without a body", async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const reply = await send(url, { method: "HEAD", path: "/stored", agent });
   expect(reply.headers).toMatchObject({ "content-length": "12345", "content-type": "text/plain" });
   expect(reply.body).toHaveLength(0);
-  // Nothing is left in the connection that the next answer could be taken for.
+  // The connection contains no bytes that could be read as the next response.
   expect((await send(url, { method: "POST", body: "next", agent })).text).toBe("next");
   agent.destroy();
 });
 
-test("Expect: 100-continue is answered before the body is sent, and the service never sees it", async () => {
+test("answers Expect: 100-continue before the body is sent, without the service", async () => {
   const { request, response } = openRequest(url, {
     method: "POST",
     headers: { expect: "100-continue", "content-length": 5 },
@@ -94,13 +94,13 @@ test("Expect: 100-continue is answered before the body is sent, and the service 
   expect(reply.headers["x-expect"]).toBe("undefined");
 });
 
-test("trailers of a request do no harm", async () => {
+test("accepts trailers of a request", async () => {
   const head =
     "POST / HTTP/1.1\r\nHost: a\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
   expect(await sendRaw(url, `${head}3\r\nabc\r\n0\r\nX-Sum: 6\r\n\r\n`)).toMatch(/\r\n\r\nabc$/);
 });
 
-test("an answer that does not wait for the body reaches a client that goes on sending; so does the next", async () => {
+test("delivers a response that does not wait for the body to a client that keeps sending, and then the next one", async () => {
   const size = 8 * 1024 ** 2;
   const { socket, received } = openRaw(url);
   socket.write(`POST /early HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);

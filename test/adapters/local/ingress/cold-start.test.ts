@@ -1,4 +1,4 @@
-/** Services at zero: started once for all who wait, stopped when idle, started again for the next. */
+/** Scale to zero: one start for all waiting requests, a stop when idle, and a new start for the next request. */
 import { expect, test } from "vitest";
 import { createLocalProvider } from "../../../../adapters/local/index.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
@@ -8,7 +8,7 @@ import { entriesOf, eventsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually, isAlive } from "../../../support/vitest/eventually.ts";
 
-/** Answers its process id, those of `/slow` after a second. */
+/** Responds with its process id; `/slow` after a second. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ createServer((request, response) => {
 }).listen(process.env.PORT);
 `;
 
-test("twenty requests at once to a service at zero: one start, twenty answers", async () => {
+test("starts one instance for twenty concurrent requests to a service at zero", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });
@@ -36,7 +36,7 @@ test("twenty requests at once to a service at zero: one start, twenty answers", 
   expect(started[0]?.["cold_start_ms"]).toBeGreaterThan(0);
 });
 
-test("a new server on the same data folder serves at the same addresses, from the first request on", async () => {
+test("a new server on the same data folder serves at the same URLs from the first request", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(helloServer("first")));
   const { ingressPort } = platform.local;
@@ -49,11 +49,11 @@ test("a new server on the same data folder serves at the same addresses, from th
   expect(local.ingressPort).toBe(ingressPort);
   const shared = { headers: { host: `app.localhost:${ingressPort}` } };
   expect((await send(`http://127.0.0.1:${ingressPort}`, shared)).text).toBe("first");
-  // It is the service's own port that was kept, not another one that happened to be free.
+  // This must be the service's stored port, not another one that happens to be free.
   expect(portOf(url)).not.toBe(ingressPort);
 });
 
-test("after the idle time the process is gone, and the next request starts another one", async () => {
+test("stops an idle instance, and starts another one for the next request", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", idleSeconds: 0.3 });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });
@@ -63,11 +63,11 @@ test("after the idle time the process is gone, and the next request starts anoth
   expect(second).not.toBe(first);
   await eventually(() => expect(isAlive(second)).toBe(false));
   expect((await eventsOf(platform, "idle")).length).toBeGreaterThanOrEqual(2);
-  // To be stopped is no crash.
+  // A stop is not a crash.
   expect(await eventsOf(platform, "crashed")).toEqual([]);
 });
 
-test("an instance with a request is not idle, however long that takes", async () => {
+test("does not stop an instance during a long request", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", idleSeconds: 0.2 });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });
@@ -76,10 +76,10 @@ test("an instance with a request is not idle, however long that takes", async ()
   expect(callbacks.seen("start")).toContain(text);
 });
 
-test("a service that does not start again: 503 with Retry-After, the cause in its log, not in the answer", async () => {
+test("returns 503 with Retry-After if a service fails to start, and logs the cause for its owner only", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  // It starts once and never again.
+  // The service starts once and fails afterwards.
   const once = `
     ${callbackCode}
     import { createServer } from "node:http";

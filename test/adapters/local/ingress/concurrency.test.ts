@@ -1,4 +1,4 @@
-/** No instance gets more than its concurrency, no service more than its instances; the rest waits, within bounds. */
+/** No instance exceeds its concurrency, no service its instances, and the other requests wait within limits. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -7,7 +7,7 @@ import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Reports each request, holds those of `/hold`, and says how many it had at once. */
+/** Reports each request, blocks those of `/hold`, and reports the maximum of concurrent requests. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
@@ -26,12 +26,12 @@ createServer(async (request, response) => {
 
 const statusesOf = (replies: readonly Reply[]) => replies.map(({ status }) => status).sort();
 
-test("eight requests of a second: two at once in each of two instances, the rest waits, all are answered", async () => {
+test("runs eight requests in two instances with two each, and answers all", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { concurrency: 2, max_instances: 2 });
   const begun = performance.now();
   const replies = await Promise.all(Array.from({ length: 8 }, () => send(url, { path: "/second" })));
-  // Four at a time, so two rounds; timers count whole milliseconds.
+  // Four concurrent requests, so two rounds. Timers count whole milliseconds.
   expect(performance.now() - begun).toBeGreaterThanOrEqual(1998);
   expect(statusesOf(replies)).toEqual(Array(8).fill(200));
   const seen = replies.map(({ text }) => JSON.parse(text) as { pid: number; most: number });
@@ -39,7 +39,7 @@ test("eight requests of a second: two at once in each of two instances, the rest
   expect(Math.max(...seen.map(({ most }) => most))).toBe(2);
 });
 
-test("a request that finds the queue full gets 503 with Retry-After at once, those in it are served", async () => {
+test("returns 503 with Retry-After immediately if the queue is full, and serves the queued requests", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 2 });
   const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
@@ -55,7 +55,7 @@ test("a request that finds the queue full gets 503 with Retry-After at once, tho
   expect(callbacks.seen("begun")).toHaveLength(3);
 });
 
-test("with no queue at all, whoever finds no place is refused", async () => {
+test("refuses requests without a free place if the queue length is 0", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 0 });
   const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
@@ -66,7 +66,7 @@ test("with no queue at all, whoever finds no place is refused", async () => {
   expect((await first).status).toBe(200);
 });
 
-test("a request that waits longer than the timeout gets 503 with Retry-After, and not before", async () => {
+test("returns 503 with Retry-After after waiting for the timeout, and not before", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const fields = { concurrency: 1, max_instances: 1, timeout: 1, env: callbacks.env };
@@ -74,7 +74,7 @@ test("a request that waits longer than the timeout gets 503 with Retry-After, an
   const first = send(url, { path: "/hold" });
   await callbacks.reported("begun");
   const begun = performance.now();
-  // The place is free after a second. Whoever gets none has waited that long by then.
+  // The place becomes free after a second. A request without one has waited that long by then.
   const others = [1, 2].map(() => send(url, { path: "/hold" }));
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);
@@ -82,11 +82,11 @@ test("a request that waits longer than the timeout gets 503 with Retry-After, an
   expect(refused.headers["retry-after"]).toBe("5");
   expect(JSON.parse(refused.text)).toEqual({ detail: "No instance of this service became free in time. Try again." });
   expect((await first).status).toBe(504);
-  // On a busy machine both may have waited a second when the first one's place is free.
+  // On a busy machine both may have waited a second when the first place becomes free.
   for (const status of statusesOf(await Promise.all(others))) expect([503, 504]).toContain(status);
 });
 
-test("a client that hangs up frees its place", async () => {
+test("frees the place of a client that disconnects", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
@@ -99,14 +99,14 @@ test("a client that hangs up frees its place", async () => {
   expect(entry?.http?.status).toBe(499);
 });
 
-test("a client that hangs up while it waits leaves the queue, and the service never hears of it", async () => {
+test("removes a client that disconnects from the queue, without a request to the service", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 1 });
   const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
   const first = openRequest(url, { path: "/hold" });
   first.request.end();
   await callbacks.reported("begun");
-  // One finds the queue empty and the other finds it full; who is who, the refusal tells.
+  // One request finds the queue empty and the other finds it full; the refusal shows which.
   const two = [1, 2].map(() => openRequest(url, { path: "/hold" }));
   for (const { request } of two) request.end();
   const refused = await Promise.race(two.map(({ response }, index) => response.then(() => index)));

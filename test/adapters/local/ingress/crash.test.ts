@@ -1,4 +1,4 @@
-/** Instances that break: the client is told, the instance is replaced, and nothing is sent twice. */
+/** Broken instances: the client gets an error, the instance is replaced, and no request is sent twice. */
 import { Agent } from "node:http";
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
@@ -8,7 +8,7 @@ import { eventsOf, requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { eventually, isAlive } from "../../../support/vitest/eventually.ts";
 
-/** Reports every request; some of them end it, or its way in. */
+/** Reports every request. Some requests end the process or its listener. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
@@ -44,7 +44,7 @@ const start = async (fields: Readonly<Record<string, unknown>> = {}) => {
   return { callbacks, platform, url, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
 };
 
-/** The process that answers; what comes while an instance is going down may still be 502. */
+/** The responding process. Requests while an instance exits may still get 502. */
 const pidOf = (url: string): Promise<number> =>
   eventually(async () => {
     const { status, text } = await send(url);
@@ -52,7 +52,7 @@ const pidOf = (url: string): Promise<number> =>
     return Number.parseInt(text, 10);
   });
 
-test("an instance that ends in the middle of a request: 502 for that client, another instance for the next", async () => {
+test("returns 502 if an instance exits during a request, and starts another one for the next", async () => {
   await using service = await start();
   const pid = await pidOf(service.url);
   const reply = await send(service.url, { method: "POST", path: "/die", body: "1" });
@@ -63,7 +63,7 @@ test("an instance that ends in the middle of a request: 502 for that client, ano
   expect(service.callbacks.seen("POST")).toEqual(["/die 1", "/ 2"]);
 });
 
-test("its end is in the log with the reason and the exit code, however it was noticed", async () => {
+test("logs the reason and the exit code, however the exit was noticed", async () => {
   await using service = await start();
   for (let count = 1; count <= 5; count++) {
     expect((await send(service.url, { method: "POST", path: "/die" })).status).toBe(502);
@@ -77,7 +77,7 @@ test("its end is in the log with the reason and the exit code, however it was no
   }
 });
 
-test("an instance that is killed from outside is replaced, and what killed it is in the log", async () => {
+test("replaces an instance that is killed from outside, and logs the signal", async () => {
   await using service = await start();
   const hanging = send(service.url, { path: "/hang" });
   const pid = Number((await service.callbacks.reported("hangs"))[0]);
@@ -91,17 +91,17 @@ test("an instance that is killed from outside is replaced, and what killed it is
   });
 });
 
-test("an answer that breaks off when the instance ends is cut, not made whole", async () => {
+test("truncates a response if the instance exits during it", async () => {
   await using service = await start();
   await expect(send(service.url, { path: "/die-midway" })).rejects.toThrow("aborted");
   await pidOf(service.url);
 });
 
-test("a connection that is reset under a POST is 502, and the POST is not sent again", async () => {
+test("returns 502 for a POST whose connection is reset, without sending it again", async () => {
   await using service = await start();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (let count = 1; count <= 20; count++) {
-    // The one before left a connection that is kept, so that it is used again.
+    // The previous request left an open connection, which this one uses.
     expect((await send(service.url, { agent })).status).toBe(200);
     expect((await send(service.url, { method: "POST", path: "/reset", body: `${count}`, agent })).status).toBe(502);
   }
@@ -109,7 +109,7 @@ test("a connection that is reset under a POST is 502, and the POST is not sent a
   expect(service.callbacks.seen("POST")).toEqual(Array.from({ length: 20 }, (_, index) => `/reset ${index + 1}`));
 });
 
-test("where nobody listens any more, another instance gets the request, its body whole, once", async () => {
+test("sends a request with its body to another instance if the first one no longer listens", async () => {
   await using service = await start({ max_instances: 2 });
   const deaf = await pidOf(service.url);
   expect((await send(service.url, { path: "/go-deaf" })).text).toBe("deaf");
@@ -124,13 +124,13 @@ test("where nobody listens any more, another instance gets the request, its body
   expect(text.slice(text.indexOf(" ") + 1)).toBe(body);
   expect(Number.parseInt(text, 10)).not.toBe(deaf);
   expect(service.callbacks.seen("POST")).toHaveLength(1);
-  // The deaf one is ended, and its owner can read why.
+  // The platform ends the instance that no longer listens, and logs it for the owner.
   await eventually(() => expect(isAlive(deaf)).toBe(false));
   expect(await eventsOf(service.platform, "unreachable")).toHaveLength(1);
   expect(await eventsOf(service.platform, "crashed")).toEqual([]);
 });
 
-test("every request is in the log with method, status, latency and instance, the broken one too", async () => {
+test("logs every request with method, status, latency and instance, including broken ones", async () => {
   await using service = await start();
   await send(service.url, { path: "/fine?q=1", headers: { "user-agent": "tester/1", host: "shop.example" } });
   await send(service.url, { method: "POST", path: "/die" });

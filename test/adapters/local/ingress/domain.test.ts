@@ -1,4 +1,4 @@
-/** The domain of services: how it is given, what URLs are made of it, and how a client's host is read. */
+/** The domain of services: its setting, the URLs below it, and clients' host names. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -12,7 +12,7 @@ import {
 
 const read = (text: string): Domain => readDomain(text) as Domain;
 
-describe("as it is given", () => {
+describe("readDomain", () => {
   test.each([
     ["apps.example.com", "http://hello.apps.example.com:8080"],
     ["Apps.Example.COM", "http://hello.apps.example.com:8080"],
@@ -48,11 +48,11 @@ describe("as it is given", () => {
     "ftp://a.example",
     "//a.example",
     "*.a.example",
-  ])("%j is none", (text) => {
+  ])("refuses %j", (text) => {
     expect(readDomain(text)).toBeUndefined();
   });
 
-  test("what is taken makes URLs of that host alone, whatever it was", () => {
+  test("makes URLs with the host of the setting only, for any text", () => {
     const parts = fc.array(
       fc.constantFrom("a", "B", ".", "-", ":", "/", "@", "?", "#", "\\", "1", "https://", "http:", " "),
     );
@@ -70,7 +70,7 @@ describe("as it is given", () => {
           const url = new URL(serviceUrl(domain, service, 8080));
           expect(url.hostname).toBe(`${service}.${domain.name}`);
           expect(url.href).toBe(`${url.protocol}//${url.host}/`);
-          // The way back: who asks by that URL reaches that service.
+          // The reverse: a request to that URL reaches that service.
           expect(serviceOfHost(url.host, domain)).toBe(service);
         },
       ),
@@ -78,7 +78,7 @@ describe("as it is given", () => {
   });
 });
 
-describe("a client's host", () => {
+describe("serviceOfHost and requestScheme", () => {
   test.each([
     ["one.localhost", "one"],
     ["ONE.LocalHost.:8080", "one"],
@@ -88,16 +88,16 @@ describe("a client's host", () => {
     ["one.other.example", undefined],
     ["localhost", undefined],
     ["", undefined],
-  ])("%s is of %s", (host, service) => {
+  ])("%s belongs to %s", (host, service) => {
     expect(serviceOfHost(host, read("apps.example"))).toBe(service);
   });
 
-  test("a domain may itself be below localhost", () => {
+  test("supports a domain below localhost", () => {
     expect(serviceOfHost("one.apps.localhost", read("apps.localhost"))).toBe("one");
     expect(serviceOfHost("one.localhost", read("apps.localhost"))).toBe("one");
   });
 
-  test("is asked for by https below a domain whose proxy has it, and nowhere else", () => {
+  test("returns https only for names below a domain with an https proxy", () => {
     const behindTls = read("https://apps.example");
     expect(requestScheme("one.apps.example", behindTls)).toBe("https");
     expect(requestScheme("ONE.apps.example.:443", behindTls)).toBe("https");
@@ -116,6 +116,6 @@ test.each([
   ["http://apps.example.com", [80], true],
   ["https://apps.example.com:8443", [443], false],
   ["https://apps.example.com:8443", [443, 8443], true],
-])("%s with the ports %j open answers on the loopback: %s", (text, opened, answers) => {
+])("%s with open ports %j is reachable on the loopback address: %s", (text, opened, answers) => {
   expect(answersOnLoopback(read(text), opened)).toBe(answers);
 });

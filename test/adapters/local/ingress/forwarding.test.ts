@@ -1,11 +1,11 @@
-/** What the service sees of a request, and the client of its answer, through the service's own address. */
+/** What the service sees of a request, and the client of its response, at the service's own port. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { send, sendForJson, sendRaw } from "../../../support/http/clients.ts";
 import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
-/** Answers what it saw; the headers of its answer come from `x-answer`, as JSON of a flat list. */
+/** Responds with the request that it received. The response headers come from `x-answer`, as a flat JSON list. */
 const server = `
 import { createServer } from "node:http";
 createServer((request, response) => {
@@ -33,7 +33,7 @@ const answering = (...headers: readonly string[]) => ({ headers: { "x-answer": J
 
 describe("the request", () => {
   test.each(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY"])(
-    "%s keeps its method",
+    "keeps the method %s",
     async (method) => {
       expect(await sendForJson(url, { method })).toMatchObject({ method });
     },
@@ -47,11 +47,11 @@ describe("the request", () => {
     "/?",
     "/[brackets]|pipe",
     "//host-like/path",
-  ])("its target is passed on as it is: %s", async (path) => {
+  ])("forwards the target unchanged: %s", async (path) => {
     expect(await sendForJson(url, { path })).toMatchObject({ url: path });
   });
 
-  test("says who asked and how", async () => {
+  test("contains the client's address, host and scheme", async () => {
     const { headers } = await sendForJson(url, { headers: { host: "shop.example:81", "x-forwarded-for": "10.0.0.9" } });
     expect(headers).toMatchObject({
       host: "shop.example:81",
@@ -69,10 +69,10 @@ describe("the request", () => {
     expect(entry?.json?.["traceparent"]).toBe(trace.traceparent);
   });
 
-  test("leaves behind what belongs to the client's connection", async () => {
+  test("drops headers of the client's connection", async () => {
     const hops = ["Connection: keep-alive, X-Hop", "X-Hop: 1", "Keep-Alive: timeout=9", "Proxy-Connection: keep-alive"];
     const more = ["Proxy-Authorization: Basic eA==", "TE: trailers", "Upgrade: h2c", "HTTP2-Settings: AAAA"];
-    // Without `upgrade` in Connection it is no offer, with it one that is ignored.
+    // Without `upgrade` in Connection this is no upgrade offer; with it, it is one that the service ignores.
     for (const connection of ["close", "close, Upgrade, HTTP2-Settings"]) {
       const lines = ["GET / HTTP/1.1", "Host: app", ...hops, ...more, `Connection: ${connection}`, "X-Kept: 1"];
       const came = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\n`);
@@ -83,21 +83,21 @@ describe("the request", () => {
     }
   });
 
-  test("keeps the headers that route and frame a message, also where Connection names them", async () => {
+  test("keeps routing and framing headers, even if Connection lists them", async () => {
     const lines = ["POST / HTTP/1.1", "Host: app", "Connection: close, Host, content-length", "Content-Length: 2"];
     const came = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\nhi`);
     const { headers } = JSON.parse(came.slice(came.indexOf("{")));
     expect(headers).toMatchObject({ host: "app", "content-length": "2" });
   });
 
-  test("keeps repeated headers and their letters", async () => {
+  test("keeps repeated headers and their case", async () => {
     const { rawHeaders } = await sendForJson(url, { headers: ["Host", "a", "X-Twice", "1", "x-TWICE", "2"] });
     expect(rawHeaders.join()).toContain("X-Twice,1,x-TWICE,2");
   });
 });
 
-describe("the request's id", () => {
-  test("is added where there is none, the same to the service, the client and the log", async () => {
+describe("the request id", () => {
+  test("is added if missing, the same for the service, the client and the log", async () => {
     const reply = await send(url);
     const id = reply.headers["x-request-id"];
     expect(id).toMatch(/^[a-z0-9]{20}$/);
@@ -105,7 +105,7 @@ describe("the request's id", () => {
     expect((await requestsOf(platform)).map(({ json }) => json?.["request_id"])).toContain(id);
   });
 
-  test("is the client's own where that is sane", async () => {
+  test("is the client's if valid", async () => {
     const reply = await send(url, { headers: { "x-request-id": "A.b_c:d/e+f=g-1" } });
     expect(reply.headers["x-request-id"]).toBe("A.b_c:d/e+f=g-1");
     expect(JSON.parse(reply.text).headers["x-request-id"]).toBe("A.b_c:d/e+f=g-1");
@@ -116,7 +116,7 @@ describe("the request's id", () => {
     ["too long", "a".repeat(129)],
     ["with quotes", '"}{"'],
     ["empty", ""],
-  ])("is replaced where the client's is not: %s", async (_words, given) => {
+  ])("is replaced if the client's is invalid: %s", async (_words, given) => {
     const reply = await send(url, { headers: { "x-request-id": given } });
     expect(reply.headers["x-request-id"]).toMatch(/^[a-z0-9]{20}$/);
     const { rawHeaders } = JSON.parse(reply.text);
@@ -124,8 +124,8 @@ describe("the request's id", () => {
   });
 });
 
-describe("the answer", () => {
-  test("keeps Set-Cookie and other repeated headers apart", async () => {
+describe("the response", () => {
+  test("keeps Set-Cookie and other repeated headers separate", async () => {
     const twice = ["Set-Cookie", "a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT", "Set-Cookie", "b=2", "Vary", "A"];
     const { headers } = await send(url, answering(...twice, "Vary", "B", "Link", "</a>", "Link", "</b>"));
     expect(headers["set-cookie"]).toEqual(["a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT", "b=2"]);
@@ -133,7 +133,7 @@ describe("the answer", () => {
     expect(headers["link"]).toBe("</a>, </b>");
   });
 
-  test("leaves behind what belongs to the service's connection", async () => {
+  test("drops headers of the service's connection", async () => {
     const { headers } = await send(
       url,
       answering("Connection", "close, X-Hop", "X-Hop", "1", "Proxy-Authenticate", "x"),
@@ -142,9 +142,9 @@ describe("the answer", () => {
     expect(headers).not.toHaveProperty("proxy-authenticate");
   });
 
-  test("keeps the bytes of its headers, also those that are no ASCII", async () => {
+  test("keeps the bytes of its headers, including non-ASCII ones", async () => {
     const latin1 = Buffer.from("filename=é€", "utf8").toString("latin1");
-    // Also where the head goes ahead of the body.
+    // Also if the headers are sent before the body.
     for (const path of ["/", "/head-first"]) {
       const { rawHeaders } = await send(url, { path, ...answering("Content-Disposition", latin1) });
       expect(rawHeaders).toContain(latin1);

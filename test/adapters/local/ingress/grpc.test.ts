@@ -1,4 +1,4 @@
-/** gRPC: an unmodified `@grpc/grpc-js` server behind `use_http2`, called by an unmodified client. */
+/** gRPC: an unmodified `@grpc/grpc-js` server with `use_http2`, and an unmodified client. */
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CallbackServer, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -32,7 +32,7 @@ afterAll(async () => {
 describe.each(["its own port", "the shared port"])("through %s", (way) => {
   const client = () => clients[way] as Client;
 
-  test("a unary call: message, metadata before and behind it", async () => {
+  test("forwards a unary call with its metadata and trailers", async () => {
     const metadata = new Metadata();
     metadata.set("x-asked", "yes");
     metadata.set("x-raw-bin", Buffer.from([1, 0, 254]));
@@ -51,31 +51,31 @@ describe.each(["its own port", "the shared port"])("through %s", (way) => {
     expect(end.metadata.get("x-trailer")).toEqual(["of the answer"]);
   });
 
-  test("a failing call: code, message and metadata as the service gave them", async () => {
+  test("forwards the code, message and metadata of a failed call", async () => {
     const { error, end } = await unary(client(), "Fail");
     expect(failed(error as ServiceError)).toEqual(FAILURE);
     expect(end.code).toBe(status.FAILED_PRECONDITION);
   });
 
-  test("a stream of a thousand messages, and the metadata behind them", async () => {
+  test("forwards a stream of a thousand messages with its trailers", async () => {
     const { values, end } = await drain(stream(client(), "Count", 1000));
     expect(values).toEqual(Array.from({ length: 1000 }, (_, value) => value));
     expect(end.code).toBe(status.OK);
     expect(end.metadata.get("x-trailer")).toEqual(["after 1000"]);
   });
 
-  test("a stream that fails midway: its messages first, then the failure", async () => {
+  test("forwards the messages and then the error of a stream that fails midway", async () => {
     const { values, end } = await drain(stream(client(), "FailLate", 0));
     expect(values).toEqual([1, 2]);
     expect(failed(end)).toEqual(FAILURE);
   });
 
-  test("a stream of the client's", async () => {
+  test("forwards a client stream", async () => {
     const values = Array.from({ length: 1000 }, (_, index) => index + 1);
     expect(await sumOf(client(), values)).toEqual({ value: 500_500 });
   });
 
-  test("a conversation, in which each side waits for the other", async () => {
+  test("forwards a bidirectional stream in which each side waits for the other", async () => {
     const call = chat(client());
     const answers = call[Symbol.asyncIterator]();
     for (let value = 1; value <= 100; value++) {
@@ -86,7 +86,7 @@ describe.each(["its own port", "the shared port"])("through %s", (way) => {
     expect((await answers.next()).done).toBe(true);
   });
 
-  test("a call that the client gives up is given up for the service too", async () => {
+  test("cancels a call at the service if the client cancels it", async () => {
     const before = callbacks.seen("cancelled").length;
     const call = stream(client(), "Wait", 0);
     const ended = drain(call);
@@ -97,12 +97,12 @@ describe.each(["its own port", "the shared port"])("through %s", (way) => {
   });
 });
 
-test("an unknown method is the service's to refuse", async () => {
+test("lets the service refuse an unknown method", async () => {
   const { error } = await unary(clients["its own port"] as Client, "Nobody");
   expect(error?.code).toBe(status.UNIMPLEMENTED);
 });
 
-test("calls are in the log", async () => {
+test("logs calls", async () => {
   const entry = (await requestsOf(platform)).find(({ http }) => http?.requestUrl?.endsWith("/test.Echo/Count"));
   expect(entry?.http).toMatchObject({ requestMethod: "POST", status: 200, protocol: "HTTP/2" });
   expect(entry?.http?.responseSize).toBeGreaterThan(1000);

@@ -1,4 +1,4 @@
-/** Services that speak HTTP/2 and break: every client is told in its own version's words, none is left hanging. */
+/** Broken HTTP/2 services: clients of both versions get an error, and no request hangs. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CallbackServer, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRequest, send } from "../../../support/http/clients.ts";
@@ -30,7 +30,7 @@ const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
 const at = (name: string) => ({ ":authority": `${name}.localhost` });
 const up = () => eventually(async () => expect((await sendHttp2(url)).status).toBe(200));
 
-/** One way to ask, for both versions: the status, or that the answer broke off. */
+/** Sends a request with either version. Returns the status, or `cut` for a truncated response. */
 const outcome = (way: string, headers: Readonly<Record<string, string>>): Promise<number | "cut"> => {
   const name = headers[":authority"] as string;
   const path = headers[":path"] as string;
@@ -43,19 +43,19 @@ const outcome = (way: string, headers: Readonly<Record<string, string>>): Promis
 
 describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
   test.each(["/half-then-reset", "/half-then-hang-up", "/half-then-die"])(
-    "an answer that breaks off is cut, not left hanging: %s",
+    "truncates a broken response instead of leaving it open: %s",
     async (path) => {
       await up();
       expect(await outcome(way, { ...at("app"), ":path": path })).toBe("cut");
     },
   );
 
-  test("a stream that is reset before the answer is 502", async () => {
+  test("returns 502 for a stream that is reset before the response", async () => {
     await up();
     expect(await outcome(way, { ...at("app"), ":path": "/reset" })).toBe(502);
   });
 
-  test("past the timeout it is 504, or cut where the answer had begun, not before a second", async () => {
+  test("returns 504 after the timeout, or truncates a started response, not before a second", async () => {
     for (const [path, end] of [
       ["/silent", 504],
       ["/half", "cut"],
@@ -66,7 +66,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
     }
   });
 
-  test("no place: 503, and a place is free when the client hangs up", async () => {
+  test("returns 503 without a free place, and frees the place when the client disconnects", async () => {
     const name = { ...at("narrow"), ":path": "/hold" };
     const before = callbacks.seen("begun").length;
     const held =
@@ -81,7 +81,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
     await eventually(async () => expect(await outcome(way, { ...at("narrow"), ":path": "/" })).toBe(200));
   });
 
-  test("a session that the service ends is made anew", async () => {
+  test("opens a new session after the service has ended one", async () => {
     for (let count = 0; count < 5; count++) {
       await up();
       expect(await outcome(way, { ...at("app"), ":path": "/goodbye" })).toBe(200);
@@ -89,12 +89,12 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
   });
 });
 
-test("every answer is in the log, refused and broken ones too", async () => {
+test("logs every response, including refused and broken ones", async () => {
   const statuses = async (service: string) =>
     (await entriesOf(platform, service)).flatMap(({ http }) => (http === undefined ? [] : [http.status]));
   expect(await statuses("app")).toEqual(expect.arrayContaining([200, 502]));
   expect(await statuses("hasty")).toEqual(expect.arrayContaining([504]));
   expect(await statuses("narrow")).toEqual(expect.arrayContaining([499, 503]));
-  // One for each version of the client.
+  // One request per client version.
   await eventually(async () => expect(await eventsOf(platform, "crashed")).toHaveLength(2));
 });

@@ -1,4 +1,4 @@
-/** Services that speak HTTP/2 (h2c), asked by clients of either version. */
+/** HTTP/2 services (h2c), with clients of both versions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { openRaw, send, sendRaw } from "../../../support/http/clients.ts";
@@ -21,7 +21,7 @@ const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
 const at = (name: string) => ({ ":authority": `${name}.localhost` });
 
 describe("a client of HTTP/1.1", () => {
-  test("gets its answer, the service its request", async () => {
+  test("gets the response, and the service its request", async () => {
     const reply = await send(url, { method: "PUT", path: "/a?b", headers: { host: "shop.example" }, body: "hello" });
     expect(reply.status).toBe(200);
     const { headers, body } = JSON.parse(reply.text);
@@ -37,7 +37,7 @@ describe("a client of HTTP/1.1", () => {
     });
   });
 
-  test("has trailers, the service's cookies beside the platform's, and HEAD without a body", async () => {
+  test("gets trailers, the service's and the platform's cookies, and no body for HEAD", async () => {
     const reply = await send(url, { path: "/trailers" });
     expect(reply.text).toBe("abc");
     expect(reply.trailers).toEqual({ "x-sum": "6" });
@@ -52,7 +52,7 @@ describe("a client of HTTP/1.1", () => {
     ["Connection: X-Hop, TE", "X-Hop: 1", "TE: trailers;q=0.5"],
     ["Keep-Alive: 5", "Proxy-Connection: keep-alive", "Upgrade: h2c", "HTTP2-Settings: AAAA"],
     ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAAA"],
-  ])("may send what HTTP/2 does not have: %s", async (...lines) => {
+  ])("may send headers that HTTP/2 does not allow: %s", async (...lines) => {
     const came = await sendRaw(
       url,
       `GET / HTTP/1.1\r\nHost: app\r\nConnection: close\r\n${lines.join("\r\n")}\r\n\r\n`,
@@ -61,7 +61,7 @@ describe("a client of HTTP/1.1", () => {
     expect(came).not.toMatch(/"(te|x-hop|keep-alive|proxy-connection|upgrade|http2-settings|connection)"/);
   });
 
-  test("sees an answer that does not wait for its body, and goes on with its connection", async () => {
+  test("sees a response that does not wait for its body, and can reuse its connection", async () => {
     const size = 8 * 1024 ** 2;
     const { socket, received } = openRaw(url);
     socket.write(`POST /early HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);
@@ -72,21 +72,21 @@ describe("a client of HTTP/1.1", () => {
   });
 });
 
-test("a client of HTTP/2 that asks for nobody is 404, and one that asks for a service of HTTP/1.1 is told", async () => {
+test("returns 404 for an unknown host, and 505 for a service that uses HTTP/1.1", async () => {
   expect((await sendHttp2(shared(), at("nobody"))).status).toBe(404);
   const reply = await sendHttp2(shared(), at("old"));
   expect(reply.status).toBe(505);
   expect(JSON.parse(reply.text).detail).toContain("use_http2");
 });
 
-test("sixty streams at once are sixty answers", async () => {
+test("answers sixty concurrent streams", async () => {
   const replies = await Promise.all(
     Array.from({ length: 60 }, (_, count) => sendHttp2(url, { ":path": `/${count}`, ":method": "POST" }, `${count}`)),
   );
   for (const [count, { text }] of replies.entries()) expect(JSON.parse(text).body).toBe(`${count}`);
 });
 
-test("headers that are no ASCII keep their bytes, whichever versions meet", async () => {
+test("keeps the bytes of non-ASCII headers for all combinations of versions", async () => {
   const { headers, text } = await sendHttp2(url, { ":path": "/trailers" });
   expect(headers["x-bytes"]).toBe("\u00e9");
   expect(text).toBe("abc");

@@ -1,7 +1,8 @@
 /**
- * Connections to instances are kept, but never so long that a service closes them first: a request that is sent
- * into a closing connection is lost, and a POST must not be sent again.
+ * The platform closes idle connections to instances before the service does: a request that is sent into a closing
+ * connection is lost, and a POST must not be sent again.
  */
+
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -9,8 +10,8 @@ import { openRequest, replyOf, send } from "../../../support/http/clients.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 
 /**
- * Closes idle connections after two seconds or `IDLE_MS`, as gunicorn does, and does not say so. Reports which side ended each
- * connection, and every POST.
+ * Closes idle connections after two seconds or `IDLE_MS`, like gunicorn, without announcing it. Reports which side
+ * ended each connection, and every POST.
  */
 const server = `
 ${callbackCode}
@@ -35,10 +36,10 @@ server.on("connection", (socket) => {
 server.listen(process.env.PORT);
 `;
 
-test("idle connections are closed by the platform, before the service does it", async () => {
+test("closes idle connections before the service does", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  // Far from the platform's own time, so that a busy machine does not decide which side is first.
+  // Far from the platform's own timeout, so that a busy machine does not decide which side is first.
   const env = { ...callbacks.env, IDLE_MS: "20000" };
   const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 100, env });
   const replies = await Promise.all(
@@ -49,13 +50,13 @@ test("idle connections are closed by the platform, before the service does it", 
   expect(closed.filter((by) => by === "by the service")).toEqual([]);
 });
 
-test("no POST is lost or doubled around the moment at which the service closes idle connections", async () => {
+test("loses and repeats no POST around the time at which the service closes idle connections", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 1000, env: callbacks.env });
   const clients = Array.from({ length: 100 }, (_, client) => async () => {
     const first = await send(url, { method: "POST", body: `${client} first` });
-    // Spread over two seconds, give or take a tenth.
+    // Spread over two seconds, plus or minus 10%.
     await new Promise((resolve) => setTimeout(resolve, 1900 + 2 * client));
     const second = await send(url, { method: "POST", body: `${client} second` });
     return [first.status, second.status];
@@ -66,13 +67,13 @@ test("no POST is lost or doubled around the moment at which the service closes i
   expect(posts.filter(([id, count]) => id !== "" && count !== 1)).toEqual([]);
 });
 
-test("a body that is long in coming does not take a kept connection with it", async () => {
+test("does not reserve an idle connection for a request whose body is slow", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { max_instances: 1, env: callbacks.env });
   await send(url, { method: "POST", body: "before" });
   const { request, response } = openRequest(url, { method: "POST", headers: { "content-length": 4 } });
-  // The head alone, onto a connection that is idle; then nothing until all idle connections are closed.
+  // Sends only the head, then waits until all idle connections are closed.
   request.flushHeaders();
   await callbacks.reported("closed", callbacks.seen("closed").length + 1);
   request.end("late");

@@ -1,4 +1,4 @@
-/** A port of the platform is the platform's on both loopback families, so that `localhost` never leads elsewhere. */
+/** The platform's ports are reserved on both loopback families, so that `localhost` always leads to the platform. */
 import { once } from "node:events";
 import { request } from "node:http";
 import { createServer, type Server } from "node:net";
@@ -49,7 +49,7 @@ test.each(["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])(
   },
 );
 
-test("a service gets another port where a program holds the other family of the one it had", async () => {
+test("assigns another port if a program uses the other family of the previous port", async () => {
   using folder = folderWith();
   const first = await startLocalIn(folder.path, { runner: "process" });
   const before = portOf(await first.up(nodeSource(helloServer("hi"))));
@@ -81,7 +81,7 @@ const handlers = {
   stream: nothing,
 };
 
-test("a listener that stops or closes frees the port in both families", async () => {
+test("frees the port in both families when a listener stops or closes", async () => {
   for (const end of ["stop", "close"] as const) {
     const listener = await listen("127.0.0.1", 0, handlers);
     listener[end]();

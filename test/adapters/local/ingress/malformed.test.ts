@@ -1,10 +1,10 @@
-/** Requests that are wrong, or that two readers could read in two ways: refused or right, and never two requests. */
+/** Malformed and ambiguous requests are refused or served, and never become two requests. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { openRaw, send, sendRaw, statusesOf } from "../../../support/http/clients.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
-/** Answers with what it saw, in order, since it was last asked for `/seen`. */
+/** Responds with the requests that it has received since the last `/seen`. */
 const server = `
 import { createServer } from "node:http";
 let seen = [];
@@ -35,7 +35,7 @@ const seen = async (): Promise<string[]> => JSON.parse((await send(url, { path: 
 const request = (line: string, headers: readonly string[], body = ""): string =>
   `${[line, ...headers, "Connection: close"].join("\r\n")}\r\n\r\n${body}`;
 
-/** A request hidden in what one of two readers takes for a body. */
+/** A request hidden in bytes that one of two parsers takes for a body. */
 const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: app\r\n\r\n";
 const LENGTH = `Content-Length: ${HIDDEN.length}`;
 
@@ -52,19 +52,19 @@ const refused: readonly [string, string, number][] = [
   ],
   ["two lengths", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: 0", LENGTH], HIDDEN), 400],
   ["two lengths in one line", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: 0, 5"], "hello"), 400],
-  ["a length that is none", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: +5"], "hello"), 400],
+  ["an invalid length", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: +5"], "hello"), 400],
   [
     "chunked, but not last",
     request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: chunked, gzip"], HIDDEN),
     400,
   ],
   [
-    "a coding that is not undone here",
+    "an unsupported coding",
     request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: gzip, chunked"], "0\r\n\r\n"),
     501,
   ],
   [
-    "a coding that only looks like chunked",
+    "a coding that resembles chunked",
     request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: xchunked"], HIDDEN),
     501,
   ],
@@ -74,25 +74,25 @@ const refused: readonly [string, string, number][] = [
     400,
   ],
   ["a folded header", request("GET /a HTTP/1.1", ["Host: app", "X-A: 1", " folded"]), 400],
-  ["a null in a header", request("GET /a HTTP/1.1", ["Host: app", "X-A: 1\0"]), 400],
-  ["a lone line feed for an end", "GET /a HTTP/1.1\nHost: app\nConnection: close\n\n", 400],
+  ["a NUL in a header", request("GET /a HTTP/1.1", ["Host: app", "X-A: 1\0"]), 400],
+  ["lone line feeds as line breaks", "GET /a HTTP/1.1\nHost: app\nConnection: close\n\n", 400],
   ["two hosts", request("GET /a HTTP/1.1", ["Host: app", "Host: other"]), 400],
   ["no host", request("GET /a HTTP/1.1", []), 400],
-  ["a target that is a whole address", request("GET http://other/a HTTP/1.1", ["Host: app"]), 400],
-  ["a target that is no path", request("OPTIONS * HTTP/1.1", ["Host: app"]), 400],
+  ["an absolute URL as target", request("GET http://other/a HTTP/1.1", ["Host: app"]), 400],
+  ["a target that is not a path", request("OPTIONS * HTTP/1.1", ["Host: app"]), 400],
   ["a tunnel", request("CONNECT other:80 HTTP/1.1", ["Host: other:80"]), 0],
   ["no HTTP", "SSH-2.0-OpenSSH_9.6\r\n\r\n", 400],
-  ["a version that is none", request("GET /a HTTP/9.9", ["Host: app"]), 400],
-  ["a head that is too long", request("GET /a HTTP/1.1", ["Host: app", `X-A: ${"a".repeat(70_000)}`]), 431],
+  ["an invalid version", request("GET /a HTTP/9.9", ["Host: app"]), 400],
+  ["an overlong head", request("GET /a HTTP/1.1", ["Host: app", `X-A: ${"a".repeat(70_000)}`]), 431],
 ];
 
-test.each(refused)("%s is refused, and the service never hears of it", async (_words, bytes, status) => {
+test.each(refused)("refuses %s, without a request to the service", async (_words, bytes, status) => {
   const statuses = statusesOf(await sendRaw(url, bytes));
   expect(statuses).toEqual(status === 0 ? [] : [status]);
   expect(await seen()).toEqual([]);
 });
 
-test("requests that are sent without waiting are each served once, answered in their order", async () => {
+test("serves pipelined requests once each, in order", async () => {
   const post = (path: string, body: string) =>
     `POST ${path} HTTP/1.1\r\nHost: app\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const get = "GET /3 HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n";
@@ -101,12 +101,12 @@ test("requests that are sent without waiting are each served once, answered in t
   expect((await seen()).sort()).toEqual(["GET /3", "POST /1 one", `POST /2 ${HIDDEN.trim()}`]);
 });
 
-test("a body is a body, whatever it looks like", async () => {
+test("forwards a body unchanged, whatever it contains", async () => {
   await sendRaw(url, request("POST /a HTTP/1.1", ["Host: app", LENGTH], HIDDEN));
   expect(await seen()).toEqual([`POST /a ${HIDDEN.trim()}`]);
 });
 
-test("an upgrade that the service does not want is answered, and hides no request behind it", async () => {
+test("answers an upgrade that the service refuses, and hides no request after it", async () => {
   const head = "GET /a HTTP/1.1\r\nHost: app\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
   const came = await sendRaw(url, `${head}${HIDDEN}${HIDDEN}`);
   expect(statusesOf(came)).toEqual([200]);
@@ -119,14 +119,14 @@ test.each([
   ["with a body", "POST", "websocket"],
   ["to HTTP/2", "GET", "h2c"],
   ["to HTTP/2, with a body", "POST", "h2c"],
-])("an offer to upgrade %s is passed over", async (_words, method, protocol) => {
+])("ignores an upgrade offer %s", async (_words, method, protocol) => {
   const upgrade = ["Host: app", "Content-Length: 5", "Connection: Upgrade", `Upgrade: ${protocol}`];
   const came = await sendRaw(url, request(`${method} /a HTTP/1.1`, upgrade, "hello"));
   expect(statusesOf(came)).toEqual([200]);
   expect(await seen()).toEqual([`${method} /a hello`]);
 });
 
-test("a request that comes byte by byte is the same request", async () => {
+test("accepts a request that arrives byte by byte", async () => {
   for (const line of ["POST /a HTTP/1.1", "PRI * HTTP/1.1", "PROPFIND /a HTTP/1.1"]) {
     const { socket, closed } = openRaw(url);
     socket.setNoDelay(true);

@@ -1,4 +1,4 @@
-/** When a pool stops instances, what it makes of those that end by themselves, and how it retires. */
+/** When a pool stops instances, how it handles exits, and how it retires. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
 
@@ -6,7 +6,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("ends", () => {
-  test("an instance is stopped when it was idle for long enough, one with a request is not", async () => {
+  test("stops an instance after the idle time, unless it has a request", async () => {
     const { pool, acquire, up, events, budget } = poolOf({ idleMillis: 1000 });
     const waiting = [acquire(), acquire()];
     const [busy, idle] = [await up(), await up()];
@@ -23,7 +23,7 @@ describe("ends", () => {
     expect(events.filter((event) => !event.startsWith("started"))).toEqual(["idle i2"]);
   });
 
-  test("one that ends by itself is a crash, and those who wait get another one", async () => {
+  test("reports an exit as a crash, and starts another instance for waiting requests", async () => {
     const { acquire, up, starting, events } = poolOf({ maxInstances: 1 });
     const lease = acquire();
     const first = await up();
@@ -37,7 +37,7 @@ describe("ends", () => {
     expect(events).toEqual(["started i1", "crashed i1 3", "started i2"]);
   });
 
-  test("one that was given up and ends by itself is a crash with its own reason, not stopped by a signal", async () => {
+  test("reports the reason of an unreachable instance that exits, without a stop by signal", async () => {
     const { pool, acquire, up, events } = poolOf();
     const lease = acquire();
     const instance = await up();
@@ -52,7 +52,7 @@ describe("ends", () => {
     expect(events).toEqual(["started i1", "crashed i1 7"]);
   });
 
-  test("one that was given up and lives on is stopped", async () => {
+  test("stops an unreachable instance that keeps running", async () => {
     const { pool, acquire, up, events } = poolOf();
     const lease = acquire();
     const instance = await up();
@@ -65,7 +65,7 @@ describe("ends", () => {
 });
 
 describe("retirement", () => {
-  test("sends those who wait away, ends starts, and stops each instance with its last request", async () => {
+  test("refuses waiting requests, cancels starts, and stops each instance after its last request", async () => {
     const { pool, acquire, up, starting, budget } = poolOf({ maxInstances: 2, concurrency: 2 });
     const lease = acquire();
     const instance = await up();
@@ -87,7 +87,7 @@ describe("retirement", () => {
     expect(budget()).toBe(10);
   });
 
-  test("stops what is still at work when the drain time is over", async () => {
+  test("stops busy instances when the drain time is over", async () => {
     const { pool, acquire, up } = poolOf();
     const lease = acquire();
     const instance = await up();
@@ -100,7 +100,7 @@ describe("retirement", () => {
     await retired;
   });
 
-  test("stops an instance that comes up only then", async () => {
+  test("stops an instance that becomes ready only then", async () => {
     const { pool, acquire, up, budget } = poolOf();
     void acquire();
     const retired = pool.retire(1000);

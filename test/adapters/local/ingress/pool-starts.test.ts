@@ -1,4 +1,4 @@
-/** When a pool starts instances, and what it does when that fails. */
+/** When a pool starts instances, and how it handles failed starts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lease } from "../../../../adapters/local/ingress/pool.ts";
 import { FAILURE, leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
@@ -7,7 +7,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("starts", () => {
-  test("as many as those who wait need, not one more, and whoever waited longest is first", async () => {
+  test("starts as many instances as waiting requests need, and serves the longest waiting first", async () => {
     const { pool, acquire, starting, up } = poolOf({ concurrency: 2 });
     const order: number[] = [];
     const waiting = [1, 2, 3].map((count) => acquire().then(() => order.push(count)));
@@ -19,7 +19,7 @@ describe("starts", () => {
     expect(pool.size).toBe(2);
   });
 
-  test("one that fails refuses those who wait, and the next ones for a moment, so that it is not tried in a loop", async () => {
+  test("refuses waiting and following requests for a moment after a failed start", async () => {
     const { acquire, starting, fail, up, budget } = poolOf();
     const refusal = { kind: "did_not_start", failure: FAILURE };
     const waiting = [acquire(), acquire()];
@@ -36,19 +36,19 @@ describe("starts", () => {
     expect((await leaseOf(later)).pooled.instance.id).toBe(instance.id);
   });
 
-  test("one that fails is no reason to refuse those whom another one on its way will take", async () => {
+  test("does not refuse requests that another starting instance will serve", async () => {
     const { acquire, starting, fail, up } = poolOf();
     const waiting = [acquire(), acquire()];
     await fail();
     const instance = await up();
     expect((await leaseOf(waiting[0] as Promise<Lease>)).pooled.instance.id).toBe(instance.id);
-    // The other one waits for a further start.
+    // The other request waits for a further start.
     expect(starting).toHaveLength(1);
     await up();
     await leaseOf(waiting[1] as Promise<Lease>);
   });
 
-  test("that fail beside an instance that runs are tried again later, not in a loop", async () => {
+  test("retries failed starts later while an instance runs", async () => {
     const { acquire, starting, fail, up } = poolOf();
     const first = acquire();
     await up();
@@ -66,7 +66,7 @@ describe("starts", () => {
     await leaseOf(waits);
   });
 
-  test("wait for the account's budget, and take what it has", async () => {
+  test("waits for the account's budget, and uses what it has", async () => {
     const { acquire, starting, up, setBudget } = poolOf();
     setBudget(1);
     const waiting = [acquire(), acquire()];
@@ -82,7 +82,7 @@ describe("starts", () => {
     await leaseOf(waiting[1] as Promise<Lease>);
   });
 
-  test("even without a queue one may wait where nothing runs, for nobody else would wake the service", async () => {
+  test("lets one request wait without a queue if no instance runs, because it starts the service", async () => {
     const { acquire, starting, up } = poolOf({ queueLimit: 0 });
     const first = acquire();
     expect(starting).toHaveLength(1);

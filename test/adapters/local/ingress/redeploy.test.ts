@@ -1,4 +1,4 @@
-/** Redeploys under load: not one request fails, and none is served twice. */
+/** Redeploys under load: no request fails, and none is served twice. */
 import { readFile, writeFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { join } from "node:path";
@@ -11,8 +11,8 @@ import { eventsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 
 /**
- * Writes the id of every POST into a file that all revisions share, before it answers with its revision. Most take
- * a few milliseconds, some so long that revisions change under them.
+ * Writes the id of every POST to a file that all revisions share, and responds with its revision. Most requests take a
+ * few milliseconds, some long enough to outlast a revision.
  */
 const server = `
 import { createServer } from "node:http";
@@ -32,10 +32,10 @@ createServer(async (request, response) => {
 
 const REDEPLOYS = 20;
 const CLIENTS = 10;
-/** Ten clients that pause this long make fifty requests a second. */
+/** With this pause, ten clients send fifty requests per second. */
 const PAUSE_MS = 200;
 
-test("twenty redeploys under keep-alive clients, POSTs among them: not one fails, not one is doubled", async () => {
+test("twenty redeploys fail and duplicate no request of keep-alive clients", async () => {
   await using platform = await startLocal({ runner: "process" });
   const seenFile = join(platform.dataDir, "seen");
   await writeFile(seenFile, "");
@@ -70,7 +70,7 @@ test("twenty redeploys under keep-alive clients, POSTs among them: not one fails
   const clients = Array.from({ length: CLIENTS }, (_, name) => client(name));
   for (let revision = 1; revision <= REDEPLOYS; revision++) {
     expect(await deploy(revision)).toBe(url);
-    // Each revision serves somebody before the next one comes.
+    // Each revision serves a request before the next redeploy.
     while (!revisions.has(revision)) {
       answered = Promise.withResolvers();
       await answered.promise;
@@ -88,7 +88,7 @@ test("twenty redeploys under keep-alive clients, POSTs among them: not one fails
   expect(await eventsOf(platform, "crashed")).toEqual([]);
 });
 
-test("a request under way ends in the revision that it began in, new ones go to the new revision at once", async () => {
+test("a running request ends in its revision, while new ones go to the new revision immediately", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const env = { ...callbacks.env, SEEN: "/dev/null" };
@@ -102,7 +102,7 @@ test("a request under way ends in the revision that it began in, new ones go to 
   expect((await replyOf(await old.response)).text).toBe("1");
 });
 
-test("requests that wait for a place in the old revision get one in the new one", async () => {
+test("requests that wait for the old revision are served by the new one", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const fields = { concurrency: 1, max_instances: 1 };
@@ -117,7 +117,7 @@ test("requests that wait for a place in the old revision get one in the new one"
   expect((await old).text).toBe("1");
 });
 
-test("what is still under way when the drain ends is cut off", async () => {
+test("truncates requests that still run when the drain time ends", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", drainSeconds: 0.5 });
   const env = { ...callbacks.env, SEEN: "/dev/null" };

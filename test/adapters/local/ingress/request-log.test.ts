@@ -1,4 +1,4 @@
-/** A served request as a log entry: what a reader filters by is where it belongs. */
+/** Converts a served request to a log entry with the fields that filters use. */
 import { expect, test } from "vitest";
 import { requestEntry, type ServedRequest } from "../../../../adapters/local/ingress/request-log.ts";
 import { type AccountId, parseAccount } from "../../../../core/domain/accounts/account.ts";
@@ -21,7 +21,7 @@ const served: ServedRequest = {
   instance: "i1",
 };
 
-test("everything that is known of a request is in its entry", () => {
+test("contains everything known about a request", () => {
   expect(requestEntry(service, "r1", served)).toEqual({
     owner: "acme",
     service: "shop",
@@ -43,7 +43,7 @@ test("everything that is known of a request is in its entry", () => {
   });
 });
 
-test("what is not known is left out", () => {
+test("omits unknown values", () => {
   const entry = requestEntry(service, undefined, {
     ...served,
     userAgent: undefined,

@@ -1,4 +1,4 @@
-/** Which service a request is for: by the port it came in at, or by its host name on the port that all share. */
+/** Routes requests to services: by the service's own port, or by host name on the shared port. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { openRaw, type Reply, send, sendRaw } from "../../../support/http/clients.ts";
@@ -20,13 +20,13 @@ afterAll(() => platform[Symbol.asyncDispose]());
 
 const askFor = (host: string, path = "/"): Promise<Reply> => send(shared, { path, headers: { host } });
 
-test("every service has a port of its own, where the host name does not matter", async () => {
+test("each service has its own port, which ignores the host name", async () => {
   for (const name of ["one", "two"])
     expect((await send(own[name] as string, { headers: { host: "anything.example" } })).text).toBe(`I am ${name}`);
 });
 
 test.each(["one.localhost", "one.localhost:8080", "ONE.LocalHost", "one.localhost.", "one.localhost.:8080"])(
-  "the shared port knows a service by its host name: %s",
+  "the shared port routes by host name: %s",
   async (host) => {
     expect((await askFor(host)).text).toBe("I am one");
     expect((await askFor(host.replace(/one/i, "two"))).text).toBe("I am two");
@@ -42,26 +42,26 @@ test.each([
   ".localhost",
   "127.0.0.1",
   "[::1]:80",
-])("an unknown host is 404: %s", async (host) => {
+])("returns 404 for an unknown host: %s", async (host) => {
   const reply = await askFor(host);
   expect(reply.status).toBe(404);
   expect(JSON.parse(reply.text)).toEqual({ detail: "No service has this host name." });
   expect(reply.headers["x-request-id"]).toMatch(/^[a-z0-9]{20}$/);
 });
 
-test("a request of HTTP/1.0 without a host is 404 on the shared port and served at the service's own", async () => {
+test("returns 404 for an HTTP/1.0 request without a host on the shared port, and serves it on the service's own", async () => {
   expect(await sendRaw(shared, "GET / HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1\.1 404 /);
   const served = await sendRaw(own["one"] as string, "GET / HTTP/1.0\r\n\r\n");
   expect(served).toMatch(/^HTTP\/1\.1 200 /);
   expect(served).toMatch(/\r\n\r\nI am one$/);
 });
 
-test("an upgrade for an unknown host is 404", async () => {
+test("returns 404 for an upgrade request to an unknown host", async () => {
   const head = "GET / HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
   expect(await sendRaw(shared, head)).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-test("a client that sends a body to an unknown host sees the 404, not a reset", async () => {
+test("a client that sends a body to an unknown host gets the 404, not a reset", async () => {
   const size = 8 * 1024 ** 2;
   const { socket, received } = openRaw(shared);
   socket.pause();
@@ -75,13 +75,13 @@ test("a client that sends a body to an unknown host sees the 404, not a reset", 
   socket.destroy();
 });
 
-test("what is under /_portside/ is the platform's on every host, and nowhere else", async () => {
+test("paths below /_portside/ belong to the platform on every host, and only there", async () => {
   expect((await askFor("one.localhost", "/_portside/storage/x")).status).toBe(404);
   expect((await send(own["one"] as string, { path: "/_portside/" })).status).toBe(404);
   expect((await askFor("one.localhost", "/_portsidelike")).text).toBe("I am one");
 });
 
-test("with a domain, services answer at NAME.DOMAIN too, and that is their address", async () => {
+test("with a domain, services have the host name and URL NAME.DOMAIN", async () => {
   await using withDomain = await startLocal({ runner: "process", domain: "apps.example" });
   const url = await withDomain.up(nodeSource(helloServer("hi")), { function_name: "one" });
   expect(url).toBe(`http://one.apps.example:${withDomain.local.ingressPort}`);
@@ -90,7 +90,7 @@ test("with a domain, services answer at NAME.DOMAIN too, and that is their addre
   expect((await send(url, { headers: { host: "apps.example" } })).status).toBe(404);
 });
 
-test("behind a proxy with TLS, services and signed URLs are told as the proxy has them, and https is told to services", async () => {
+test("behind a proxy with TLS, URLs have the proxy's scheme and port, and services see https", async () => {
   await using behind = await startLocal({ runner: "process", domain: "https://apps.example" });
   const source = nodeSource(`import { createServer } from "node:http";
 createServer((request, response) => response.end(JSON.stringify(request.headers))).listen(process.env.PORT);`);
@@ -107,7 +107,7 @@ createServer((request, response) => response.end(JSON.stringify(request.headers)
   expect(granted).toMatchObject({ url: expect.stringMatching("^https://storage.apps.example/_portside/storage/") });
 });
 
-test("a service of which nothing serves is 503 with Retry-After", async () => {
+test("returns 503 with Retry-After for a service without a serving revision", async () => {
   const records = await platform.deploy(nodeSource("process.exit(1);"), { function_name: "broken" });
   expect(records.at(-1)?.status).toBe("ERROR");
   const reply = await askFor("broken.localhost");
@@ -115,7 +115,7 @@ test("a service of which nothing serves is 503 with Retry-After", async () => {
   expect(reply.headers["retry-after"]).toBe("30");
 });
 
-test("a deleted service is unknown at once, and its port is closed", async () => {
+test("a deleted service is unknown immediately, and its port is closed", async () => {
   const url = await platform.up(nodeSource(helloServer("bye")), { function_name: "gone" });
   const deleted = await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "gone" });
   expect(deleted.isOk()).toBe(true);

@@ -1,4 +1,4 @@
-/** Requests of one client keep going to one instance while it lives. */
+/** Requests of one client go to one instance while it runs. */
 import { Agent } from "node:http";
 import { expect, test } from "vitest";
 import WebSocket from "ws";
@@ -8,7 +8,7 @@ import { portOf, type Reply, send } from "../../../support/http/clients.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Answers its process id; `/hold` after the test's word, and with a cookie of its own. */
+/** Responds with its process id; `/hold` when the test releases it, and with its own cookie. */
 const server = `
 ${callbackCode}
 import { createHash } from "node:crypto";
@@ -35,14 +35,14 @@ const cookieOf = (reply: Reply): string | undefined =>
     ?.map((cookie) => cookie.split(";")[0] as string)
     .find((pair) => pair.startsWith("portside_"));
 
-/** Two instances that are both up, with the cookie of each. */
+/** Two running instances, with the cookie of each. */
 const twoInstances = async () => {
   await using stack = new AsyncDisposableStack();
   const callbacks = stack.use(await startCallbackServer());
   const platform = stack.use(await startLocal({ runner: "process" }));
   const fields = { concurrency: 2, max_instances: 3, session_affinity: true, env: callbacks.env };
   const url = await platform.up(nodeSource(server), fields);
-  // Three at once where one takes two.
+  // Three concurrent requests, with two per instance.
   const held = [1, 2, 3].map(() => send(url, { path: "/hold" }));
   await callbacks.reported("begun", 3);
   callbacks.release("end");
@@ -53,7 +53,7 @@ const twoInstances = async () => {
   return { url, byPid, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
 };
 
-test("fifty requests with the cookie reach one instance, whichever of the two it is", async () => {
+test("fifty requests with the cookie reach one instance, for either instance", async () => {
   await using service = await twoInstances();
   for (const [pid, cookie] of service.byPid) {
     const agent = new Agent({ keepAlive: true, maxSockets: 2 });
@@ -62,16 +62,16 @@ test("fifty requests with the cookie reach one instance, whichever of the two it
     );
     agent.destroy();
     expect(new Set(replies.map(({ text }) => text))).toEqual(new Set([String(pid)]));
-    // Who has the cookie is not given it again, and the service's own pass.
+    // A client with the cookie does not get it again, and the service's own cookies pass.
     expect(replies[0]?.headers["set-cookie"]).toEqual(["own=1", "two=2"]);
   }
 });
 
-test("another instance takes over when it dies, and keeps the client from then on", async () => {
+test("another instance takes over when the instance exits, and keeps the client", async () => {
   await using service = await twoInstances();
   const [[pid, cookie], [survivor]] = [...service.byPid] as [[number, string], [number, string]];
   process.kill(pid, "SIGKILL");
-  // What comes while it is going down may still be 502.
+  // Requests while the instance exits may still get 502.
   const reply = await eventually(async () => {
     const answer = await send(service.url, { headers: { cookie } });
     expect(answer.status).toBe(200);
@@ -84,7 +84,7 @@ test("another instance takes over when it dies, and keeps the client from then o
     expect((await send(service.url, { headers: { cookie: next } })).text).toBe(reply.text);
 });
 
-test("a WebSocket goes to the client's instance too, and a new client is given the cookie", async () => {
+test("routes a WebSocket to the client's instance, and sets the cookie for a new client", async () => {
   await using service = await twoInstances();
   const address = `ws://127.0.0.1:${portOf(service.url)}`;
   for (const [pid, cookie] of service.byPid) {
@@ -103,7 +103,7 @@ test("a WebSocket goes to the client's instance too, and a new client is given t
   expect(given?.[0]).toMatch(/^portside_affinity=[a-z0-9]+; /);
 });
 
-test("without session_affinity there is no cookie, and one that a client has is just the service's business", async () => {
+test("without session_affinity, sets no cookie and forwards a client's", async () => {
   await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { env: callbacks.env });

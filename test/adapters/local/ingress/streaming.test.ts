@@ -1,4 +1,4 @@
-/** Bodies pass as they are sent, both ways, and never pile up in between. */
+/** Bodies are streamed in both directions with backpressure. */
 import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -10,9 +10,9 @@ import { startLocal, type TestPlatform } from "../../../support/providers/local-
 const MiB = 1024 ** 2;
 
 /**
- * `/events`: an event stream, of which `/next` sends the next one; `/ended` answers when it is over. `/upload`: answers
- * a line for every MiB that it read. `/reluctant`: reads only after `/go`. `/download`: 100 MiB, as fast as they are taken; `/sent` says how many bytes of
- * them went out so far.
+ * `/events` is an event stream. `/next` sends its next event; `/ended` responds when it is over. `/upload` responds
+ * with a line for every MiB that it read. `/reluctant` reads only after `/go`. `/download` sends 100 MiB; `/sent`
+ * returns how many bytes of them were sent.
  */
 const server = `
 import { createServer } from "node:http";
@@ -81,14 +81,14 @@ afterAll(() => platform[Symbol.asyncDispose]());
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** What this process (clients and platform) really holds: neither garbage, nor what the allocator keeps for later. */
+/** The memory in use by this process (clients and platform), without garbage and the allocator's reserve. */
 const held = (): number => {
   collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 };
 
-/** Takes what comes piece by piece, by the text that a piece must hold. */
+/** Takes chunks one by one, by the text that they must contain. */
 const piecesOf = (stream: AsyncIterable<Buffer>) => {
   const chunks = stream[Symbol.asyncIterator]();
   let text = "";
@@ -105,10 +105,10 @@ const piecesOf = (stream: AsyncIterable<Buffer>) => {
   };
 };
 
-test("a hundred server-sent events arrive one by one, each before the next one is sent", async () => {
+test("forwards a hundred server-sent events one by one, each before the next is sent", async () => {
   const { request, response } = openRequest(url, { path: "/events", headers: { accept: "text/event-stream" } });
   request.end();
-  // The head arrives before there is any event.
+  // The head arrives before the first event.
   const events = await response;
   expect(events.headers["content-type"]).toBe("text/event-stream");
   const next = piecesOf(events);
@@ -121,7 +121,7 @@ test("a hundred server-sent events arrive one by one, each before the next one i
   await expect(next("\n\n")).rejects.toThrow("the stream ended after: ");
 });
 
-test("100 MiB of upload arrive as they are sent, and the memory stays flat", async () => {
+test("forwards an upload of 100 MiB as it is sent, with flat memory", async () => {
   const piece = Buffer.alloc(MiB);
   const upload = async (mebibytes: number): Promise<number> => {
     const headers = { "content-length": mebibytes * MiB };
@@ -130,7 +130,7 @@ test("100 MiB of upload arrive as they are sent, and the memory stays flat", asy
     const acknowledged = piecesOf(await response);
     let most = 0;
     for (let count = 1; count <= mebibytes; count++) {
-      // The client goes on only when the service says that it has read what was sent so far.
+      // The client continues only after the service has read everything sent so far.
       expect(await acknowledged("\n")).toBe(`read ${count}\n`);
       if (count % 10 === 0) most = Math.max(most, held());
       if (count < mebibytes) request.write(piece);
@@ -139,14 +139,14 @@ test("100 MiB of upload arrive as they are sent, and the memory stays flat", asy
     expect(await acknowledged("\n")).toBe(`all ${mebibytes * MiB}\n`);
     return most;
   };
-  // What a first request makes the process load is not the upload's.
+  // Exclude the memory that the first request allocates.
   await upload(1);
   const before = held();
   const most = await upload(100);
   expect(most - before).toBeLessThan(40 * MiB);
 });
 
-test("100 MiB of upload wait in the client while the service does not read them, not in between", async () => {
+test("an upload of 100 MiB waits in the client while the service does not read it", async () => {
   const { request, response } = openRequest(url, {
     method: "POST",
     path: "/reluctant",
@@ -157,7 +157,7 @@ test("100 MiB of upload wait in the client while the service does not read them,
     for (const piece = Buffer.alloc(MiB); made < 100 * MiB; made += MiB) yield piece;
   };
   const sent = pipeline(pieces(), request);
-  // As long as this takes, others get through and the upload does not.
+  // Other requests pass meanwhile, the upload does not.
   for (let count = 0; count < 200; count++) await send(url, { method: "POST", path: "/upload", body: "x" });
   expect(made).toBeLessThan(50 * MiB);
   await send(url, { path: "/go" });
@@ -165,12 +165,12 @@ test("100 MiB of upload wait in the client while the service does not read them,
   await sent;
 });
 
-test("100 MiB of download wait in the service while the client does not take them, not in between", async () => {
+test("a download of 100 MiB waits in the service while the client does not read it", async () => {
   const before = held();
   const { request, response } = openRequest(url, { path: "/download" });
   request.end();
   const answer = await response;
-  // Nobody reads it. As long as this takes, others get through and the download does not.
+  // The client does not read. Other requests pass meanwhile, the download does not.
   for (let count = 0; count < 200; count++) await send(url, { method: "POST", path: "/upload", body: "x" });
   expect(Number((await send(url, { path: "/sent" })).text)).toBeLessThan(50 * MiB);
   let bytes = 0;
@@ -184,7 +184,7 @@ test("100 MiB of download wait in the service while the client does not take the
   expect(most - before).toBeLessThan(40 * MiB);
 });
 
-test("a body that the client sends without saying its length passes piece by piece", async () => {
+test("forwards a body without a length chunk by chunk", async () => {
   const { request, response } = openRequest(url, { method: "POST", path: "/upload" });
   request.write(Buffer.alloc(MiB));
   const acknowledged = piecesOf(await response);
@@ -193,7 +193,7 @@ test("a body that the client sends without saying its length passes piece by pie
   expect(await acknowledged("\n")).toBe(`all ${MiB + 10}\n`);
 });
 
-test("a client that goes away in the middle of an answer ends it for the service too", async () => {
+test("cancels a response at the service if the client disconnects", async () => {
   const { request, response } = openRequest(url, { path: "/events" });
   request.end();
   const answer = await response;

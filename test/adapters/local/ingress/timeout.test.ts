@@ -1,4 +1,4 @@
-/** `timeout`: 504 while nothing was answered, a cut after; the instance goes on serving the others. */
+/** `timeout`: 504 before the response starts, a truncated response afterwards. The instance keeps serving. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { type CallbackServer, callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
@@ -7,7 +7,7 @@ import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Never ends what is not `/`: answers nothing, or half; reads the body, or does not. */
+/** Ends no response except `/`: sends none, or half; reads the body, or does not. */
 const server = `
 ${callbackCode}
 import { createServer } from "node:http";
@@ -31,7 +31,7 @@ const start = async (timeout = 1) => {
   const callbacks: CallbackServer = stack.use(await startCallbackServer());
   const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
   const url = await platform.up(nodeSource(server), { timeout, max_instances: 1, env: callbacks.env });
-  // On a machine that stands still for a second even these run out of time; then they are sent again.
+  // If the machine stalls for a second, even these time out, and are sent again.
   const pid = () =>
     eventually(async () => {
       const { status, text } = await send(url);
@@ -45,7 +45,7 @@ const start = async (timeout = 1) => {
 /** Timers count whole milliseconds. */
 const SECOND = 999;
 
-test("no answer: 504, not before a second; the instance serves others meanwhile and after", async () => {
+test("returns 504 without a response, not before a second, while the instance serves others", async () => {
   await using service = await start();
   const pid = await service.pid();
   const begun = performance.now();
@@ -58,7 +58,7 @@ test("no answer: 504, not before a second; the instance serves others meanwhile 
   expect(took).toBeGreaterThanOrEqual(SECOND);
   expect(JSON.parse(reply.text)).toEqual({ detail: "The service took longer than its timeout." });
   expect(await service.pid()).toBe(pid);
-  // The service learns that nobody waits any more.
+  // The service is notified of the disconnect.
   await service.callbacks.reported("closed");
   const entry = (await requestsOf(service.platform)).find(({ http }) => http?.status === 504);
   expect(entry).toMatchObject({ severity: "ERROR", http: { requestUrl: expect.stringContaining("/silent") } });
@@ -67,7 +67,7 @@ test("no answer: 504, not before a second; the instance serves others meanwhile 
 test.each([
   ["the service reads it", "/reads"],
   ["the service does not read it", "/unread"],
-])("half of the request's body was sent, %s: 504, not before a second", async (_words, path) => {
+])("returns 504 for half a request body if %s, not before a second", async (_words, path) => {
   await using service = await start();
   const pid = await service.pid();
   const begun = performance.now();
@@ -83,12 +83,12 @@ test.each([
   expect(await service.pid()).toBe(pid);
 });
 
-test("a client that goes on sending after the 504 gets to read it, and its connection stays usable", async () => {
+test("a client that sends on after the 504 can read it and reuse its connection", async () => {
   await using service = await start(2);
   const size = 16 * 1024 ** 2;
   const { socket, received } = openRaw(service.url);
   socket.write(`POST /unread HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);
-  // As a client that looks at the answer only when it has sent everything.
+  // Like a client that reads the response only after it has sent everything.
   socket.pause();
   socket.write(Buffer.alloc(size / 2));
   await eventually(async () =>
@@ -105,7 +105,7 @@ test("a client that goes on sending after the 504 gets to read it, and its conne
   socket.destroy();
 });
 
-test("half of the answer was sent: the connection is cut, not before a second", async () => {
+test("truncates half a response, not before a second", async () => {
   await using service = await start();
   const pid = await service.pid();
   const begun = performance.now();

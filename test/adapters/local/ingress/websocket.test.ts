@@ -1,4 +1,4 @@
-/** WebSockets: an unmodified `ws` server, reached by an unmodified client, across redeploys. */
+/** WebSockets: an unmodified `ws` server and an unmodified client, across redeploys. */
 import { expect, test } from "vitest";
 import WebSocket from "ws";
 import { nodeSource } from "../../../support/archives/archives.ts";
@@ -8,7 +8,7 @@ import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-/** Sends back what it gets, its revision before it; what is no upgrade gets the number of open sockets. */
+/** Echoes messages with its revision. Responds to other requests with the number of open sockets. */
 const echo = packagedSource(
   `
 import { createServer } from "node:http";
@@ -29,7 +29,7 @@ server.listen(process.env.PORT);
 
 interface Client {
   readonly socket: WebSocket;
-  /** The next message. */
+  /** Resolves with the next message. */
   next(): Promise<Buffer>;
   readonly closed: Promise<number>;
 }
@@ -60,7 +60,7 @@ const open = (
   };
 };
 
-test("messages pass both ways, text and a megabyte of bytes; the service sees who asks", async () => {
+test("forwards messages both ways, text and a megabyte of bytes, and the client's address", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(echo, { env: { REVISION: "1" } });
   const { socket, next, closed } = open(url, ["chat"], { "x-request-id": "mine", traceparent: "00-a-b-01" });
@@ -87,7 +87,7 @@ test("messages pass both ways, text and a megabyte of bytes; the service sees wh
   });
 });
 
-test("a service is told that it was asked by https, where the domain's proxy has TLS", async () => {
+test("X-Forwarded-Proto is https if the domain's proxy has TLS", async () => {
   await using platform = await startLocal({ runner: "process", domain: "https://apps.example" });
   await platform.up(echo, { env: { REVISION: "1" } });
   const shared = `http://127.0.0.1:${platform.local.ingressPort}`;
@@ -96,7 +96,7 @@ test("a service is told that it was asked by https, where the domain's proxy has
   socket.terminate();
 });
 
-test("a WebSocket outlives a redeploy until the drain ends, then it is closed", async () => {
+test("a WebSocket survives a redeploy until the drain time ends", async () => {
   const drainSeconds = 4;
   await using platform = await startLocal({ runner: "process", drainSeconds });
   const url = await platform.up(echo, { env: { REVISION: "1" } });
@@ -104,7 +104,7 @@ test("a WebSocket outlives a redeploy until the drain ends, then it is closed", 
   await old.next();
   const begun = performance.now();
   await platform.up(echo, { env: { REVISION: "2" } });
-  // New requests and sockets are the new revision's; the open one is still the old one's.
+  // New requests and sockets go to the new revision. The open one stays with the old one.
   expect((await send(url)).headers["x-revision"]).toBe("2");
   const fresh = open(url);
   await fresh.next();
@@ -119,7 +119,7 @@ test("a WebSocket outlives a redeploy until the drain ends, then it is closed", 
   fresh.socket.terminate();
 });
 
-test("an open WebSocket takes a place, and gives it back when its client is gone without a word", async () => {
+test("an open WebSocket occupies a place, and frees it when its client disappears", async () => {
   await using platform = await startLocal({ runner: "process", queue: 1 });
   const url = await platform.up(echo, { concurrency: 1, max_instances: 1, env: { REVISION: "1" } });
   const first = open(url);
@@ -129,7 +129,7 @@ test("an open WebSocket takes a place, and gives it back when its client is gone
   expect((await waits).status).toBe(200);
 });
 
-test("a client that goes away while it waits for a place takes none", async () => {
+test("a client that disconnects while it waits occupies no place", async () => {
   await using platform = await startLocal({ runner: "process", queue: 1 });
   const url = await platform.up(echo, { concurrency: 1, max_instances: 1, env: { REVISION: "1" } });
   const first = open(url);
@@ -142,7 +142,7 @@ test("a client that goes away while it waits for a place takes none", async () =
     "Sec-WebSocket-Version: 13",
   ];
   const head = `${lines.join("\r\n")}\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
-  // One finds the queue empty and the other finds it full; who is who, the refusal tells.
+  // One request finds the queue empty and the other finds it full; the refusal shows which.
   const two = [openRaw(url), openRaw(url)];
   for (const { socket } of two) socket.write(head);
   const refused = await Promise.race(two.map(({ received }, index) => received(" 503 ").then(() => index)));
@@ -156,7 +156,7 @@ test("a client that goes away while it waits for a place takes none", async () =
   next.socket.terminate();
 });
 
-test("past the timeout an open WebSocket is cut, not before", async () => {
+test("closes an open WebSocket after the timeout, and not before", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(echo, { timeout: 1, env: { REVISION: "1" } });
   const begun = performance.now();
@@ -168,13 +168,13 @@ test("past the timeout an open WebSocket is cut, not before", async () => {
 test.each([
   ["refuses it", 'request.socket.end("HTTP/1.1 401 No\\r\\nContent-Length: 2\\r\\n\\r\\nno")', 401, "no"],
   [
-    "breaks the connection",
+    "closes the connection",
     "request.socket.destroy()",
     502,
     JSON.stringify({ detail: "The service closed the connection." }),
   ],
   ["says nothing", "undefined", 504, JSON.stringify({ detail: "The service took longer than its timeout." })],
-])("a service that %s: the client is told", async (_words, code, status, text) => {
+])("reports to the client if a service %s", async (_words, code, status, text) => {
   await using platform = await startLocal({ runner: "process" });
   const server = `
     import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-/** How a command ended, as each runner tells it, and what that means for a deploy. */
+/** Exit statuses of commands, for every runner, and the failures that they map to. */
 import { describe, expect, test } from "vitest";
 import { describeExit } from "../../../../adapters/local/instances/describe-exit.ts";
 import { createBench, jobSetups, sh } from "../../../support/sandbox/jobs.ts";
@@ -11,15 +11,15 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     ["an exit code", "exit 3", { code: 3, signal: null }],
     ["the highest exit code", "exit 255", { code: 255, signal: null }],
     ["a signal to itself", "kill -SEGV $$", { code: null, signal: "SEGV" }],
-    ["a signal to the command behind the shell", "sh -c 'kill -ABRT $$'; exit $?", { code: null, signal: "ABRT" }],
+    ["a signal to the command of the shell", "sh -c 'kill -ABRT $$'; exit $?", { code: null, signal: "ABRT" }],
     ["a kill", "kill -KILL $$", { code: null, signal: "KILL" }],
-  ])("tells %s", async (_what, script, { code, signal }) => {
+  ])("reports %s", async (_what, script, { code, signal }) => {
     await using bench = await createBench(setup);
     const exit = await bench.run(sh(script));
     expect(exit).toMatchObject({ code, signal: signal === null ? null : `SIG${signal}`, outOfMemory: false });
   });
 
-  test("tells a command that is not there", async () => {
+  test("reports exit code 127 for a missing command", async () => {
     await using bench = await createBench(setup);
     const exit = await bench.run(sh("no-such-program --port 1"));
     expect(exit).toMatchObject({ code: 127, signal: null });
@@ -27,7 +27,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
   });
 });
 
-describe("what it means", () => {
+describe("describeExit", () => {
   const tail = ["first", "last words"];
   const heap = ["FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"];
 
@@ -56,7 +56,7 @@ describe("what it means", () => {
     "fatal error: runtime: out of memory",
     "java.lang.OutOfMemoryError: Java heap space",
     "sh: 1: Cannot allocate memory",
-  ])("where memory is refused, so it was when the last words are %s", (line) => {
+  ])("reports out_of_memory if memory is limited and the last line is %s", (line) => {
     const exit = { code: 1, signal: null, outOfMemory: false };
     const said = [...tail, line, "the end"];
     expect(describeExit({ ...exit, dataLimited: true }, MEMORY, said).reason).toBe("out_of_memory");

@@ -1,4 +1,4 @@
-/** A service that declares HTTP/2 is asked for it before it gets requests, and no answer of its can hold that up. */
+/** A service that declares HTTP/2 is probed before it gets requests, and no reply can block the probe. */
 import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
@@ -25,14 +25,14 @@ const ask = async (server: Server, millis?: number) => {
   return probeHttp2(loopback((server.address() as AddressInfo).port), millis);
 };
 
-/** A server that does this with each connection. */
+/** A server that handles each connection with `act`. */
 const doing = (act: (socket: Socket) => void): Server =>
   createServer((socket) => {
     socket.on("error", () => undefined);
     act(socket);
   });
 
-describe("what a service answers", () => {
+describe("a probe judges", () => {
   test.each([
     ["HTTP/2", () => createHttp2() as unknown as Server, "speaks"],
     [
@@ -42,7 +42,7 @@ describe("what a service answers", () => {
     ],
     ["HTTP/1.1", () => createHttp() as Server, "refuses"],
     ["another protocol", () => doing((socket) => socket.end("220 mail.example ESMTP\r\n")), "refuses"],
-    ["a part, and the end", () => doing((socket) => socket.end(SETTINGS.subarray(0, 5))), "refuses"],
+    ["a part of a frame, then the end", () => doing((socket) => socket.end(SETTINGS.subarray(0, 5))), "refuses"],
     ["the end", () => doing((socket) => socket.end()), "refuses"],
     ["a reset", () => doing((socket) => socket.resetAndDestroy()), "refuses"],
   ] as const)("%s", async (_what, make, answer) => {
@@ -56,7 +56,7 @@ describe("what a service answers", () => {
     expect(await ask(make(), 200)).toBe("silent");
   });
 
-  test("a frame of another type, an acknowledgement, and one of a stream are not how a server begins", () => {
+  test("rejects a frame of another type, an acknowledgement, and a frame of a stream as first frame", () => {
     const changed = (at: number, value: number) => {
       const bytes = Buffer.from(SETTINGS);
       bytes[at] = value;
@@ -86,20 +86,20 @@ describe.each(runners)("a start with use_http2: %s", (kind) => {
     return "ready";
   };
 
-  test("is ready where the service speaks it", async () => {
+  test("is ready if the service speaks HTTP/2", async () => {
     expect(await start('require("node:http2").createServer().listen(process.env.PORT)', 60_000)).toBe("ready");
   });
 
-  test("fails in words where it speaks HTTP/1.1 alone", async () => {
+  test("fails with a message if the service speaks only HTTP/1.1", async () => {
     expect(await start(http1, 60_000)).toMatchObject({
       reason: "did_not_listen",
       message: expect.stringMatching(/declares use_http2 and does not speak HTTP\/2 without TLS \(h2c\)/),
     });
   });
 
-  test("fails at the deadline where it takes connections and says nothing", async () => {
+  test("fails at the deadline if the service accepts connections and sends nothing", async () => {
     const mute = 'require("node:net").createServer(() => {}).listen(process.env.PORT)';
-    // On a busy machine it may not listen by then.
+    // On a busy machine the service may not listen before the deadline.
     let outcome: unknown;
     for (const listenMillis of [2000, 20_000, 60_000]) {
       outcome = await start(mute, listenMillis);

@@ -1,4 +1,4 @@
-/** Where a service listens, and what that means for the port that it was given. */
+/** Parses the kernel's tables of sockets and judges where a service listens. */
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -25,30 +25,30 @@ test.each([
   ["IPv6 loopback", "00000000000000000000000001000000:1F90", "::1", 8080],
   ["IPv4 loopback within IPv6", "0000000000000000FFFF00000100007F:1F90", "127.0.0.1", 8080],
   ["an outer IPv6 address", "B80D01200000000000000000010000FE:1F90", "2001:db8:0:0:0:0:fe00:1", 8080],
-])("the kernel's table: %s", (_what, local, address, port) => {
+])("parses the kernel's table: %s", (_what, local, address, port) => {
   expect([...parseTcpTable(HEAD + row(local, "0A", 77))]).toEqual([["77", { address, port }]]);
 });
 
-test("the kernel's table: connections are no listeners, and an empty table has none", () => {
+test("ignores connections in the kernel's table, and returns nothing for an empty table", () => {
   const text = HEAD + row("0100007F:0016", "01", 1) + row("0100007F:0016", "06", 0) + row("00000000:0050", "0A", 3);
   expect([...parseTcpTable(text).keys()]).toEqual(["3"]);
   expect(parseTcpTable(HEAD).size).toBe(0);
   expect(parseTcpTable("").size).toBe(0);
 });
 
-describe("what listeners mean for port 8080", () => {
+describe("judgeListeners for port 8080", () => {
   const at = (address: string, port = 8080) => ({ address, port });
 
   test.each([
     ["nothing", [], { kind: "nothing" }],
     ["any IPv4", [at("0.0.0.0")], { kind: "right" }],
     ["any IPv6", [at("::")], { kind: "right" }],
-    ["any, besides others", [at("127.0.0.1", 9229), at("127.0.0.1"), at("::")], { kind: "right" }],
+    ["any address, and other ports", [at("127.0.0.1", 9229), at("127.0.0.1"), at("::")], { kind: "right" }],
   ])("%s", (_what, listeners, sight) => {
     expect(judgeListeners(listeners, 8080)).toEqual(sight);
   });
 
-  test("loopback alone will do here, with a warning", () => {
+  test("accepts the loopback address with a warning", () => {
     const sight = judgeListeners([at("127.0.0.1"), at("::1")], 8080);
     expect(sight).toMatchObject({ kind: "right", warning: expect.stringContaining("127.0.0.1 only") });
   });
@@ -57,7 +57,7 @@ describe("what listeners mean for port 8080", () => {
     ["another address", [at("127.0.0.2")], ["127.0.0.2:8080", "listen on 0.0.0.0"]],
     ["IPv6 loopback", [at("::1")], ["[::1]:8080", "listen on 0.0.0.0"]],
     ["another port", [at("0.0.0.0", 3000), at("::1", 9229)], ["0.0.0.0:3000, [::1]:9229", "PORT (8080)"]],
-  ])("%s is said in words", (_what, listeners, words) => {
+  ])("explains %s", (_what, listeners, words) => {
     const sight = judgeListeners(listeners, 8080);
     expect(sight.kind).toBe("elsewhere");
     for (const part of words) expect((sight as { message: string }).message).toContain(part);
@@ -76,7 +76,7 @@ describe("sockets of this process", () => {
     return (server.address() as { port: number }).port;
   };
 
-  test("are found with their addresses, and only with their process", async () => {
+  test("finds their addresses by the process", async () => {
     const ports = await Promise.all(["127.0.0.1", "0.0.0.0", "127.0.0.2"].map(listen));
     const found = await listenersOf([process.pid]);
     expect(found).toContainEqual({ address: "127.0.0.1", port: ports[0] });
@@ -87,7 +87,7 @@ describe("sockets of this process", () => {
     expect((await listenStateOf([process.pid], ports[1] as number, true)).kind).toBe("right");
   });
 
-  test("are seen in their network as soon as they listen, and no longer when they have closed", async () => {
+  test("reports sockets of a network from when they listen until they close", async () => {
     const free = await listen("0.0.0.0");
     servers.pop()?.close();
     const look = watchNetwork({ pid: process.pid, inside: free, opened: [] });
@@ -99,7 +99,7 @@ describe("sockets of this process", () => {
     await expect.poll(async () => (await look()).kind).not.toBe("right");
   });
 
-  test("accept connections or do not", async () => {
+  test("detects whether an address accepts connections", async () => {
     const port = await listen("127.0.0.1");
     expect(await accepts(loopback(port))).toBe(true);
     servers.pop()?.close();

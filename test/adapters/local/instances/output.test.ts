@@ -1,4 +1,4 @@
-/** What a command prints reaches the platform whole and in order, to its last word. */
+/** Output of commands reaches the platform completely and in order. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
@@ -6,7 +6,7 @@ import { principalOf, runners, startLocal } from "../../../support/providers/loc
 import { createBench, jobSetups, node, sh } from "../../../support/sandbox/jobs.ts";
 
 describe.each(jobSetups)("$kind with $limits", (setup) => {
-  test("both streams arrive, each in its order, with what has no newline at the end", async () => {
+  test("delivers both streams in order, including a last line without a newline", async () => {
     await using bench = await createBench(setup);
     const script = "for n in 1 2 3; do echo out $n; echo err $n >&2; done; printf 'no newline'";
     const { stdout, stderr } = await bench.run(sh(script));
@@ -14,7 +14,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     expect(stderr).toEqual(["err 1", "err 2", "err 3"]);
   });
 
-  test("a crash loses none of a megabyte of last words", async () => {
+  test("loses nothing of a megabyte of output before a crash", async () => {
     await using bench = await createBench(setup);
     const code = `require("fs").writeSync(1, ("x".repeat(99) + "\\n").repeat(10000)); process.kill(process.pid, "SIGKILL")`;
     const { signal, stdout } = await bench.run(node(code));
@@ -22,7 +22,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     expect(stdout.length).toBe(10_000);
   });
 
-  test("it has ended when its last line was taken, however long that took", async () => {
+  test("resolves exited only after the last line was handled, however long that took", async () => {
     await using bench = await createBench(setup);
     const lines: string[] = [];
     const job = { argv: sh("echo one; echo two; printf three"), cwd: "/", env: {}, binds: [] } as const;
@@ -35,7 +35,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     expect(lines).toEqual(["one", "two", "three"]);
   });
 
-  test("a child that goes on holding the pipe does not hold up the end", async () => {
+  test("does not wait for a child that keeps the pipe open", async () => {
     await using bench = await createBench(setup);
     const begun = Date.now();
     const { code, stdout } = await bench.run(sh("(sleep 60; echo late) & echo early; exit 5"));
@@ -44,8 +44,8 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
   });
 });
 
-describe.each(runners)("a service's log (%s)", (runner) => {
-  test("has its lines with their severities, also those it printed while it died", async () => {
+describe.each(runners)("the log of a service (%s)", (runner) => {
+  test("contains its lines with severities, including those before its crash", async () => {
     await using platform = await startLocal({ runner });
     const server = `
       import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-/** Output is taken in whole and in order, and a writer that is ahead is held until its reader has caught up. */
+/** Output is read completely and in order, and a writer that is ahead is stopped until the reader has caught up. */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const busy = (millis: number): void => {
   while (performance.now() < until);
 };
 
-test("every piece, in order", async () => {
+test("yields every chunk in order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string(), { maxLength: 20 }), async (texts) => {
       const taken: string[] = [];
@@ -25,7 +25,7 @@ test("every piece, in order", async () => {
   );
 });
 
-test("an error of the output is its reader's", async () => {
+test("passes an error of the output to the reader", async () => {
   const broken = (async function* () {
     yield Buffer.from("a");
     throw new Error("the pipe broke");
@@ -38,7 +38,7 @@ test("an error of the output is its reader's", async () => {
   expect(taken).toEqual(["a"]);
 });
 
-test("a writer that is ahead is held, and let go when there is nothing left to read", async () => {
+test("stops a writer that is ahead, and resumes it when the reader has caught up", async () => {
   let held = false;
   const told: string[] = [];
   const brake = {
@@ -56,7 +56,7 @@ test("a writer that is ahead is held, and let go when there is nothing left to r
   expect(told).toEqual(["hold", "release"]);
 });
 
-test("a writer that is held is let go where its output ends", async () => {
+test("resumes a stopped writer when its output ends", async () => {
   const told: string[] = [];
   const brake = { hold: () => told.push("hold"), release: () => told.push("release") };
   const flood = (async function* () {
@@ -66,7 +66,7 @@ test("a writer that is held is let go where its output ends", async () => {
   expect(told).toEqual(["hold", "release"]);
 });
 
-test("a writer that is waited for is never held", async () => {
+test("never stops a writer that the reader waits for", async () => {
   const told: string[] = [];
   const brake = { hold: () => told.push("hold"), release: () => told.push("release") };
   const calm = (async function* () {

@@ -1,4 +1,4 @@
-/** Reading /proc: its texts as tables, and this machine's own processes. */
+/** Parses the texts of /proc, and reads this machine's own processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
@@ -22,32 +22,32 @@ const rest = (state: string) => `${state} 7 8 9 0 -1 4194560 100 0 0 0 1 2 0 0 2
 test.each([
   ["a plain name", `42 (node) ${rest("S")}`],
   ["a name with spaces", `42 (tmux: server) ${rest("R")}`],
-  ["a name made to mislead", `42 (x) R 1 1 1 (y) ${rest("D")}`],
+  ["a misleading name", `42 (x) R 1 1 1 (y) ${rest("D")}`],
   ["a name with a newline", `42 (a\nb) ${rest("I")}`],
   ["no name at all", `42 () ${rest("T")}`],
-])("a process with %s", (_what, text) => {
+])("parses a process with %s", (_what, text) => {
   expect(parseStat(42, text)).toEqual({ pid: 42, parent: 7, session: 9, threads: 5 });
 });
 
-test.each(["Z", "X"])("one that only waits to be reaped (%s) is gone", (state) => {
+test.each(["Z", "X"])("returns undefined for a process in state %s", (state) => {
   expect(parseStat(42, `42 (node) ${rest(state)}`)).toBeUndefined();
 });
 
-describe("a tree", () => {
+describe("treeOf", () => {
   const one = (pid: number, parent: number): ProcessInfo => ({ pid, parent, session: 1, threads: 1 });
 
   test.each([
-    ["has its root alone", [one(5, 1), one(6, 1)], [5]],
+    ["returns only the root", [one(5, 1), one(6, 1)], [5]],
     ["has children and their children", [one(8, 7), one(7, 5), one(5, 1), one(6, 5), one(9, 1)], [5, 7, 6, 8]],
-    ["is empty where its root is gone", [one(7, 5)], []],
-    ["ends though the table was read while numbers were used again", [one(5, 7), one(7, 5)], [5, 7]],
+    ["returns nothing if the root has ended", [one(7, 5)], []],
+    ["terminates if pids were reused while the table was read", [one(5, 7), one(7, 5)], [5, 7]],
   ])("%s", (_what, table, tree) => {
     expect(treeOf(5, table)).toEqual(tree);
   });
 });
 
 describe("this machine", () => {
-  test("has this process, with its parent, memory and name", () => {
+  test("reads the parent, memory and name of this process", () => {
     expect(processInfo(process.pid)).toMatchObject({ pid: process.pid, parent: process.ppid });
     expect(allProcesses().map(({ pid }) => pid)).toContain(process.pid);
     expect(memoryOf(process.pid).own).toBeGreaterThan(10 * 1024 ** 2);
@@ -56,7 +56,7 @@ describe("this machine", () => {
     expect(threadsOf(process.getuid?.())).toBeGreaterThanOrEqual(processInfo(process.pid)?.threads ?? Number.NaN);
   });
 
-  test("shows the environment that a child was started with", async () => {
+  test("reads the environment that a child was started with", async () => {
     const child = spawn("sleep", ["60"], { env: { PATH: process.env["PATH"], MARK: "a b=c" } });
     await once(child, "spawn");
     await expect.poll(() => environmentOf(child.pid as number)).toContain("MARK=a b=c");
@@ -65,7 +65,7 @@ describe("this machine", () => {
     expect(signal).toBe("SIGKILL");
   });
 
-  test("answers emptily for a process that is not there", () => {
+  test("returns empty results for a missing process", () => {
     const gone = 2 ** 22 + 1;
     expect(processInfo(gone)).toBeUndefined();
     expect(memoryOf(gone)).toEqual({ own: 0, shared: 0 });
@@ -75,7 +75,7 @@ describe("this machine", () => {
   });
 });
 
-test("shared memory without a file is found in a process's mappings, to the end of what is mapped", () => {
+test("sums the shared mappings of a process, up to the end of each mapping", () => {
   const maps = [
     "7f0000000000-7f0000001000 rw-s 00fff000 00:01 41 /dev/zero (deleted)",
     "7f0000002000-7f0000004000 rw-s 00000000 00:01 42 /SYSV00000000 (deleted)",

@@ -1,4 +1,4 @@
-/** A byte stream as lines: whatever a service prints, in whatever pieces it arrives. */
+/** Splits a byte stream into lines, for any output and any chunks. */
 import { PassThrough, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
@@ -21,15 +21,15 @@ const linesOf = async (chunks: readonly (string | Uint8Array)[]): Promise<string
 test.each([
   ["nothing", [], []],
   ["an empty line", ["\n"], [""]],
-  ["two lines in one piece", ["a\nb\n"], ["a", "b"]],
-  ["a line in many pieces", ["a", "", "b", "c\n"], ["abc"]],
+  ["two lines in one chunk", ["a\nb\n"], ["a", "b"]],
+  ["a line in many chunks", ["a", "", "b", "c\n"], ["abc"]],
   ["no newline at the end", ["a\nlast words"], ["a", "last words"]],
-  ["CRLF, also cut in two", ["a\r\nb\r", "\nc\r"], ["a", "b", "c"]],
+  ["CRLF, also across chunks", ["a\r\nb\r", "\nc\r"], ["a", "b", "c"]],
   ["a lone CR inside", ["10 %\r20 %\n"], ["10 %\r20 %"]],
-  ["a character cut in two", [Buffer.from("é").subarray(0, 1), Buffer.from("é\n").subarray(1)], ["é"]],
-  ["bytes that are no UTF-8", [Buffer.from([0x61, 0xff, 0xfe, 0x62, 10])], ["a\ufffd\ufffdb"]],
+  ["a character across chunks", [Buffer.from("é").subarray(0, 1), Buffer.from("é\n").subarray(1)], ["é"]],
+  ["invalid UTF-8", [Buffer.from([0x61, 0xff, 0xfe, 0x62, 10])], ["a\ufffd\ufffdb"]],
   ["NUL and control characters", ["a\u0000\u001b[31mb\n"], ["a\u0000\u001b[31mb"]],
-])("%s", async (_what, chunks, expected) => {
+])("splits %s", async (_what, chunks, expected) => {
   expect(await linesOf(chunks)).toEqual(expected);
 });
 
@@ -38,26 +38,26 @@ describe("a line over the limit", () => {
     ["with its end", [`${"x".repeat(300 * KiB)}\nnext\n`]],
     ["without an end", ["x".repeat(300 * KiB), "\nnext"]],
     ["in small pieces", [...Array.from({ length: 300 }, () => "x".repeat(KiB)), "\nnext"]],
-  ])("is cut into several, %s", async (_what, chunks) => {
+  ])("is cut into several lines, %s", async (_what, chunks) => {
     const lines = await linesOf(chunks);
     expect(lines.map((line) => line.length)).toEqual([LIMIT, 44 * KiB, 4]);
   });
 
   test("is never cut within a character", async () => {
-    // Three bytes a character, so that the limit falls inside one.
+    // With three bytes per character, the limit falls inside one.
     const text = "€".repeat(100 * KiB);
     const lines = await linesOf([text]);
     expect(lines.length).toBe(2);
     expect(lines.join("") === text).toBe(true);
   });
 
-  test("is cut though it is no UTF-8 at all", async () => {
+  test("is cut even if it is not UTF-8", async () => {
     const lines = await linesOf([Buffer.alloc(LIMIT + 10, 0x80), "\n"]);
     expect(lines.join("").length).toBe(LIMIT + 10);
   });
 });
 
-test("whatever the pieces, the lines are those of the whole text, and none is lost", async () => {
+test("delivers the same lines for any chunks", async () => {
   const piece = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\r", "\n", "\0"), maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 20 }), fc.infiniteStream(fc.nat(7)), async (pieces, sizes) => {
@@ -75,12 +75,12 @@ test("whatever the pieces, the lines are those of the whole text, and none is lo
   );
 });
 
-test("a carriage return at the place of a cut is kept", async () => {
+test("preserves a carriage return at a cut", async () => {
   const text = `${"x".repeat(LIMIT - 1)}\rrest`;
   expect((await linesOf([text])).join("") === text).toBe(true);
 });
 
-test("a busy reader holds the stream back", async () => {
+test("applies backpressure while the reader is busy", async () => {
   let made = 0;
   async function* endless() {
     for (; made < 100_000; made++) yield Buffer.from(`${made}\n`);
@@ -100,7 +100,7 @@ test("a busy reader holds the stream back", async () => {
   expect(lines.length).toBe(100_000);
 });
 
-test("a stream that breaks leaves what was read", async () => {
+test("delivers the lines before a stream error", async () => {
   async function* breaks() {
     yield Buffer.from("one\ntw");
     throw new Error("EIO");
@@ -110,10 +110,10 @@ test("a stream that breaks leaves what was read", async () => {
   expect(lines).toEqual(["one", "tw"]);
 });
 
-describe("a line whose end does not come", () => {
+describe("an unfinished line", () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** What a stream prints, with so many seconds of silence after each piece. */
+  /** Returns the lines of a stream that is silent for `millis` after each chunk. */
   const heard = async (...pieces: readonly (readonly [text: string | Uint8Array, millis: number])[]) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const stream = new PassThrough();
@@ -131,7 +131,7 @@ describe("a line whose end does not come", () => {
     await reading;
     return { lines, after };
   };
-  /** Reading rests now and then, by the real clock. */
+  /** Pacing uses the real clock, so wait for it. */
   const taken = async (stream: PassThrough) => {
     do await turns();
     while (stream.readableLength > 0);
@@ -141,19 +141,19 @@ describe("a line whose end does not come", () => {
     for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  test("is shown after a second of silence, and its end is a line of its own", async () => {
+  test("is delivered after a second of silence, and its end becomes a line of its own", async () => {
     const { lines, after } = await heard(["one\npassword: ", 999], ["still ", 1000], ["secret\nlast\n", 0]);
     expect(after[0]).toEqual(["one"]);
     expect(after[1]).toEqual(["one", "password: still "]);
     expect(lines).toEqual(["one", "password: still ", "secret", "last"]);
   });
 
-  test("has no empty rest", async () => {
+  test("does not deliver an empty end", async () => {
     expect((await heard(["10 %\r", 1000], ["\n", 0], ["\n", 0])).lines).toEqual(["10 %", ""]);
     expect((await heard(["waiting", 1000])).lines).toEqual(["waiting"]);
   });
 
-  test("is not cut inside a character", async () => {
+  test("is not cut within a character", async () => {
     const euro = Buffer.from("€\n");
     const { lines } = await heard(
       ["5 ", 0],
@@ -164,12 +164,12 @@ describe("a line whose end does not come", () => {
     expect(lines).toEqual(["5 ", "€"]);
   });
 
-  test("of a writer that goes on it is never cut", async () => {
+  test("is not delivered while the writer continues it", async () => {
     const pieces = Array.from({ length: 20 }, (_, n) => [`${n} `, 900] as const);
     expect((await heard(...pieces)).lines).toEqual([pieces.map(([text]) => text).join("")]);
   });
 
-  test("holds the stream back where its reader is busy", async () => {
+  test("applies backpressure while the reader is busy", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { promise: busy, resolve: free } = Promise.withResolvers<void>();
     const stream = new PassThrough();

@@ -1,10 +1,10 @@
-/** Services that take more than their share, or will not go: contained, and said. */
+/** Services that exceed their limits, or do not stop, are contained and reported. */
 import { describe, expect, test } from "vitest";
 import { nodeSource, sourceOf } from "../../../support/archives/archives.ts";
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { marked, markedProcesses } from "../../../support/sandbox/jobs.ts";
 
-/** Answers with its instance's mark; `/eat` begins `eater`. */
+/** Responds with the instance's mark. `/eat` starts `eater`. */
 const serverWith = (eater: string, atStart = "") => `
 import { createServer } from "node:http";
 const kept = [];
@@ -30,7 +30,7 @@ describe.each(runners)("%s", (runner) => {
   test.each([
     ["buffers", "for (;;) kept.push(Buffer.alloc(16 << 20, 1));"],
     ["the JavaScript heap", heap],
-  ])("one that fills its memory with %s at start is ended, and that is the reason", async (_what, eater) => {
+  ])("ends a service that fills its memory with %s at start, and reports the reason", async (_what, eater) => {
     await using platform = await startLocal({ runner });
     const url = await platform.up(nodeSource(serverWith("")));
     const before = await text(url);
@@ -43,7 +43,7 @@ describe.each(runners)("%s", (runner) => {
     expect([...new Set(left)]).toEqual([before]);
   });
 
-  test("one that fills its memory while it serves is ended, logged, and started again when it is called", async () => {
+  test("ends a service that fills its memory while it serves, logs it, and starts it again for the next request", async () => {
     await using platform = await startLocal({ runner });
     const url = await platform.up(nodeSource(serverWith(buffers)), { memory: "128Mi" });
     const before = await text(`${url}/eat`);
@@ -56,7 +56,7 @@ describe.each(runners)("%s", (runner) => {
     expect([...new Set(left)]).toEqual([after]);
   });
 
-  test("one that forks without end is contained and gone with its deploy", async () => {
+  test("contains a service that forks endlessly, and removes it with its deployment", async () => {
     await using platform = await startLocal({ runner }, { deployLimits: { listenDeadline: 2000 } });
     const url = await platform.up(nodeSource(serverWith("")));
     const before = await text(url);
@@ -69,14 +69,14 @@ describe.each(runners)("%s", (runner) => {
     expect([...new Set(left)]).toEqual([before]);
   });
 
-  test("one that prints megabytes serves on, its neighbour too, and its log is whole", async () => {
+  test("keeps a service that prints megabytes and its neighbour running, with a complete log", async () => {
     await using platform = await startLocal({ runner });
     const quiet = await platform.up(nodeSource(serverWith("")), { function_name: "quiet" });
     const print = `let line = 0;
       const print = () => { process.stdout.write(Array.from({ length: 200 }, () => (line++ + " ").padEnd(1000, "x") + "\\n").join("")); };
       setInterval(print, 50);`;
     const loud = await platform.up(nodeSource(serverWith("", print)));
-    // A megabyte and a half arrives: what it prints is not just left in the pipe.
+    // More than 1.5 MB must arrive: the output must not stay in the pipe.
     await expect
       .poll(
         async () => {
@@ -91,7 +91,7 @@ describe.each(runners)("%s", (runner) => {
       .toBeGreaterThan(1500);
   });
 
-  test("one that does not mind SIGTERM is replaced and gone after the grace", async () => {
+  test("replaces a service that ignores SIGTERM, and kills it after the grace period", async () => {
     await using platform = await startLocal({ runner, graceSeconds: 1, drainSeconds: 1 });
     const stubborn = `for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => console.log("no"));`;
     const url = await platform.up(nodeSource(serverWith("", stubborn)));

@@ -1,4 +1,4 @@
-/** Services that do not come up: why is said, with the last words, and what served before serves on. */
+/** Failed starts report the reason and the last lines, and the previous revision keeps serving. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createControlPlane } from "../../../../core/control-plane.ts";
@@ -24,7 +24,7 @@ interface Sick {
   readonly words?: readonly string[];
   /** A part of one of the last lines. */
   readonly lastWords?: string;
-  /** The deadline for listening. The others end by themselves, however slow the machine is. */
+  /** The deadline for listening. Other services exit before it. */
   readonly within?: number;
 }
 
@@ -50,7 +50,7 @@ const cases: readonly [string, Uint8Array, Sick][] = [
     { reason: "exited", code: 0, words: ["exit code 0", "PORT"], lastWords: "all done" },
   ],
   [
-    "is started by a program that is not there",
+    "starts a missing program",
     sourceOf({ Procfile: "web: no-such-server --port $PORT" }),
     { reason: "crashed", code: 127, lastWords: "no-such-server" },
   ],
@@ -84,7 +84,7 @@ describe.each(runners)("%s", (runner) => {
   });
   afterAll(() => platform[Symbol.asyncDispose]());
 
-  test.each(cases)("one that %s", async (_what, source, sick) => {
+  test.each(cases)("fails with a reason if the service %s", async (_what, source, sick) => {
     const deployLimits = sick.within === undefined ? {} : { listenDeadline: sick.within };
     const deploy = deployThrough(createControlPlane(platform.local.ports, { deployLimits }))(source);
     let during = 0;
@@ -105,28 +105,31 @@ describe.each(runners)("%s", (runner) => {
     if (sick.lastWords !== undefined) expect(last.log_tail?.join("\n")).toContain(sick.lastWords);
     expect(during).toBeGreaterThan(0);
     expect(await answer()).toBe("old");
-    // Of all that was started, the instance that serves is left.
+    // Only the serving instance is left.
     const left = marked(`${instance.split(".")[0]}.`).map((one) => one.instance);
     expect([...new Set(left)]).toEqual([instance]);
   });
 });
 
-test.concurrent.each(runners)("one that takes 5 s to start comes up (%s)", async (runner) => {
+test.concurrent.each(runners)("a service that takes 5 s to start becomes ready (%s)", async (runner) => {
   await using platform = await startLocal({ runner });
   const slow = listens("process.env.PORT", "await new Promise((resolve) => setTimeout(resolve, 5000));");
   const url = await platform.up(nodeSource(slow));
   expect(await (await fetch(url)).text()).toBe("new");
 });
 
-test.concurrent.each(runners)("one that listens on loopback alone comes up, with a warning (%s)", async (runner) => {
-  await using platform = await startLocal({ runner });
-  const records = await platform.deploy(nodeSource(listens('process.env.PORT, "127.0.0.1"')));
-  expect(records.at(-1)?.status).toBe("DONE");
-  const warning = records.find(({ message }) => message.includes("127.0.0.1 only"));
-  expect(warning).toMatchObject({ status: "DEPLOYING", message: expect.stringContaining("on a cloud") });
-});
+test.concurrent.each(runners)(
+  "a service that listens only on the loopback address becomes ready, with a warning (%s)",
+  async (runner) => {
+    await using platform = await startLocal({ runner });
+    const records = await platform.deploy(nodeSource(listens('process.env.PORT, "127.0.0.1"')));
+    expect(records.at(-1)?.status).toBe("DONE");
+    const warning = records.find(({ message }) => message.includes("127.0.0.1 only"));
+    expect(warning).toMatchObject({ status: "DEPLOYING", message: expect.stringContaining("on a cloud") });
+  },
+);
 
-test.concurrent.each(runners)("one that listens on IPv6 loopback alone does not (%s)", async (runner) => {
+test.concurrent.each(runners)("a service that listens only on the IPv6 loopback address fails (%s)", async (runner) => {
   await using platform = await startLocal({ runner, elsewhereSeconds: 1 });
   const records = await platform.deploy(nodeSource(listens('process.env.PORT, "::1"')));
   expect(records.at(-1)).toMatchObject({ status: "ERROR" });

@@ -1,4 +1,4 @@
-/** An instance from its start until it listens, and the ways in which that goes wrong through no fault of its own. */
+/** Starts an instance until it listens, and fails for reasons that are not the service's. */
 import { existsSync, readdirSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -23,14 +23,14 @@ afterEach(() => {
   for (const thief of thieves.splice(0)) thief.close();
 });
 
-/** A runner whose jobs find their port taken by somebody else, so many times. */
+/** A runner whose first `times` jobs lose their port to another program. */
 const robbed = (runner: Runner, times: number): Runner & { starts: number } => ({
   ...runner,
   starts: 0,
   start(job, onLine) {
     if (++this.starts <= times) {
       const thief = createServer().listen(Number(job.env["PORT"]), "127.0.0.1");
-      // Where a real thief was faster, the port is taken all the same.
+      // Ignore errors: if another program was faster, the port is taken, too.
       thief.on("error", () => undefined);
       thieves.push(thief);
     }
@@ -41,7 +41,7 @@ const robbed = (runner: Runner, times: number): Runner & { starts: number } => (
 describe.each(runners)("%s", (kind) => {
   const setup: JobSetup = { kind, limits: "watchdog" };
 
-  test("a service gets a free port and is ready when it listens", async () => {
+  test("assigns a free port and resolves when the service listens", async () => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench);
     const instance = started(await instances.start(hello));
@@ -53,20 +53,23 @@ describe.each(runners)("%s", (kind) => {
   });
 
   test.each([
-    ["ends because of it", hello],
+    ["exits", hello],
     ["takes no notice", `process.on("uncaughtException", () => setInterval(() => {}, 1000)); ${hello}`],
-  ])("a port that somebody else takes first is given up for another, where the service %s", async (_how, server) => {
-    await using bench = await createBench(setup);
-    const runner = robbed(bench.runner, 2);
-    const instances = createInstances(bench, { runner });
-    const instance = started(await instances.start(server));
-    expect(runner.starts).toBe(3);
-    expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
-    await instance.stop();
-    expect(bench.survivors()).toEqual([]);
-  });
+  ])(
+    "retries with another port if another program takes the port first, where the service %s",
+    async (_how, server) => {
+      await using bench = await createBench(setup);
+      const runner = robbed(bench.runner, 2);
+      const instances = createInstances(bench, { runner });
+      const instance = started(await instances.start(server));
+      expect(runner.starts).toBe(3);
+      expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
+      await instance.stop();
+      expect(bench.survivors()).toEqual([]);
+    },
+  );
 
-  test("ports that are taken again and again end the start, in words", async () => {
+  test("fails with a message if the ports are taken again and again", async () => {
     await using bench = await createBench(setup);
     const runner = robbed(bench.runner, 99);
     const outcome = await createInstances(bench, { runner }).start(hello);
@@ -78,7 +81,7 @@ describe.each(runners)("%s", (kind) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  test("a start that is ended leaves nothing", async () => {
+  test("leaves no process after a cancelled start", async () => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench);
     const outcome = await instances.start("setInterval(() => {}, 1000)", { signal: AbortSignal.timeout(300) });
@@ -87,7 +90,7 @@ describe.each(runners)("%s", (kind) => {
     await expect.poll(() => readdirSync(instances.runDir)).toEqual([]);
   });
 
-  test("Node is told its memory where no kernel limit tells it, unless the service says otherwise", async () => {
+  test("passes the memory limit to Node.js without a control group, unless the service sets its own", async () => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench, { tellsNodeItsMemory: true });
     const says = `console.log("options:" + process.env.NODE_OPTIONS); ${hello}`;
@@ -103,7 +106,7 @@ describe.each(runners)("%s", (kind) => {
   });
 });
 
-test("a machine that cannot start anything more is said to be so, and nothing throws", async () => {
+test("returns a failure if the machine cannot start another process", async () => {
   await using bench = await createBench({ kind: "process", limits: "watchdog" });
   const runner: Runner = {
     ...bench.runner,
@@ -116,7 +119,7 @@ test("a machine that cannot start anything more is said to be so, and nothing th
   expect(instances.complaints).toEqual(["could not start an instance"]);
 });
 
-test("a folder that a service made hard to remove is removed", async () => {
+test("removes a folder that a service made hard to remove", async () => {
   await using bench = await createBench({ kind: "process", limits: "watchdog" });
   const instances = createInstances(bench);
   const hard = `const fs = require("fs"); process.chdir(process.env.HOME); fs.mkdirSync("closed/inner", { recursive: true });

@@ -1,4 +1,4 @@
-/** Commands end when they are told to, and nothing that came from them is left. */
+/** Stopping a command ends all of its processes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { stopRunning } from "../../../../adapters/local/sandbox/runner.ts";
@@ -6,7 +6,7 @@ import { nodeSource } from "../../../support/archives/archives.ts";
 import { runners, startLocal } from "../../../support/providers/local-platform.ts";
 import { createBench, jobSetups, markedProcesses, node, sh } from "../../../support/sandbox/jobs.ts";
 
-/** Starts what is hard to find again: a grandchild, one in a session of its own, one whose parents are gone. */
+/** Starts processes that are hard to find: a grandchild, one with its own session, and one without a parent. */
 const scatter = `
 const { spawn } = require("child_process");
 const stubborn = "trap '' TERM HUP INT; while :; do sleep 1; done";
@@ -17,7 +17,7 @@ setTimeout(() => { console.log("scattered"); END }, 200);
 `;
 
 describe.each(jobSetups)("$kind with $limits", (setup) => {
-  test("SIGTERM reaches the command behind its shell, which may finish", async () => {
+  test("sends SIGTERM to the command of a shell and waits for it", async () => {
     await using bench = await createBench(setup);
     const code = `process.on("SIGTERM", () => setTimeout(() => { console.log("finished"); process.exit(4); }, 100));
       setInterval(() => {}, 1000); console.log("up")`;
@@ -28,7 +28,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     expect(stdout).toEqual(["up", "finished"]);
   });
 
-  test("one that does not mind SIGTERM is killed after the grace, and not before", async () => {
+  test("kills a command that ignores SIGTERM after the grace period, and not before", async () => {
     await using bench = await createBench(setup);
     const { running, said } = bench.start(
       node(`process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
@@ -45,7 +45,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     ["it ends by itself", "process.exit(0)"],
     ["it crashes", "process.kill(process.pid, 'SIGKILL')"],
     ["it is stopped", "setInterval(() => {}, 1000)"],
-  ])("nothing is left when %s", async (_when, end) => {
+  ])("leaves no process when %s", async (_when, end) => {
     await using bench = await createBench(setup);
     const { running, said } = bench.start(node(scatter.replace("END", end)));
     await said("scattered");
@@ -60,7 +60,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     expect(running.processes()).toEqual([]);
   });
 
-  test("one that takes the sandbox's name does not escape its end", async () => {
+  test("kills a process that has the name of the sandbox's program", async () => {
     await using bench = await createBench(setup);
     const { running, said } = bench.start(
       node(`process.title = "bwrap"; process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
@@ -71,8 +71,8 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
   });
 });
 
-describe.each(runners)("a platform that is closed (%s)", (runner) => {
-  test("leaves no process, also of a service that scatters some", async () => {
+describe.each(runners)("closing a platform (%s)", (runner) => {
+  test("leaves no process, not even of a service that scatters them", async () => {
     const platform = await startLocal({ runner, graceSeconds: 0.5, drainSeconds: 1 });
     const server = `${scatter.replace("END", "").replace('const { spawn } = require("child_process");', "")}
       import { spawn } from "node:child_process";

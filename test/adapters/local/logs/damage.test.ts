@@ -1,4 +1,4 @@
-/** A log file with bad pages: it is set aside, what can be read is saved, and the log works again. */
+/** A log file with damaged pages is set aside, its readable entries are recovered, and the log works again. */
 import {
   closeSync,
   mkdtempSync,
@@ -50,7 +50,7 @@ const textOf = (n: number): string => `line ${n} ${"x".repeat(n % 400)}`;
 
 const fileOf = (): string => join(folder, readdirSync(folder).find((name) => name.endsWith(".sqlite")) as string);
 
-/** A log of many pages, closed. */
+/** A closed log with many pages. */
 const filled = async (): Promise<string> => {
   const logs = open();
   for (let n = 0; n < ROWS; n++) void logs.push(line(textOf(n)));
@@ -68,7 +68,7 @@ const overwrite = (path: string, at: number, bytes: Uint8Array): void => {
 
 const garbage = Buffer.alloc(PAGE, 0xa5);
 
-/** Every entry, page after page, as a client reads them. */
+/** Reads every entry, page by page, like a client. */
 const readAll = async (logs: LocalLogs): Promise<{ text?: string | undefined; json?: unknown }[]> => {
   const found: { text?: string | undefined; json?: unknown }[] = [];
   let place = { instant: 0n as never, code: "" };
@@ -104,7 +104,7 @@ const damages: readonly { what: string; spoil: (path: string) => void; atLeast: 
 ];
 
 describe.each(damages)("$what", ({ spoil, atLeast }) => {
-  test("reading, searching and writing work again, and what can be read is saved", async () => {
+  test("reading, searching and writing work again, and readable entries are recovered", async () => {
     const path = await filled();
     spoil(path);
     const logs = open();
@@ -132,7 +132,7 @@ describe.each(damages)("$what", ({ spoil, atLeast }) => {
   });
 });
 
-test("a page that goes bad while the server runs is met by a search, and repaired", async () => {
+test("a search detects and repairs a page that is damaged while the server runs", async () => {
   const path = await filled();
   const logs = open();
   expect((await logs.newest(scope, every(1)))._unsafeUnwrap().entries.length).toBe(1);
@@ -143,7 +143,7 @@ test("a page that goes bad while the server runs is met by a search, and repaire
   await logs.close();
 });
 
-test("rows that are only in the write-ahead log are saved, too", async () => {
+test("recovers rows that are only in the write-ahead log", async () => {
   const path = await filled();
   const db = new DatabaseSync(path);
   db.exec("PRAGMA wal_autocheckpoint = 0; UPDATE entries SET text = 'changed' WHERE text LIKE 'line 7 %'");
@@ -157,7 +157,7 @@ test("rows that are only in the write-ahead log are saved, too", async () => {
   expect(texts).toContain(`long ${"y".repeat(20_000)}`);
 });
 
-test("a repair that a stop cut short goes on at the next start, and doubles nothing", async () => {
+test("resumes an interrupted repair at the next start, without duplicates", async () => {
   const path = await filled();
   overwrite(path, 40 * PAGE, garbage);
   const first = open();
@@ -166,7 +166,7 @@ test("a repair that a stop cut short goes on at the next start, and doubles noth
   await first.inspect(acme).catch(() => undefined);
   await first.close();
   const kept = readdirSync(folder).find((name) => /\.damaged-[^.]*$/.test(name)) as string;
-  // As a kill in the middle leaves it.
+  // As after a crash in the middle.
   writeFileSync(join(folder, `${kept}.unread`), "");
   const second = open();
   const texts = (await readAll(second)).map(({ text }) => text).filter((text) => text?.startsWith("line "));

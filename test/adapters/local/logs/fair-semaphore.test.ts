@@ -1,10 +1,10 @@
-/** Few places, shared by who: nobody has two, nobody waits for ever, and who gives up is no burden. */
+/** A fair semaphore: no key has two permits, every key gets its turn, and a cancelled wait costs nothing. */
 import { expect, test } from "vitest";
 import { FairSemaphore } from "../../../../adapters/local/logs/fair-semaphore.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Work that begins in its turn and ends when it is told to. */
+/** Work that starts with a permit and ends when it is told to. */
 const worksOf = (turns: FairSemaphore) => {
   const running: string[] = [];
   const ends = new Map<string, () => void>();
@@ -22,7 +22,7 @@ const worksOf = (turns: FairSemaphore) => {
   return { running, begin, end };
 };
 
-test("one account has one place at a time, whoever else waits; the others' come first", async () => {
+test("gives a key one permit at a time, and others' requests come first", async () => {
   const { running, begin, end } = worksOf(new FairSemaphore(2));
   const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("b", "b1"), begin("c", "c1")];
   await settled();
@@ -38,7 +38,7 @@ test("one account has one place at a time, whoever else waits; the others' come 
   expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "b1", "c1"]);
 });
 
-test("work that fails makes room, and who gives up before its turn never begins", async () => {
+test("releases the permit of failed work, and never starts cancelled work", async () => {
   const turns = new FairSemaphore(1);
   const { running, begin, end } = worksOf(turns);
   await expect(turns.take("a", undefined, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");

@@ -1,4 +1,4 @@
-/** A full disk under the log: entries are lost, and nothing else. */
+/** A full disk: only log entries are lost. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ const line = (owner: string, text: string): NewLogEntry => ({
   ...{ owner: owner as AccountId, service: app, text, severity: "INFO", logName: "stdout" },
 });
 
-test("entries are lost and that is said, accounts old and new alike; afterwards all is well again", async (context) => {
+test("loses entries of old and new accounts and reports it, and recovers afterwards", async (context) => {
   needs(context, "root");
   const complaints: string[] = [];
   const logger = {
@@ -69,13 +69,13 @@ test("entries are lost and that is said, accounts old and new alike; afterwards 
   logs.flush();
   for (let n = 0; n < 30; n++) expect(logs.push(line("new", `lost ${n}`))).toBeUndefined();
   expect(complaints).toContain("lost log entries: could not write the log");
-  expect(complaints.filter((words) => words.includes("cannot be opened")).length).toBe(1);
+  expect(complaints.filter((words) => words.includes("could not open")).length).toBe(1);
   expect((await logs.append([line("new", "lost")])).isErr()).toBe(true);
   expect((await texts("old"))._unsafeUnwrap()).toEqual(["before"]);
   expect((await texts("new")).isErr()).toBe(true);
 
   free();
-  // An account whose log could not be opened is tried again after a second.
+  // Opening an account's log is retried after a second.
   await expect.poll(async () => (await logs.append([line("new", "after")])).isOk()).toBe(true);
   void logs.push(line("old", "after"));
   expect((await texts("old"))._unsafeUnwrap()).toEqual(["before", "after"]);
@@ -83,7 +83,7 @@ test("entries are lost and that is said, accounts old and new alike; afterwards 
   await logs.close();
 });
 
-test("services are deployed and serve, however much they print", async (context) => {
+test("services are deployed and serve, whatever they print", async (context) => {
   needs(context, "root");
   await using platform = await startLocalIn(folder, { runner: "process" });
   fill();

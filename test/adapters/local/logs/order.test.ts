@@ -1,4 +1,4 @@
-/** The total order of each deployment's log, whatever the clock does, across restarts, accounts apart. */
+/** The total order of each deployment's log, for any clock, across restarts, per account. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const app = "app" as DeploymentName;
 
 let folder: string;
 let logs: LocalLogs;
-/** The clock's time, set by hand; it may step back. */
+/** The clock's time, which tests set. It may go back. */
 let now = 1_000n as Instant;
 const open = (): void => {
   logs = new LocalLogs({
@@ -44,7 +44,7 @@ const newest = async (limit = 1000, service = app, owner = acme): Promise<readon
   (await logs.newest({ owner, service }, every(limit)))._unsafeUnwrap().entries;
 const texts = async (...scope: Parameters<typeof newest>) => (await newest(...scope)).map(({ text }) => text);
 
-test("entries of one nanosecond are told apart by their ordinal, in the order in which they came", async () => {
+test("orders entries of one nanosecond by their ordinal", async () => {
   for (const text of ["a", "b", "c"]) void logs.push(line(text));
   now = 1_001n as Instant;
   void logs.push(line("d"));
@@ -57,7 +57,7 @@ test("entries of one nanosecond are told apart by their ordinal, in the order in
   ]);
 });
 
-test("a clock that steps back leaves the order as it is", async () => {
+test("keeps the order if the clock goes back", async () => {
   void logs.push(line("first"));
   now = 10n as Instant;
   void logs.push(line("second"));
@@ -74,7 +74,7 @@ test("a clock that steps back leaves the order as it is", async () => {
   expect(entries.map(({ code }) => Number(code))).toEqual([0, 1, 2, 0]);
 });
 
-test("also where it stepped back while the server was down", async () => {
+test("keeps the order if the clock went back while the server was down", async () => {
   void logs.push(line("before"));
   await logs.close();
   now = 10n as Instant;
@@ -86,7 +86,7 @@ test("also where it stepped back while the server was down", async () => {
   ]);
 });
 
-test("positions are unique and increase, for any clock, any services, any restarts", async () => {
+test("positions are unique and increase, for any clock, services and restarts", async () => {
   const happening = fc.oneof(
     {
       weight: 8,
@@ -125,7 +125,7 @@ test("positions are unique and increase, for any clock, any services, any restar
   );
 });
 
-test("the newest of many are the last ones, oldest first, of one deployment alone", async () => {
+test("newest returns the last entries of one deployment, oldest first", async () => {
   for (let n = 0; n < 25; n++) {
     void logs.push(line(`app ${n}`));
     void logs.push(line(`other ${n}`, "other" as DeploymentName));
@@ -136,7 +136,7 @@ test("the newest of many are the last ones, oldest first, of one deployment alon
   expect(await texts(10, app, "nobody" as AccountId)).toEqual([]);
 });
 
-test("each account has a file of its own, which does not say whose it is", async () => {
+test("each account has its own file, and its name does not reveal the account", async () => {
   void logs.push(line("of acme"));
   void logs.push(line("of others", app, "idp:others" as AccountId));
   await Promise.all([newest(), newest(1, app, "idp:others" as AccountId)]);
@@ -144,12 +144,12 @@ test("each account has a file of its own, which does not say whose it is", async
   expect(files.length).toBe(2);
   expect(files.join()).not.toMatch(/acme|others/);
   expect(await texts()).toEqual(["of acme"]);
-  // Asking for an account's log makes none.
+  // Reading an account's log creates no file.
   await newest(1, app, "curious" as AccountId);
   expect(readdirSync(folder).filter((name) => name.endsWith(".sqlite")).length).toBe(2);
 });
 
-test("an entry comes back with everything that it had", async () => {
+test("returns an entry with all its fields", async () => {
   const whole: NewLogEntry = {
     ...{ owner: acme, service: app, severity: "CRITICAL", logName: "requests", revision: "app-00001", instance: "i1" },
     json: { message: "é \u0000 ☃", nested: { list: [1, null, "x"] } },

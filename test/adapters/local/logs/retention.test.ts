@@ -1,4 +1,4 @@
-/** Old entries go: by age, and by the size of an account's file, also of accounts that are quiet. */
+/** Removes old entries by age and by the size of an account's file, also of inactive accounts. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ const withFile = (work: (opened: Opened) => void): void => {
   file.close();
 };
 
-test("what is older goes, of every service, to the nanosecond", () => {
+test("removes older entries of every service, to the nanosecond", () => {
   withFile(({ write, retain, newest }) => {
     write([10, 20, 30].flatMap((n) => [entry(app, n), entry(other, n)]));
     retain(20n as Instant, 2 ** 30);
@@ -66,7 +66,7 @@ test("what is older goes, of every service, to the nanosecond", () => {
 
 const long = "x".repeat(800);
 
-test("over its size a file loses its oldest entries until it fits, and keeps the newest", () => {
+test("removes the oldest entries of a file over its size until it fits", () => {
   withFile(({ write, retain, newest }) => {
     write(Array.from({ length: 4000 }, (_, n) => entry(app, n, long)));
     retain(0n as Instant, 10_000_000);
@@ -80,7 +80,7 @@ test("over its size a file loses its oldest entries until it fits, and keeps the
   });
 });
 
-test("the oldest of the account are of whichever deployment they are", () => {
+test("removes the oldest entries of the account across deployments", () => {
   const quiet = "quiet" as DeploymentName;
   withFile(({ write, retain, newest }) => {
     write(Array.from({ length: 4000 }, (_, n) => entry(n % 3 === 0 ? other : app, n, long)));
@@ -96,7 +96,7 @@ test("the oldest of the account are of whichever deployment they are", () => {
   });
 });
 
-test("one step removes no more than can be removed at once, however long the lines are", () => {
+test("one step removes a bounded amount, however long the lines are", () => {
   const file = new LogFile(join(folder, "one.sqlite"));
   const left = () => file.newest({ owner: acme, service: app }, 1_000_000, undefined).entries.length;
   file.write(Array.from({ length: 3000 }, (_, n) => rowOf(entry(app, n))));
@@ -109,7 +109,7 @@ test("one step removes no more than can be removed at once, however long the lin
   file.close();
 });
 
-test("space that was freed is used again", () => {
+test("reuses freed space", () => {
   withFile(({ write, retain, newest }) => {
     const bytes = () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     const sizes: number[] = [];
@@ -119,7 +119,7 @@ test("space that was freed is used again", () => {
       sizes.push(bytes());
     }
     expect(newest(app)).toHaveLength(2000);
-    // Each round writes two million bytes; without that, the last would be three times as large as the fourth.
+    // Each round writes two million bytes. Without reuse, the last would be three times as large as the fourth.
     expect(sizes[11]).toBeLessThan(1.2 * (sizes[3] as number));
   });
 });
@@ -129,7 +129,7 @@ const open = (clock: ManualClock, retentionDays: number): LocalLogs => {
   return new LocalLogs({ folder, clock, logger, retentionDays, maxBytes: 2 ** 30 });
 };
 
-test("a running store does so by itself, also for accounts that have been quiet since its start", async () => {
+test("a running store removes entries, also of accounts that are inactive since its start", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   const clock = createManualClock();
   const line = (owner: AccountId): NewLogEntry => ({
@@ -158,7 +158,7 @@ test("a running store does so by itself, also for accounts that have been quiet 
   await second.close();
 });
 
-test("an account whose file cannot be read does not keep others from losing theirs", async () => {
+test("an unreadable file of an account does not stop the removal for others", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   const clock = createManualClock();
   const warnings: string[] = [];
@@ -176,7 +176,7 @@ test("an account whose file cannot be read does not keep others from losing thei
   await logs.close();
 });
 
-test("who follows goes on behind the cut, with what is left", () => {
+test("a follower continues after the removed entries, with the rest", () => {
   withFile(({ write, retain, newest, after }) => {
     write([10, 20, 30, 40].map((n) => entry(app, n)));
     const [first] = newest(app);

@@ -1,4 +1,4 @@
-/** What SQL leaves out cannot match: a search in a file finds exactly what the predicate finds among all its entries. */
+/** SQL excludes only rows that cannot match: a search in a file finds exactly what the predicate finds. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Entries at places of their own, in order. */
+/** Entries at unique positions, in order. */
 const entries = () =>
   fc
     .uniqueArray(logEntry(), {
@@ -47,7 +47,7 @@ const fileWith = (all: readonly LogEntry[]): string => {
 
 type Asked = Pick<LogSearch, "query" | "place">;
 
-/** What a search must find, by looking at every entry. */
+/** The expected result of a search, by checking every entry. */
 const wanted = (all: readonly LogEntry[], { query, place }: Asked) => {
   const { filter, limit, until } = query;
   const visible = all.filter(({ instant }) => until === undefined || instant <= until);
@@ -72,7 +72,7 @@ const asked = (): fc.Arbitrary<Asked> =>
       ...(from === undefined ? {} : { place: behind(from) }),
     }));
 
-test("forwards and backwards, from any place, with any limit", () => {
+test("forwards and backwards, from any position, with any limit", () => {
   let [found, pushed] = [0, 0];
   fc.assert(
     fc.property(entries(), fc.array(asked(), { minLength: 5, maxLength: 20 }), (all, searches) => {
@@ -89,12 +89,12 @@ test("forwards and backwards, from any place, with any limit", () => {
     }),
     runs(100),
   );
-  // The searches are worth it: many find something, and many leave something to SQL.
+  // The cases are relevant: many searches find entries, and many use SQL.
   expect(found).toBeGreaterThan(500);
   expect(pushed).toBeGreaterThan(300);
 });
 
-test("a search whose timeout passes ends at a window border, and the next one continues from there", () => {
+test("a search ends at a window border after its timeout, and the next one continues from there", () => {
   const all = Array.from(
     { length: 45_000 },
     (_, n): LogEntry => ({

@@ -1,4 +1,4 @@
-/** Searches run beside the server's own work: what is dear for them holds up nobody else, and can be given up. */
+/** Searches run next to the server's own work: expensive ones block no one, and can be cancelled. */
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
@@ -41,7 +41,7 @@ const matching = (pattern: string): LogFilter => ({
   ...{ kind: "compare", path: ["textPayload"], op: "=~", literal: { text: pattern } },
 });
 
-test("a page without a filter is answered while dear patterns are searched", async () => {
+test("a page without a filter is read while expensive patterns are searched", async () => {
   const text = `${"a".repeat(256 * 1024 - 1)}!`;
   expect((await logs.append(Array.from({ length: 8 }, () => line(text)))).isOk()).toBe(true);
   let over = 0;
@@ -58,21 +58,21 @@ test("a page without a filter is answered while dear patterns are searched", asy
   for (const found of await Promise.all(searches)) expect(found.partial).toBe(false);
 });
 
-test("a hundred dear patterns over the longest lines end soon, and find what is there", async () => {
+test("a hundred expensive patterns over the longest lines end soon, and find entries", async () => {
   const lines = catastrophicLines();
   for (const text of lines) expect((await logs.append([line(text)])).isOk()).toBe(true);
   expect(catastrophicPatterns.length).toBeGreaterThanOrEqual(100);
   for (const pattern of sampled(catastrophicPatterns, 4)) {
     const begun = performance.now();
     const found = (await logs.newest(scope, { ...every(), filter: matching(pattern) }))._unsafeUnwrap();
-    // The bound is one second a line on a machine that has nothing else to do: test/bench has the figures.
+    // The bound is one second per line on an idle machine; test/bench has the measurements.
     expect(performance.now() - begun, pattern).toBeLessThan(5000 * lines.length);
     expect(found.partial).toBe(false);
     expect(found.entries, pattern).toEqual([]);
   }
 }, 300_000);
 
-test("an account that searches a lot does not keep another one waiting", async () => {
+test("an account that searches a lot does not delay another one", async () => {
   const lines = Array.from({ length: 3 }, () => line(catastrophicLines()[0] as string));
   expect((await logs.append(lines)).isOk()).toBe(true);
   const other = { ...scope, owner: "other" as AccountId };
@@ -89,18 +89,18 @@ test("an account that searches a lot does not keep another one waiting", async (
   await Promise.all(searches);
 });
 
-test("the timeout passes inside a window too, and includes waiting for a thread", async () => {
+test("the timeout also ends a search within a window, and includes waiting for a thread", async () => {
   const lines = Array.from({ length: 6 }, () => line(catastrophicLines()[0] as string));
   expect((await logs.append(lines)).isOk()).toBe(true);
   const query = { ...every(), filter: matching("a.{90}X$"), timeoutMs: 50 };
   const [first, second] = await Promise.all([1, 2].map(() => logs.after(scope, START, query)));
   for (const found of [first, second]) expect(found?._unsafeUnwrap()).toMatchObject({ entries: [], partial: true });
-  // The timeout passed before the search began. It examined one line, so that a follower makes progress.
+  // The timeout was over before the search started. It examined one line, so that a follower makes progress.
   const oldest = (await logs.after(scope, START, every(1)))._unsafeUnwrap().entries[0];
   expect(second?._unsafeUnwrap().seen).toMatchObject({ instant: oldest?.instant, code: oldest?.code });
 });
 
-test("one that is given up ends, and the next one works", async () => {
+test("a cancelled search ends, and the next one works", async () => {
   expect((await logs.append(Array.from({ length: 40 }, () => line("a".repeat(256 * 1024))))).isOk()).toBe(true);
   const given = new AbortController();
   const search = logs.newest(scope, { ...every(), filter: matching("(.*a){12}X") }, { signal: given.signal });
@@ -110,7 +110,7 @@ test("one that is given up ends, and the next one works", async () => {
   expect(next._unsafeUnwrap().entries).toHaveLength(1);
 });
 
-test("what is appended before a search is found by it", async () => {
+test("a search finds entries that were appended before it", async () => {
   for (let n = 0; n < 20; n++) {
     void logs.push(line(`needle ${n}`));
     const found = await logs.newest(scope, { ...every(), filter: { kind: "search", text: `needle ${n}` } });
@@ -118,7 +118,7 @@ test("what is appended before a search is found by it", async () => {
   }
 });
 
-test("a cursor leads on after a restart, with a filter and without", async () => {
+test("a cursor works after a restart, with and without a filter", async () => {
   expect((await logs.append(Array.from({ length: 30 }, (_, n) => line(`line ${n}`)))).isOk()).toBe(true);
   const entries = (await logs.newest(scope, every())).map(({ entries }) => entries)._unsafeUnwrap();
   await logs.close();
@@ -133,7 +133,7 @@ test("a cursor leads on after a restart, with a filter and without", async () =>
   }
 });
 
-test("times that the file cannot have are places before or behind everything", async () => {
+test("positions outside the file's range sort before or after everything", async () => {
   expect((await logs.append([line("one"), line("two")])).isOk()).toBe(true);
   const [first, last] = [parseCursor("0001-01-01T00:00:00Z"), parseCursor("9999-12-31T23:59:59Z")] as LogPosition[];
   const bound = (op: ">=" | "<", text: string): LogFilter => ({
@@ -150,7 +150,7 @@ test("times that the file cannot have are places before or behind everything", a
   expect((await logs.newest(scope, none))._unsafeUnwrap().entries).toEqual([]);
 });
 
-test("in a bundle, which has no script for a thread, searches run here and give others a turn", async () => {
+test("in a bundle, without a thread, searches run in this process and yield", async () => {
   const text = catastrophicLines()[0] as string;
   expect((await logs.append(Array.from({ length: 2 }, () => line(text)))).isOk()).toBe(true);
   expect((await logs.append([line("needle")])).isOk()).toBe(true);
@@ -158,7 +158,7 @@ test("in a bundle, which has no script for a thread, searches run here and give 
   const search = { path: logs.pathOf(scope.owner), scope, place: START };
   const found = await searches.run({ ...search, query: { ...every(), filter: matching("^needle") } }, undefined);
   expect(found).toMatchObject({ entries: [{ text: "needle" }], partial: false });
-  // Each turn judges one line at least, and tells where the next one begins.
+  // Each step judges at least one line, and returns where the next one starts.
   const seen: (LogPosition | undefined)[] = [];
   for (let place: LogPosition | undefined = START; place !== undefined && seen.length < 100; ) {
     const query = { ...every(), filter: matching("a.{90}X$") };

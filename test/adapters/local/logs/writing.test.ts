@@ -1,4 +1,4 @@
-/** How entries get to the disk: in batches, soon, whole, and never faster than the disk takes them. */
+/** Entries reach the disk in batches, soon, completely, and with backpressure. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,12 +44,12 @@ afterEach(async () => {
 
 const line = (text: string): NewLogEntry => ({ ...scope, text, severity: "INFO", logName: "stdout" });
 
-/** Writes rest in between, for as long as they took: time goes on until it is so. */
+/** Writes pause in between, so time passes until the condition holds. */
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await vi.advanceTimersByTimeAsync(1);
 };
 
-/** How many entries another process would see. */
+/** The number of entries that another process would see. */
 const onDisk = (): number => {
   const file = readdirSync(folder).find((name) => name.endsWith(".sqlite"));
   if (file === undefined) return 0;
@@ -59,7 +59,7 @@ const onDisk = (): number => {
   return n;
 };
 
-test("what waits is written within a fifth of a second", async () => {
+test("writes entries within 200 ms", async () => {
   void logs.push(line("one"));
   await vi.advanceTimersByTimeAsync(150);
   void logs.push(line("two"));
@@ -71,14 +71,14 @@ test("what waits is written within a fifth of a second", async () => {
   expect(onDisk()).toBe(3);
 });
 
-test("many entries are written in batches, in one transaction each", async () => {
+test("writes many entries in batches, with one transaction each", async () => {
   const write = vi.spyOn(LogFile.prototype, "write");
   for (let n = 0; n < 3500; n++) void logs.push(line(String(n)));
   await until(() => onDisk() === 3500);
   expect(write.mock.calls.map(([entries]) => entries.length)).toEqual(Array(70).fill(50));
 });
 
-test("reading sees everything that was appended before, and closing keeps it", async () => {
+test("reading sees everything that was appended before, and closing writes it", async () => {
   void logs.push(line("pushed"));
   expect((await logs.append([line("appended"), line("too")])).isOk()).toBe(true);
   const seen = (await logs.newest(scope, every(10)))._unsafeUnwrap().entries.map(({ text }) => text);
@@ -88,12 +88,12 @@ test("reading sees everything that was appended before, and closing keeps it", a
   expect(onDisk()).toBe(4);
 });
 
-test("a writer is held back while too much waits, and let go on when it is written; nothing is lost", async () => {
+test("applies backpressure to writers, loses nothing, and resumes them", async () => {
   let held: Promise<void> | undefined;
   let sent = 0;
   while (held === undefined) held = logs.push(line(String(sent++)));
   expect(sent).toBe(20_000);
-  // Others are told to wait for the same.
+  // Other writers wait for the same promise.
   expect(logs.push(line(String(sent++)))).toBe(held);
   let free = false;
   void held.then(() => {
@@ -114,7 +114,7 @@ test("a writer is held back while too much waits, and let go on when it is writt
   expect(complaints).toEqual([]);
 });
 
-test("long lines hold the writer back sooner, and are written a few at a time", async () => {
+test("long lines cause backpressure sooner, and are written a few at a time", async () => {
   const write = vi.spyOn(LogFile.prototype, "write");
   const long = "x".repeat(256 * 1024);
   let held: Promise<void> | undefined;
@@ -132,7 +132,7 @@ test("long lines hold the writer back sooner, and are written a few at a time", 
   expect(new Set(write.mock.calls.map(([rows]) => rows.length))).toEqual(new Set([4]));
 });
 
-test("reading writes what waits a batch at a time, and the loop turns between", async () => {
+test("reading writes waiting entries in batches, and yields to the event loop between them", async () => {
   const write = vi.spyOn(LogFile.prototype, "write");
   for (let n = 0; n < 2500; n++) void logs.push(line(String(n)));
   const page = logs.newest(scope, every(1));
@@ -141,7 +141,7 @@ test("reading writes what waits a batch at a time, and the loop turns between", 
   expect(write.mock.calls.map(([rows]) => rows.length)).toEqual(Array(50).fill(50));
 });
 
-test("accounts take turns in being written", async () => {
+test("writes accounts round-robin", async () => {
   const write = vi.spyOn(LogFile.prototype, "write");
   for (let n = 0; n < 3000; n++) void logs.push(line(String(n)));
   void logs.push({ ...line("quiet"), owner: "quiet" as AccountId });
@@ -149,7 +149,7 @@ test("accounts take turns in being written", async () => {
   expect(write.mock.calls.map(([rows]) => rows.length)).toEqual([50, 1, 50]);
 });
 
-test("an entry that cannot be written is lost alone, and that is said", async () => {
+test("loses only an entry that cannot be written, and reports it", async () => {
   let deep: unknown = 1;
   for (let level = 0; level < 100_000; level++) deep = [deep];
   void logs.push(line("before"));
@@ -163,7 +163,7 @@ test("an entry that cannot be written is lost alone, and that is said", async ()
   expect(complaints).toHaveLength(2);
 });
 
-test("a row that the file refuses takes no other of its batch with it", () => {
+test("a refused row does not lose the others of its batch", () => {
   const file = new LogFile(join(folder, "one.sqlite"));
   const row = (ns: bigint) => rowOf({ ...line(String(ns)), instant: ns as Instant, code: ordinalCode(0) });
   expect(file.write([row(1n), row(1n), row(2n)])).toHaveLength(1);
@@ -171,7 +171,7 @@ test("a row that the file refuses takes no other of its batch with it", () => {
   file.close();
 });
 
-test("a file that cannot be written loses its batch, says so, and takes the next", async () => {
+test("loses and reports a batch if the file cannot be written, and writes the next one", async () => {
   const write = vi.spyOn(LogFile.prototype, "write").mockImplementationOnce(() => {
     throw new Error("database or disk is full");
   });

@@ -1,4 +1,4 @@
-/** Limits by control groups: those of this machine for real, version 2 also against files that look like it. */
+/** Limits by control groups: with those of this machine, and with files that imitate version 2. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const MiB = 1024 ** 2;
 
-describe.each(runners)("held by the kernel (%s)", (kind) => {
+describe.each(runners)("limits enforced by the kernel (%s)", (kind) => {
   const setup: JobSetup = { kind, limits: "cgroup" };
 
-  test("memory: a process over the limit is ended, and that is told", async (context) => {
+  test("memory: a process over the limit is killed and reported", async (context) => {
     needs(context, "cgroups");
     await using bench = await createBench(setup);
     const eater = node("const kept = []; for (;;) kept.push(Buffer.alloc(8 << 20, 1))");
@@ -22,7 +22,7 @@ describe.each(runners)("held by the kernel (%s)", (kind) => {
     expect(exit).toMatchObject({ code: null, signal: "SIGKILL", outOfMemory: true });
   });
 
-  test("processes: no more than the limit can be made", async (context) => {
+  test("processes: creating more than the limit fails", async (context) => {
     needs(context, "cgroups");
     await using bench = await createBench(setup);
     const { stdout } = await bench.run(
@@ -33,7 +33,7 @@ describe.each(runners)("held by the kernel (%s)", (kind) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  test("cpu: a busy loop gets its share and no more", async (context) => {
+  test("cpu: a busy loop gets only its share", async (context) => {
     needs(context, "cgroups");
     await using bench = await createBench(setup);
     const limits = { memory: 128 * MiB, cpu: 0.25, processes: 20 };
@@ -50,7 +50,7 @@ describe.each(runners)("held by the kernel (%s)", (kind) => {
   });
 });
 
-/** Hundredths of a second of CPU time that the processes have used (proc(5)). */
+/** CPU time of the processes in hundredths of a second (proc(5)). */
 const ticksOf = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
@@ -63,7 +63,7 @@ afterEach(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 });
 
-/** The files of a version 2 mount that the engine looks at. */
+/** The files of a version 2 mount that the platform reads. */
 const version2Tree = (offered = "cpuset cpu io memory pids"): string => {
   const root = mkdtempSync(join(tmpdir(), "portside-cgroup2-"));
   roots.push(root);
@@ -72,7 +72,7 @@ const version2Tree = (offered = "cpuset cpu io memory pids"): string => {
   return root;
 };
 
-test("the groups of a process are found by it, where Portside made them", async (context) => {
+test("finds the Portside groups of a process", async (context) => {
   needs(context, "cgroups");
   await using bench = await createBench({ kind: "process", limits: "cgroup" });
   const { running, said } = bench.start(sh("echo up; exec sleep 60"));
@@ -89,7 +89,7 @@ test("the groups of a process are found by it, where Portside made them", async 
 describe("version 2, as files", () => {
   const limits = { memory: 2 * GiB, cpu: 3, processes: 77 };
 
-  test("a group gets its limits, and its controllers are handed down first", () => {
+  test("creates a group with its limits after delegating the controllers", () => {
     const mount = version2Tree();
     const groups = findControlGroups("portside-x", mount);
     expect(groups?.version).toBe(2);
@@ -103,7 +103,7 @@ describe("version 2, as files", () => {
     expect(group.joinFiles).toEqual([join(mount, "portside-x", "scope.one", "cgroup.procs")]);
   });
 
-  test("swap is closed where the kernel counts it", () => {
+  test("disables swap if the kernel counts it", () => {
     const mount = version2Tree();
     const groups = findControlGroups("portside-x", mount);
     const folder = join(mount, "portside-x", "one");
@@ -113,7 +113,7 @@ describe("version 2, as files", () => {
     expect(readFileSync(join(folder, "memory.swap.max"), "utf8")).toBe("0");
   });
 
-  test("it tells its processes, and whether memory ended one", () => {
+  test("lists its processes, and whether one was killed for memory", () => {
     const mount = version2Tree();
     const group = findControlGroups("portside-x", mount)?.create("one", limits) as ControlGroup;
     const folder = join(mount, "portside-x", "one");
@@ -127,10 +127,10 @@ describe("version 2, as files", () => {
     expect(group.outOfMemory()).toBe(true);
   });
 
-  test("removing takes the folders away, sweeping also those of an earlier server", async () => {
+  test("removes the folders of a group, and with sweep also those of an earlier server", async () => {
     const mount = version2Tree();
     const groups = findControlGroups("portside-x", mount);
-    // As in a real tree, folders go by rmdir alone, with what the kernel keeps in them.
+    // As in a real tree, only rmdir removes folders, together with the kernel's files in them.
     const earlier = join(mount, "portside-x", "earlier");
     mkdirSync(earlier, { recursive: true });
     await groups?.sweep();
@@ -139,7 +139,7 @@ describe("version 2, as files", () => {
     await groups?.sweep();
   });
 
-  /** A mount that belongs to root, and a group in it that a service manager has handed to this process. */
+  /** A mount that belongs to root, and a group in it that a service manager delegated to this process. */
   const delegatedTree = () => {
     const mount = version2Tree("memory");
     const group = join(mount, "user.slice", "portside.service");
@@ -151,7 +151,7 @@ describe("version 2, as files", () => {
     return { mount, group, self };
   };
 
-  test("a group that is handed to the server holds the limits, and the server leaves it for one below", () => {
+  test("uses a delegated group for limits, and moves the server to a subgroup", () => {
     const { mount, group, self } = delegatedTree();
     const groups = findControlGroups("portside-x", mount, self);
     expect(groups?.version).toBe(2);
@@ -159,25 +159,25 @@ describe("version 2, as files", () => {
     expect(readFileSync(join(group, "cgroup.subtree_control"), "utf8")).toBe("+memory +cpu +pids");
     groups?.create("one", limits);
     expect(readFileSync(join(group, "portside-x", "one", "pids.max"), "utf8")).toBe("77");
-    // The same process again, which is below by now.
+    // The same process again, now in the subgroup.
     writeFileSync(self, "0::/user.slice/portside.service/supervisor\n");
     expect(findControlGroups("portside-x", mount, self)?.version).toBe(2);
     expect(existsSync(join(group, "supervisor", "supervisor"))).toBe(false);
   });
 
-  test("a group that others share stays as it was, and the server stays in it", () => {
+  test("leaves a group with other processes unchanged, and stays in it", () => {
     const { mount, group, self } = delegatedTree();
     rmSync(join(group, "cgroup.subtree_control"));
-    // Refuses to be written, as the kernel does while the group has processes.
+    // Not writable, as the kernel refuses while the group has processes.
     mkdirSync(join(group, "cgroup.subtree_control"));
     expect(findControlGroups("portside-x", mount, self)).toBeUndefined();
     expect(readFileSync(join(group, "cgroup.procs"), "utf8")).toBe(String(process.pid));
   });
 
   test.each([
-    ["the memory controller is not offered", () => version2Tree("cpuset cpu io pids")],
-    ["nothing is mounted there", () => join(version2Tree(), "nowhere")],
-  ])("there are none where %s", (_why, mount) => {
+    ["the memory controller is missing", () => version2Tree("cpuset cpu io pids")],
+    ["nothing is mounted", () => join(version2Tree(), "nowhere")],
+  ])("returns undefined if %s", (_why, mount) => {
     expect(findControlGroups("portside-x", mount(), "/no/such/file")).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
-/** What the network of a sandbox is closed to, and whom it asks for names. */
+/** Addresses that a sandbox's network must not reach, and its name servers. */
 import { networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
 import { closedSubnets, RESOLVER, resolverSettings } from "../../../../adapters/local/sandbox/network/host-network.ts";
 
-test("every IPv4 address of this machine is closed, and the clouds' own", () => {
+test("includes every IPv4 address of this machine and the clouds' metadata addresses", () => {
   const closed = closedSubnets();
   for (const all of Object.values(networkInterfaces()))
     for (const { address, family } of all ?? [])
@@ -18,13 +18,13 @@ const asked = (text: string): string[] =>
     .split("\n")
     .filter((line) => line !== "");
 
-test("resolvers that can be reached are asked directly", () => {
+test("programs query reachable resolvers directly", () => {
   const text = "search example.com\nnameserver 10.0.0.2\nnameserver 9.9.9.9\noptions ndots:2\n";
   expect(resolverSettings(text, closed)).toBe(text);
 });
 
 test.each(["127.0.0.53", "127.0.0.1", "169.254.169.254", "192.0.2.2", "::1", "fd00:ec2::253", "fe80::1%eth0"])(
-  "a resolver at %s is asked through pasta",
+  "pasta forwards queries to a resolver at %s",
   (address) => {
     const search = "search example.com";
     const other = `${search}\nnameserver ${address}\nnameserver 10.0.0.2\n`;
@@ -32,6 +32,6 @@ test.each(["127.0.0.53", "127.0.0.1", "169.254.169.254", "192.0.2.2", "::1", "fd
   },
 );
 
-test("a machine without settings has its resolver asked through pasta", () => {
+test("pasta forwards queries on a machine without resolv.conf", () => {
   expect(asked("")).toEqual([`nameserver ${RESOLVER}`]);
 });

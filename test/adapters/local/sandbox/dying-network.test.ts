@@ -1,4 +1,4 @@
-/** The network of a sandbox ends with its server, at whatever moment the server is killed. */
+/** The network of a sandbox ends with its server, whenever the server is killed. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 const child = new URL("../../../support/sandbox/dying-network.ts", import.meta.url).pathname;
 const lacking = await whyNoNetworks("test");
 
-/** A process shows no environment while it becomes another program, so one empty look proves nothing. */
+/** A process shows no environment during `execve`, so a single empty poll proves nothing. */
 const QUIET_POLLS = 10;
 
 let scope: string;
@@ -53,16 +53,16 @@ const left = (): number[] =>
     .map(({ pid }) => pid)
     .filter((pid) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)));
 
-/** When a process started, in seconds after the machine. */
+/** The start time of a process in seconds after the machine's. */
 const startOf = (pid: string): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // In clock ticks (proc(5)), of which Linux shows a hundred a second.
+  // The value is in clock ticks (proc(5)); Linux has 100 per second.
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]) / 100;
 };
 
 /**
- * The network namespaces of the processes that started by then. The kernel gives the number of a namespace that
- * ended to a new one, for example to a sandbox of another test.
+ * The network namespaces of processes that started by then. The kernel reuses the number of an ended namespace, for
+ * example for a sandbox of another test.
  */
 const namespacesOfThoseBy = (uptime: number): string[] =>
   readdirSync("/proc").flatMap((name) => {
@@ -74,8 +74,8 @@ const namespacesOfThoseBy = (uptime: number): string[] =>
   });
 
 describe.each(servers)("of $server, service $service", ({ server, service }) => {
-  // 0: before anything runs. The rest, in milliseconds, is spread over a start.
-  test.each([0, 10, 30, 60, 120, "listening", "spare"])("killed then: %s", async (moment) => {
+  // 0 is before anything runs. The other values, in milliseconds, are spread over a start.
+  test.each([0, 10, 30, 60, 120, "listening", "spare"])("ends if the server is killed after: %s", async (moment) => {
     const user = server === "root" || !isRoot ? {} : { uid: PLAIN, gid: PLAIN };
     if (user.uid !== undefined) await chown(folder, PLAIN, PLAIN);
     const argv = [child, scope, join(folder, "sandbox"), String(moment), ...service];

@@ -1,4 +1,4 @@
-/** A sandbox ends with its server, at whatever moment of its start the server is killed. */
+/** A sandbox ends with its server, whenever during its start the server is killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const child = new URL("../../../support/sandbox/dying-server.ts", import.meta.url).pathname;
 
-/** A process shows no environment while it becomes another program, so one empty look proves nothing. */
+/** A process shows no environment during `execve`, so a single empty poll proves nothing. */
 const QUIET_POLLS = 10;
 
 const scopes: string[] = [];
@@ -20,14 +20,14 @@ afterEach(async () => {
   }
 });
 
-/** As root a server starts each account's sandboxes as a user of the account's own. */
+/** As root, a server starts each account's sandboxes as a separate user. */
 const users = process.getuid?.() === 0 ? [[], ["2100000001"]] : [[]];
 
 beforeEach((context) => needs(context, "bubblewrap"));
 
 describe.each(sandboxSetups.flatMap((setup) => users.map((user) => ({ ...setup, user }))))("$limits $user", (setup) => {
-  // 0: before the command has run a single instruction; The rest, in milliseconds, spread over a start.
-  test.each([0, 2, 6, 12, 25, 60, "running"])("ends with a server that is killed then: %s", async (millis) => {
+  // 0 is before the command's first instruction. The other values, in milliseconds, are spread over a start.
+  test.each([0, 2, 6, 12, 25, 60, "running"])("ends if the server is killed after: %s", async (millis) => {
     await using bench = await createBench(setup);
     const scope = `${bench.scope}d`;
     scopes.push(scope);

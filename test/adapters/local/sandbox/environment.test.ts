@@ -1,4 +1,4 @@
-/** What a service is given, what it is not, and what it can find out about the machine. */
+/** The environment of a service, and what it can find out about the machine. */
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
@@ -9,7 +9,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 const SECRET = "s3cr3t-of-the-service";
 const SERVERS = "s3cr3t-of-the-server";
 
-/** Answers with everything that it can see of itself and of its surroundings. */
+/** Responds with everything that the service can see of itself and its surroundings. */
 const looker = nodeSource(`
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:http";
@@ -35,13 +35,13 @@ interface Seen {
 
 const look = async (url: string): Promise<Seen> => (await (await fetch(url)).json()) as Seen;
 
-/** What a shell adds to any environment. */
+/** Variables that a shell adds. */
 const ofTheShell = ["PWD", "OLDPWD", "SHLVL", "_"];
 
 afterEach(() => vi.unstubAllEnvs());
 
 describe.each(runners)("%s", (runner) => {
-  test("gets exactly its environment, and nobody's arguments show it", async () => {
+  test("gets exactly its environment, and no process arguments show it", async () => {
     for (const name of ["PORTSIDE_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NODE_OPTIONS_SECRET"])
       vi.stubEnv(name, SERVERS);
     await using platform = await startLocal({ runner });
@@ -58,7 +58,7 @@ describe.each(runners)("%s", (runner) => {
     );
     expect(seen.env).toMatchObject({ MY_KEY: SECRET, EMPTY: "", K_SERVICE: "app", K_REVISION: "app-00001" });
     expect(seen.env["NODE_ENV"]).toBe("production");
-    // In a separate network it is the declared one. Instances that share the host's get one each.
+    // In a separate network PORT is the declared port. Instances in the host's network get different ones.
     if (platform.controlPlane.capabilities().isolation === "full") expect(seen.env["PORT"]).toBe("9999");
     else {
       expect(Number(seen.env["PORT"])).toBeGreaterThan(1023);
@@ -80,13 +80,13 @@ describe.each(runners)("%s", (runner) => {
   });
 });
 
-test("a sandbox hides every other process and its own setup", async (context) => {
+test("a sandbox hides all other processes and its own setup", async (context) => {
   needs(context, "bubblewrap");
   vi.stubEnv("PORTSIDE_API_KEY", SERVERS);
   await using platform = await startLocal({ runner: "bubblewrap" });
   await platform.up(looker, { function_name: "neighbour", env: { THEIRS: "n31ghb0ur" } }, "others");
   const seen = await look(await platform.up(looker, { env: { MY_KEY: SECRET } }));
-  // The first process of the sandbox is bubblewrap's own; what it inherits is readable from inside.
+  // The first process of the sandbox is bubblewrap's own, and the command can read what it inherits.
   const inherited = seen.init.split("\0").filter(Boolean);
   const names = inherited.map((entry) => entry.split("=")[0]).filter((name) => name !== "PWD");
   expect(names.sort()).toEqual(["PATH", "PORTSIDE_INSTANCE"]);

@@ -1,4 +1,4 @@
-/** The limits of a sandbox hold whatever its command does, and so do those of its neighbours. */
+/** No command can evade the limits of its sandbox or of another one. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const readOr = (path: string): string => {
 
 const LIMIT_FILES = ["memory.limit_in_bytes", "memory.max", "pids.max", "cpu.cfs_quota_us", "cpu.max"];
 
-/** The limits of the groups of a process, as the kernel tells them. */
+/** The limits of a process's groups, from the kernel. */
 const limitsOf = (pid: number): string[] =>
   groupFilesOf(pid).flatMap((file) => LIMIT_FILES.map((name) => `${name} ${readOr(join(dirname(file), name))}`));
 
@@ -41,9 +41,9 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  // Limits that are checked at intervals may be checked late while all scripts run.
+  // Limits that are polled may be checked late while all scripts run.
   if (kernelCounts)
-    test("all of them at once, beside a neighbour that goes on", async () => {
+    test("all scripts concurrently do not affect a neighbour", async () => {
       await using bench = await createBench(setup);
       const neighbour = bench.start(sh("echo up; exec sleep 600"), { limits });
       await neighbour.said("up");

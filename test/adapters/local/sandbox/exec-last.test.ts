@@ -1,4 +1,4 @@
-/** Which start commands take their shell's place, and that a stop leaves no word of a shell in the log. */
+/** Start commands that replace their shell, so that a stop leaves no shell message in the log. */
 import { describe, expect, test } from "vitest";
 import { execLast } from "../../../../adapters/local/sandbox/exec-last.ts";
 import { createInstances } from "../../../support/providers/instances.ts";
@@ -9,7 +9,7 @@ test.each([
   ["  node server.js", "  exec node server.js"],
   ["NODE_ENV=production A='b c' node server.js", "NODE_ENV=production A='b c' exec node server.js"],
   ['./bin/server --port "$PORT" 2>&1', 'exec ./bin/server --port "$PORT" 2>&1'],
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: shell syntax
   ["gunicorn -b 0.0.0.0:${PORT} 'app:create(1)'", "exec gunicorn -b 0.0.0.0:${PORT} 'app:create(1)'"],
   ["node migrate.js && node server.js", "node migrate.js && exec node server.js"],
   ["echo 'a; b'; node server.js", "echo 'a; b'; exec node server.js"],
@@ -34,13 +34,13 @@ test.each([
   "node 'unended",
   "node server.js # && exit",
   "",
-])("%j stays as it is", (command) => expect(execLast(command)).toBe(command));
+])("%j is unchanged", (command) => expect(execLast(command)).toBe(command));
 
-/** It speaks before it listens: a stop may come as soon as it does. */
+/** Prints before it listens, because a stop may follow immediately. */
 const server = `console.log("up", process.env.A);
   require("node:http").createServer((request, response) => response.end()).listen(process.env.PORT);`;
 
-describe.each(jobSetups)("an instance that is stopped ($kind with $limits)", (setup) => {
+describe.each(jobSetups)("a stopped instance logs no shell message ($kind with $limits)", (setup) => {
   test.each(["node server.js", "A=1 node server.js", "node -e 0 && node server.js"])("%s", async (command) => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench);

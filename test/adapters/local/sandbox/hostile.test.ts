@@ -1,6 +1,6 @@
 /**
- * What a hostile service can and cannot reach where services share the machine's network: neighbours' ports directly, and
- * the platform only with a credential or a signature.
+ * What a hostile service can reach if services share the machine's network: neighbours' ports directly, the platform
+ * only with a credential or a signature.
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,10 +19,10 @@ describe("a service in a bubblewrap sandbox", () => {
   hostileTests({ runner: "bubblewrap" }, source, "bubblewrap");
 });
 
-/** network.test.ts has the services with a separate network. */
+/** network.test.ts tests services with a separate network. */
 const sharing = runners.filter((runner) => runner === "process" || whyNoNetwork !== undefined);
 
-describe.each(sharing)("the loopback of a service by %s", (runner) => {
+describe.each(sharing)("a service on the loopback address, with runner %s", (runner) => {
   let platform: TestPlatform;
   let url: string;
   let neighbour: string;
@@ -41,30 +41,30 @@ describe.each(sharing)("the loopback of a service by %s", (runner) => {
     folder[Symbol.dispose]();
   });
 
-  /** The status and the beginning of what answers a GET from inside. */
+  /** The status and the beginning of a GET response, requested from inside the service. */
   const get = async (address: string): Promise<string> => {
     const program = `fetch("${address}").then(async (r) => console.log(r.status, await r.text()))`;
     return (await execIn(url, `node -e '${program}'`)).out;
   };
 
-  test("leads to another instance's port, past the ingress", async () => {
+  test("reaches another instance's port without the ingress", async () => {
     const port = (await execIn(neighbour, "echo $PORT")).out;
     expect(port).not.toBe(new URL(neighbour).port);
     expect(await get(`http://127.0.0.1:${port}/`)).toMatch(/^200 \{"code":0/);
   });
 
-  test("leads to the platform's API, which refuses whoever has no credential", async () => {
+  test("gets 401 from the platform's API without a credential", async () => {
     expect(await get(`${api.url}/v1/deployment/list`)).toMatch(/^401 /);
     expect(await get(`${api.url}/v1/volume/list`)).toMatch(/^401 /);
   });
 
-  test("leads to storage, which refuses whoever has no signature", async () => {
+  test("gets 403 from storage without a signature", async () => {
     const storage = `http://127.0.0.1:${platform.local.ingressPort}/_portside/storage`;
     expect(await get(`${storage}/secrets/file`)).toMatch(/^40[34] /);
     expect(await get(`${storage}/secrets/file?expires=99999999999&signature=AAAA`)).toMatch(/^40[34] /);
   });
 
-  test("is said to be shared", () => {
+  test("the capabilities report the shared network", () => {
     const { isolation, runner: words } = platform.local.provider.capabilities;
     expect(isolation).not.toBe("full");
     expect(words).toMatch(/services can call each other's ports|services are not isolated from each other/);

@@ -1,4 +1,4 @@
-/** What a bubblewrap sandbox keeps a command from. */
+/** Isolation of commands in a bubblewrap sandbox. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -10,7 +10,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const sandbox = { kind: "bubblewrap", limits: "watchdog" } as const;
 
-test("the root and the system are read-only, /tmp is its own", async (context) => {
+test("mounts the root and the system read-only, and a separate /tmp", async (context) => {
   needs(context, "bubblewrap");
   await using bench = await createBench(sandbox);
   for (const path of ["/new", "/usr/new", "/etc/new", "/etc/passwd", "/run/new", "/var/new", "/bin/new"]) {
@@ -18,7 +18,7 @@ test("the root and the system are read-only, /tmp is its own", async (context) =
     expect(code, path).not.toBe(0);
     expect(stderr.join(), path).toMatch(/Read-only file system|Permission denied/);
   }
-  // What node itself is bound from may be under /tmp, so not everything there is the sandbox's own.
+  // Node's own folder may be bound below /tmp, so /tmp may contain more than the sandbox's files.
   const theirs = `/tmp/${basename(bench.folder)}-theirs`;
   await writeFile(theirs, "the host's");
   const own = await bench.run(sh(`echo mine > /tmp/file && cat /tmp/file; ls ${theirs} /tmp/file 2>/dev/null`));
@@ -27,7 +27,7 @@ test("the root and the system are read-only, /tmp is its own", async (context) =
   expect(existsSync("/tmp/file")).toBe(false);
 });
 
-test("folders of the host are there only where they were bound, and as they were bound", async (context) => {
+test("shows folders of the host only where and how they were bound", async (context) => {
   needs(context, "bubblewrap");
   await using bench = await createBench(sandbox);
   const [shown, fixed] = [join(bench.folder, "shown"), join(bench.folder, "fixed")];
@@ -48,7 +48,7 @@ test("folders of the host are there only where they were bound, and as they were
   expect(await readFile(join(fixed, "file"), "utf8")).toBe("as it was\n");
 });
 
-test("a command has no user of the host's, no capabilities, no way to new ones", async (context) => {
+test("has no user of the host, no capabilities, and no way to get any", async (context) => {
   needs(context, "bubblewrap");
   await using bench = await createBench(sandbox);
   const { stdout } = await bench.run(sh("id -u; cat /proc/self/status; hostname"));
@@ -60,7 +60,7 @@ test("a command has no user of the host's, no capabilities, no way to new ones",
   expect(stdout.at(-1)).toBe("portside");
 });
 
-test("it sees its own processes only, and cannot signal another", async (context) => {
+test("sees only its own processes, and cannot signal others", async (context) => {
   needs(context, "bubblewrap");
   await using bench = await createBench(sandbox);
   const { stdout } = await bench.run(
@@ -70,7 +70,7 @@ test("it sees its own processes only, and cannot signal another", async (context
   expect(stdout[1]).toBe("unseen");
 });
 
-test("a service sees none of the platform's or its neighbours' files", async (context) => {
+test("a service sees no files of the platform or of other services", async (context) => {
   needs(context, "bubblewrap");
   await using platform = await startLocal({ runner: "bubblewrap" });
   await platform.up(nodeSource(server("'a neighbour'")), { function_name: "other" }, "others");
@@ -82,7 +82,7 @@ test("a service sees none of the platform's or its neighbours' files", async (co
   expect(seen.filter((path) => path.endsWith(".sqlite"))).toEqual([]);
 });
 
-/** A server that answers with the value of an expression; `find` walks folders, leaving out the system's. */
+/** A server that responds with the value of an expression. `find` walks folders except the system's. */
 const server = (expression: string): string => `
 import { readdirSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,4 +1,7 @@
-/** A sandboxed service has a separate network: it reaches the world, and of this machine what the platform opens. */
+/**
+ * A sandboxed service has a separate network: it reaches the internet, and on this machine only what the platform
+ * opens.
+ */
 import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
@@ -12,7 +15,7 @@ import { portOf, send } from "../../../support/http/clients.ts";
 import { principalOf, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { has } from "../../../support/vitest/machine.ts";
 
-/** Tries a connection, a request or a datagram when it is asked to, and says what came of it. */
+/** Tries a connection, a request or a datagram on demand, and responds with the result. */
 const prober = nodeSource(`import { createServer } from "node:http";
 import { connect } from "node:net";
 import { Resolver } from "node:dns/promises";
@@ -75,11 +78,11 @@ beforeEach((context) => {
   if (lacking !== undefined) context.skip(lacking);
 });
 
-test("the isolation of such services is full", () => {
+test("reports full isolation", () => {
   expect(platform.controlPlane.capabilities().isolation).toBe("full");
 });
 
-test("a service reaches no port of this machine, at whichever address", async () => {
+test("a service reaches no port of this machine at any of its addresses", async () => {
   const everywhere = await secret("0.0.0.0");
   const loopback = await secret("127.0.0.1");
   const own = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address) ?? []);
@@ -93,20 +96,20 @@ test("a service reaches no port of this machine, at whichever address", async ()
   expect(heard.filter(([, said]) => said === "secret" || said === "ended")).toEqual([]);
 });
 
-test("a service reaches no cloud's own addresses, and is refused at once", async () => {
+test("a service is refused immediately at clouds' metadata addresses", async () => {
   for (const host of ["169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200"])
     expect(await ask("/tcp", { host, port: 80 })).toBe("ECONNREFUSED");
   for (const host of ["fd00:ec2::254", "2001:db8::1"])
     expect(await ask("/tcp", { host, port: 80 })).toBe("ENETUNREACH");
 });
 
-test("a service gets the answers of this machine's resolver", async () => {
+test("a service gets replies of this machine's resolver", async () => {
   const asked = "portside.invalid";
   const heard = await new Resolver({ timeout: 4000, tries: 2 }).resolve4(asked).then(String, ({ code }) => code);
   expect(await ask("/name", { name: asked })).toBe(heard);
 });
 
-test("a port of this machine that the setting names is open to services", async () => {
+test("a service reaches a port that --allow-host-port opens", async () => {
   expect(await ask("/tcp", { host: "127.0.0.1", port: allowed })).toBe("secret");
 });
 
@@ -116,7 +119,7 @@ const textAt = (at: string): Promise<string> =>
     () => "",
   );
 
-test("a service takes no port of this machine", async () => {
+test("a service occupies no port of this machine", async () => {
   for (const port of [platform.local.ingressPort, portOf(url), 8080])
     await ask("/listen", { host: "0.0.0.0", port }).then((said) => expect(["listens", "EADDRINUSE"]).toContain(said));
   const loopbacks = ["127.0.0.1", "127.0.0.2", "[::1]"];
@@ -125,14 +128,14 @@ test("a service takes no port of this machine", async () => {
       expect(await textAt(`http://${host}:${port}/`)).not.toBe("attacker");
 });
 
-test("services reach each other's addresses, also of those that came later", async () => {
+test("services reach each other's URLs, including those of later services", async () => {
   const later = await platform.up(nodeSource(helloServer("I came later")), { function_name: "later" });
   expect(await ask("/http", { url: later })).toBe("200 I came later");
   const second = await platform.up(prober, { function_name: "second" });
   expect(await ask("/http", { url }, second)).toBe("200 hi");
 });
 
-test("services reach the shared port and signed addresses, also where they listen on the shared port's number", async () => {
+test("services reach the shared port and signed URLs, even if they listen on the shared port's number", async () => {
   const principal = principalOf("acme");
   (await platform.controlPlane.createVolume(principal, { name: "files" }))._unsafeUnwrap();
   const { local, controlPlane } = platform;
@@ -148,7 +151,7 @@ test("services reach the shared port and signed addresses, also where they liste
   expect(await ask("/http", { url: `http://127.0.0.1:${local.ingressPort}/` })).toMatch(/^404 /);
 });
 
-test("no other program gets the port of a deleted service, to which older services still lead", async () => {
+test("reserves the port of a deleted service while older services' networks forward to it", async () => {
   const gone = await platform.up(nodeSource(helloServer("gone")), { function_name: "gone" });
   expect(await ask("/http", { url: gone })).toBe("200 gone");
   (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "gone" }))._unsafeUnwrap();
@@ -162,7 +165,7 @@ test("no other program gets the port of a deleted service, to which older servic
   expect(await ask("/http", { url: back })).toBe("200 back");
 });
 
-test("a service may listen on a low port, and on 127.0.0.1 alone with a warning", async () => {
+test("a service may listen on a port below 1024, and on 127.0.0.1 alone with a warning", async () => {
   const low = await platform.up(nodeSource(helloServer("low")), { function_name: "low", port: 80 });
   expect((await send(low)).text).toBe("low");
   const records = await platform.deploy(
@@ -174,7 +177,7 @@ createServer((_, answer) => answer.end("hi")).listen(process.env.PORT, "127.0.0.
   expect(JSON.stringify(records)).toContain("on a cloud it must listen on 0.0.0.0");
 });
 
-test("a service that listens elsewhere is told so, though its network accepts connections", async () => {
+test("reports a service that listens on another port, though its network accepts connections", async () => {
   const records = await platform.deploy(
     nodeSource(`import { createServer } from "node:http"; createServer().listen(9999);`),
     {
@@ -185,7 +188,7 @@ test("a service that listens elsewhere is told so, though its network accepts co
   expect(JSON.stringify(records.at(-1))).toContain(":9999, not on PORT (8080)");
 });
 
-test("a service that listens for IPv6 alone is told so", async () => {
+test("reports a service that listens only on IPv6", async () => {
   const records = await platform.deploy(
     nodeSource(`import { createServer } from "node:http";
 createServer().listen({ port: process.env.PORT, host: "::", ipv6Only: true });`),
@@ -195,12 +198,12 @@ createServer().listen({ port: process.env.PORT, host: "::", ipv6Only: true });`)
   expect(JSON.stringify(records.at(-1))).toContain("over IPv4; listen on 0.0.0.0");
 });
 
-test("a service that ends before it listens has crashed", async () => {
+test("reports crashed for a service that exits before it listens", async () => {
   const records = await platform.deploy(nodeSource("process.exit(7)"), { function_name: "crash" });
   expect(records.at(-1)).toMatchObject({ status: "ERROR", exit_code: 7 });
 });
 
-test("a build reaches a registry on this machine's loopback, and nothing else there", async () => {
+test("a build reaches a registry on this machine's loopback address, and no other port", async () => {
   const closed = await secret("127.0.0.1");
   const registry = createHttp((_, answer) => answer.end("registry"));
   await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve));
@@ -218,7 +221,7 @@ test("a build reaches a registry on this machine's loopback, and nothing else th
   expect(JSON.stringify(await own.deploy(source))).toContain("heard registry ECONNREFUSED");
 });
 
-test("nothing of a network is left when the platform has closed", async () => {
+test("removes all networks when the platform closes", async () => {
   const own = await startLocal({ runner: "bubblewrap" });
   await own.up(nodeSource(helloServer("hi")));
   const networks = () =>
@@ -229,7 +232,7 @@ test("nothing of a network is left when the platform has closed", async () => {
   await expect.poll(() => networks().length).toBeLessThan(before);
 });
 
-test("below a domain, services reach their account's services and signed addresses by name", async () => {
+test("below a domain, services reach their account's services and signed URLs by name", async () => {
   await using own = await startLocal({ runner: "bubblewrap", domain: "apps.example.test", ingressPort: 0 });
   const shared = `http://127.0.0.1:${own.local.ingressPort}`;
   const from = (path: string, query: Record<string, string>) =>
@@ -247,7 +250,7 @@ test("below a domain, services reach their account's services and signed address
   expect(await reach(theirs)).toBe("TypeError: fetch failed");
 });
 
-test("below a domain with a proxy, names lead to a proxy on this machine if its port is open, else where they resolve to", async () => {
+test("below a domain with a proxy, names resolve to the loopback address if the proxy's port is open, else through DNS", async () => {
   const proxy = createHttp((request, answer) => answer.end(`proxy for ${request.headers.host}`));
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   servers.push(proxy);

@@ -1,4 +1,4 @@
-/** The server makes the networks of sandboxes ahead, and closes them to every address of the machine. */
+/** The server creates networks ahead, and forbids every address of the machine in them. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
@@ -29,7 +29,7 @@ afterEach(async () => {
   await killOrphans(scope);
 });
 
-/** Prepares a network and waits until it can be taken. */
+/** Prepares a network and waits until it is available. */
 const prepare = async (inside: number): Promise<number> => {
   const before = networksOf(scope);
   const added = () => [...networksOf(scope)].find(([name]) => !before.has(name))?.[1].holder;
@@ -38,7 +38,7 @@ const prepare = async (inside: number): Promise<number> => {
   return added() as number;
 };
 
-test("a service gets the network that was made ahead, once", async () => {
+test("a service gets the spare network, once", async () => {
   const ready = await prepare(PORT);
   const first = await networks.forService(PORT, readHostNetwork());
   const second = await networks.forService(PORT, readHostNetwork());
@@ -48,7 +48,7 @@ test("a service gets the network that was made ahead, once", async () => {
   expect((await networks.forService(PORT, readHostNetwork())).pid).toBe(next);
 });
 
-test("a network that was made for another port, or for other ports of the platform, is ended", async () => {
+test("ends a spare network for another port, or for other ports of the platform", async () => {
   const ready = await prepare(PORT);
   expect((await networks.forService(3000, readHostNetwork())).pid).not.toBe(ready);
   await expect.poll(() => holdersOf(scope)).not.toContain(ready);
@@ -60,7 +60,7 @@ test("a network that was made for another port, or for other ports of the platfo
   await expect.poll(() => holdersOf(scope)).not.toContain(again);
 });
 
-test("a service does not get a network that has ended meanwhile", async () => {
+test("a service does not get a spare network that has ended", async () => {
   const ready = await prepare(PORT);
   for (const { pids } of networksOf(scope).values()) for (const pid of pids) process.kill(pid, "SIGKILL");
   await expect.poll(() => holdersOf(scope)).toEqual([]);
@@ -69,10 +69,10 @@ test("a service does not get a network that has ended meanwhile", async () => {
   await expect.poll(() => holdersOf(scope)).toContain(network.pid);
 });
 
-test("no network reaches an address of the machine, whenever the machine gets it", async (context) => {
+test("no network reaches an address that the machine gets later", async (context) => {
   needs(context, "root", "python");
   const script = new URL("../../../support/sandbox/machine-network.ts", import.meta.url).pathname;
-  // The kernel's list of bridges is that of the network in which /sys was mounted.
+  // The kernel's list of bridges belongs to the network in which /sys was mounted.
   const command = 'mount -t sysfs sysfs /sys && exec "$@"';
   const argv = ["--net", "--mount", "sh", "-c", command, "sh", process.execPath, script, scope];
   const { stdout } = await run("unshare", argv, { timeout: 60_000, killSignal: "SIGKILL" });

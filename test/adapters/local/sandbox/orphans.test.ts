@@ -1,4 +1,4 @@
-/** What a server that was killed left running is found by its marker alone, and ended when the next one starts. */
+/** The next server finds the processes of a killed server by their marker and ends them. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
@@ -14,7 +14,7 @@ const newScope = (): string => {
 };
 afterEach(() => Promise.all(scopes.splice(0).map(killOrphans)));
 
-/** A process that nobody waits for, with the marker of an instance of the scope. */
+/** Starts a detached process with the marker of an instance of the scope. */
 const abandon = (scope: string, script: string): void =>
   spawn("sh", ["-c", script], {
     env: { PATH: process.env["PATH"], [MARKER]: `${scope}.${randomUUID()}` },
@@ -22,7 +22,7 @@ const abandon = (scope: string, script: string): void =>
     stdio: "ignore",
   }).unref();
 
-test("every process of the scope is ended, those of other scopes are not", async () => {
+test("ends every process of the scope, and none of other scopes", async () => {
   const [mine, other] = [newScope(), newScope()];
   for (let n = 0; n < 3; n++) abandon(mine, "trap '' TERM; sleep 60 & (sleep 60 &) ; wait");
   abandon(other, "exec sleep 60");
@@ -36,9 +36,9 @@ test("every process of the scope is ended, those of other scopes are not", async
   expect(markedProcesses(`${mine}0.`).length).toBe(1);
 });
 
-test("also the child that an orphan makes while it is looked for", async () => {
+test("ends a child that an orphan starts meanwhile", async () => {
   const scope = newScope();
-  // Each lives for a moment and starts the next, so that most are younger than the server that looks for them.
+  // Each process lives briefly and starts the next, so most are younger than the server that searches for them.
   abandon(scope, `export relay='sleep 0.02; sh -c "$relay" &'; sh -c "$relay" & exec sleep 60`);
   await expect.poll(() => markedProcesses(`${scope}.`).length).toBeGreaterThan(1);
   await killOrphans(scope);
@@ -46,7 +46,7 @@ test("also the child that an orphan makes while it is looked for", async () => {
   expect(markedProcesses(`${scope}.`)).toEqual([]);
 });
 
-test("a marker inside another entry is none", async () => {
+test("ignores a marker within another variable", async () => {
   const scope = newScope();
   const child = spawn("sleep", ["60"], { env: { PATH: process.env["PATH"], NOTE: `${MARKER}=${scope}.x` } });
   await killOrphans(scope);

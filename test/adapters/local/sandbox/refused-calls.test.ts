@@ -1,4 +1,4 @@
-/** Kernel calls in a sandbox: those that are refused, and programs of every day that must not notice. */
+/** System calls in a sandbox: the refused ones, and ordinary programs that must not notice. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 beforeEach((context) => needs(context, "bubblewrap"));
 
-/** Prints, for each `name=number`, the name of the error that the kernel answers with. */
+/** Prints, for each `name=number`, the name of the kernel's error. */
 const caller = `
 import ctypes, errno, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -27,7 +27,7 @@ const numbered = (group: (typeof refusedGroups)[number]): string[] =>
   });
 
 describe.each(sandboxSetups)("with $limits", (setup) => {
-  test("refuses each listed call, without arguments that the kernel itself would refuse", async (context) => {
+  test("refuses each listed call, even without arguments that the kernel itself would refuse", async (context) => {
     needs(context, "python");
     await using bench = await createBench(setup);
     const groups = setup.limits === "cgroup" ? refusedGroups : [...refusedGroups, uncountedMemory];
@@ -36,7 +36,7 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
     expect(stdout).toEqual(calls.map(({ call, answer }) => `${call.split("=")[0]} ${answer}`));
   });
 
-  test("refuses each namespace to clone, and families of sockets that reach past a network", async (context) => {
+  test("refuses namespaces in clone, and socket families that bypass a network namespace", async (context) => {
     needs(context, "python");
     await using bench = await createBench(setup);
     const [clone, socket] = column === 0 ? [56, 41] : [220, 198];
@@ -60,7 +60,7 @@ for request in (0x5412, 0x541C, 0x5423):
     expect(stdout).toEqual(Array(3).fill("Operation not permitted"));
   });
 
-  test("ends a program that calls as a 32-bit machine does", async (context) => {
+  test("kills a program that makes 32-bit system calls", async (context) => {
     needs(context, "cc");
     if (process.arch !== "x64") return context.skip("only x86-64 has other ways to call");
     await using bench = await createBench(setup);
@@ -84,7 +84,7 @@ int main(void) {
     expect(signal).toBe("SIGSYS");
   });
 
-  test("gives no second user namespace, also by programs of the system", async () => {
+  test("gives no second user namespace, even to programs of the system", async () => {
     await using bench = await createBench(setup);
     const { stdout } = await bench.run(
       sh("unshare -U true || echo no; unshare -m true || echo no; bwrap --ro-bind / / true || echo no"),
@@ -92,7 +92,7 @@ int main(void) {
     expect(stdout).toEqual(["no", "no", "no"]);
   });
 
-  test("lets Node have threads, children, workers, sockets and files", async () => {
+  test("lets Node.js use threads, children, workers, sockets and files", async () => {
     await using bench = await createBench(setup);
     const program = `
 const { Worker } = require("node:worker_threads");
@@ -115,7 +115,7 @@ const net = require("node:net"), fs = require("node:fs"), dns = require("node:dn
     expect({ stdout, stderr, code }).toEqual({ stdout: ["hello"], stderr: [], code: 0 });
   });
 
-  test("lets Python have threads, processes, locks and shared memory", async (context) => {
+  test("lets Python use threads, processes, locks and shared memory", async (context) => {
     needs(context, "python");
     await using bench = await createBench(setup);
     const program = `

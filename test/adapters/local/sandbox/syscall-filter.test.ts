@@ -1,4 +1,4 @@
-/** The filter of kernel calls as a program: run by an interpreter, and compared with a plain reading of the lists. */
+/** Runs the system call filter in an interpreter, and compares it with a plain evaluation of the lists. */
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -9,11 +9,11 @@ import { runs } from "../../../support/vitest/runs.ts";
 interface Call {
   readonly machine: number;
   readonly number: number;
-  /** Each of 64 bits. */
+  /** 64 bits each. */
   readonly args: readonly bigint[];
 }
 
-/** What the kernel hands to the program: struct seccomp_data. */
+/** The input of the program: struct seccomp_data. */
 const dataOf = ({ machine, number, args }: Call): Buffer => {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);
@@ -22,7 +22,7 @@ const dataOf = ({ machine, number, args }: Call): Buffer => {
   return data;
 };
 
-/** Runs a classic BPF program as the kernel does: https://docs.kernel.org/networking/filter.html */
+/** Runs a classic BPF program like the kernel: https://docs.kernel.org/networking/filter.html */
 const interpret = (program: Buffer, call: Call): number => {
   const data = dataOf(call);
   let accumulator = 0;
@@ -77,7 +77,7 @@ const call = (machine: Machine): fc.Arbitrary<Call> =>
         fc.bigInt({ min: 0n, max: 0xffffffffffffffffn }),
         fc.nat({ max: 50 }).map(BigInt),
         fc.nat({ max: 31 }).map((bit) => 1n << BigInt(bit)),
-        // Only the lower half decides: a program may leave anything in the upper one.
+        // Only the lower half decides: a program may leave anything in the upper half.
         fc
           .constantFrom(0x5412n, 0x541cn, 0x5423n)
           .chain((low) => fc.constantFrom(low, low | (1n << 32n), low | (1n << 63n))),
@@ -87,7 +87,7 @@ const call = (machine: Machine): fc.Arbitrary<Call> =>
   });
 
 describe.each(["x64", "arm64"] as const)("on %s", (machine) => {
-  test.each([true, false])("answers every call as the lists say (memory is counted: %s)", (countsMemory) => {
+  test.each([true, false])("answers every call as listed (memory is counted: %s)", (countsMemory) => {
     const program = callFilter(machine, countsMemory);
     fc.assert(
       fc.property(call(machine), (one) => {
@@ -102,7 +102,7 @@ describe.each(["x64", "arm64"] as const)("on %s", (machine) => {
     }
   });
 
-  test("kills a program that calls as another machine does, and refuses x32's numbers", () => {
+  test("kills programs that call as another machine, and refuses x32 numbers", () => {
     const program = callFilter(machine, true);
     const args = [0n, 0n, 0n, 0n, 0n, 0n];
     // 32-bit x86, by `int 0x80`.
@@ -111,7 +111,7 @@ describe.each(["x64", "arm64"] as const)("on %s", (machine) => {
   });
 });
 
-test("allows every call on a machine whose numbers are not known, and says so", () => {
+test("allows every call on a machine with unknown call numbers, and reports that", () => {
   expect(filtersCalls("x64")).toBe(true);
   expect(filtersCalls("riscv64")).toBe(false);
   const args = [0n, 0n, 0n, 0n, 0n, 0n];
@@ -123,13 +123,13 @@ test("allows every call on a machine whose numbers are not known, and says so", 
   );
 });
 
-/** The kernel's own headers, where Debian puts them. */
+/** The kernel's own headers on Debian. */
 const headers = [
   ["x64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"],
   ["arm64", "/usr/include/asm-generic/unistd.h"],
 ] as const;
 
-test.each(headers)("the numbers are those of the kernel's headers (%s)", (machine, header) => {
+test.each(headers)("uses the numbers of the kernel's headers (%s)", (machine, header) => {
   if (!existsSync(header)) return expect(filtersCalls(machine)).toBe(true);
   const known = new Map(
     [...readFileSync(header, "utf8").matchAll(/^#define __NR(?:3264)?_(\w+)\s+(\d+)$/gm)].map(([, name, number]) => [

@@ -1,4 +1,4 @@
-/** Limits where no control groups can be made: the watchdog and the resource limits behind it. */
+/** Limits without control groups: the watchdog, and the resource limits as a backstop. */
 import { describe, expect, test } from "vitest";
 import { describeExit } from "../../../../adapters/local/instances/describe-exit.ts";
 import { findControlGroups } from "../../../../adapters/local/sandbox/cgroup.ts";
@@ -8,7 +8,7 @@ import { createBench, type JobSetup, node, sh } from "../../../support/sandbox/j
 const MiB = 1024 ** 2;
 const limits = { memory: 128 * MiB, cpu: 1, processes: 60 };
 
-test("it is what is left where control groups cannot be found", () => {
+test("is used if no control groups are found", () => {
   expect(findControlGroups("portside-x", "/no/such/mount")).toBeUndefined();
 });
 
@@ -16,15 +16,15 @@ describe.each(runners)("%s", (kind) => {
   const setup: JobSetup = { kind, limits: "watchdog" };
   const eat = `const kept = []; setInterval(() => kept.push(Buffer.alloc(16 << 20, 1)), 20);`;
 
-  test("a process over its memory is ended, and that is told", async () => {
+  test("ends and reports a process over its memory limit", async () => {
     await using bench = await createBench(setup);
     const exit = await bench.run(node(eat), { limits });
     expect(exit).toMatchObject({ signal: "SIGKILL", outOfMemory: true });
   });
 
-  test("the memory of the whole tree counts, whatever its processes are called", async () => {
+  test("counts the memory of the whole tree, whatever the names of its processes", async () => {
     await using bench = await createBench(setup);
-    // Each for itself is far below the limit; the name is that of the sandbox's own processes.
+    // Each process is far below the limit. The name is that of the sandbox's own processes.
     const piece = `process.title = "bwrap"; let kept;
       setTimeout(() => { kept = Buffer.alloc(60 << 20, 1); }, 1500); setInterval(() => kept, 1000)`;
     const tree = `for (let n = 0; n < 3; n++) require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(piece)}]);`;
@@ -33,15 +33,15 @@ describe.each(runners)("%s", (kind) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  test("a process that is refused memory between two looks ended for its memory, too", async () => {
+  test("reports out_of_memory for a process whose allocation was refused between two polls", async () => {
     await using bench = await createBench(setup);
-    // Nothing of it is ever used, so there is nothing for the watchdog to see.
+    // The process uses none of the memory, so the watchdog cannot see it.
     const exit = await bench.run(node("Buffer.alloc(1300 << 20)"), { limits });
     expect(exit).toMatchObject({ code: 1, outOfMemory: false, dataLimited: true });
     expect(describeExit(exit, limits.memory, exit.stderr)).toMatchObject({ reason: "out_of_memory" });
   });
 
-  test("memory within the limit is left alone", async () => {
+  test("does not end a process within its limit", async () => {
     await using bench = await createBench(setup);
     const exit = await bench.run(node("const kept = Buffer.alloc(40 << 20, 1); setTimeout(() => kept, 700)"), {
       limits,
@@ -49,7 +49,7 @@ describe.each(runners)("%s", (kind) => {
     expect(exit).toMatchObject({ code: 0, outOfMemory: false });
   });
 
-  test("one that forks without end is ended", async () => {
+  test("ends a command that forks endlessly", async () => {
     await using bench = await createBench(setup);
     const exit = await bench.run(sh("bomb() { while :; do sleep 100 & done; }; bomb"), { limits });
     expect(exit.code).not.toBe(0);
@@ -57,12 +57,12 @@ describe.each(runners)("%s", (kind) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  test("one that forks without end does not keep its neighbours from forking", async () => {
+  test("a command that forks endlessly does not prevent its neighbours from forking", async () => {
     await using bench = await createBench(setup);
     const many = { limits: { ...limits, processes: 200 } };
     const neighbour = bench.start(sh("echo up; n=0; while [ $n -lt 40 ]; do sleep 0.05; n=$((n+1)); done"), many);
     await neighbour.said("up");
-    // It takes no notice where it cannot fork any more. The watchdog has seconds to see it, on the busiest machine.
+    // The command ignores failed forks, so the watchdog has seconds to notice it, even on a busy machine.
     const bomb = `const { spawn } = require("child_process");
       setInterval(() => { for (let n = 0; n < 4; n++) spawn("sleep", ["100"]).on("error", () => {}); }, 20);`;
     const exit = await bench.run(node(bomb), many);
@@ -71,7 +71,7 @@ describe.each(runners)("%s", (kind) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  test("a reservation far over the limit is refused at once", async () => {
+  test("refuses a reservation far over the limit immediately", async () => {
     await using bench = await createBench(setup);
     const { stdout } = await bench.run(sh("ulimit -d"), { limits });
     expect(stdout).toEqual([String((128 * MiB + 1024 ** 3) / 1024)]);

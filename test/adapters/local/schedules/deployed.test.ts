@@ -1,4 +1,4 @@
-/** A schedule from its declaration to the service: real deploys, real processes, a clock that is near its minute. */
+/** A schedule from its declaration to the service: real deploys and processes, with a clock near a full minute. */
 import { afterEach, expect, test } from "vitest";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import { type ShiftedClock, shiftedClock } from "../../../support/clocks/shifted-clock.ts";
@@ -12,7 +12,7 @@ afterEach(async () => {
   platform = undefined;
 });
 
-/** Sets the clock to a little before the next full minute. */
+/** Sets the clock to shortly before the next full minute. */
 const nearMinute = (clock: ShiftedClock): void => {
   const inMinute = Number(clock.now() / 1_000_000n) % 60_000;
   clock.set(58_500 - inMinute);
@@ -21,7 +21,7 @@ const nearMinute = (clock: ShiftedClock): void => {
 const firesAt = async (url: string): Promise<Record<string, string>[]> =>
   (await (await fetch(`${url}/fires`)).json()) as Record<string, string>[];
 
-test("a deployed schedule fires at the service with its token, and is logged; the next deploy removes it", async () => {
+test("fires a deployed schedule at the service with its token, logs it, and removes it with the next deploy", async () => {
   const clock = shiftedClock(createSystemClock());
   platform = await startLocal({ runner: "process", idleSeconds: 600 }, {}, { clock });
   const { deploy, controlPlane, local } = platform;
@@ -48,7 +48,7 @@ test("a deployed schedule fires at the service with its token, and is logged; th
   expect((await local.provider.scheduler.find(service))._unsafeUnwrap()).toBeNull();
 });
 
-test("a fire wakes a service that is at zero", async () => {
+test("a fire starts a service at zero", async () => {
   const clock = shiftedClock(createSystemClock());
   platform = await startLocal({ runner: "process", idleSeconds: 0.2 }, {}, { clock });
   const { up, controlPlane } = platform;

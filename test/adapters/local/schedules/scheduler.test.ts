@@ -1,4 +1,4 @@
-/** The local clock of services: fires when the rule says, tries again, gives up, and survives clocks that are set. */
+/** The local scheduler: fires on time, retries, gives up, and handles a changed clock. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 let folder: Folder;
 let server: Server;
 let url: string;
-/** What the service got, and what it answers: a status, or undefined for nothing at all. */
+/** The requests that the service received, and its response: a status, or undefined for none. */
 let fires: IncomingHttpHeaders[];
 let answers: (number | undefined)[];
 
@@ -68,7 +68,7 @@ const start = (wanted: readonly CronJob[] = []) => {
   });
   scheduler.open(wanted);
   const outcomes = () => entries.map(({ severity, json }) => [severity, json?.["attempt"], json?.["status"]]);
-  /** Lets time pass, and what it sets off come to its end. */
+  /** Lets time pass, and waits for everything that it causes. */
   const pass = async (millis: number, ended: number) => {
     await time.advance(millis);
     await eventually(() => expect(entries).toHaveLength(ended));
@@ -82,7 +82,7 @@ const start = (wanted: readonly CronJob[] = []) => {
 
 const times = () => fires.map((headers) => headers["x-cron-time"]);
 
-test("a fire is POST /cron at its time, with the token and the time that was scheduled", async () => {
+test("fires POST /cron on time, with the token and the scheduled time", async () => {
   const { scheduler, pass, entries, close } = start();
   (await scheduler.put(job("5 0 * * *")))._unsafeUnwrap();
   await pass(4 * MINUTE, 0);
@@ -96,7 +96,7 @@ test("a fire is POST /cron at its time, with the token and the time that was sch
   close();
 });
 
-test("a 5xx, and no answer, is tried again after 5, 10 and 20 seconds, and then given up", async () => {
+test("retries after a 5xx or no response after 5, 10 and 20 seconds, and then gives up", async () => {
   answers = [500, undefined, 503, 500];
   const { scheduler, pass, outcomes, close, time } = start();
   (await scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
@@ -119,7 +119,7 @@ test("a 5xx, and no answer, is tried again after 5, 10 and 20 seconds, and then 
   close();
 });
 
-test("a retry that succeeds ends it, and so does a 4xx at once", async () => {
+test("stops retrying after a success, and immediately after a 4xx", async () => {
   answers = [500, 200, 404];
   const { scheduler, pass, outcomes, close } = start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
@@ -135,7 +135,7 @@ test("a retry that succeeds ends it, and so does a 4xx at once", async () => {
   close();
 });
 
-test("the result of the last fire is kept over a new schedule and a restart, and goes with the schedule", async () => {
+test("keeps the last fire's result across a new schedule and a restart, and removes it with the schedule", async () => {
   answers = [undefined, 404];
   const first = start();
   (await first.scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
@@ -153,7 +153,7 @@ test("the result of the last fire is kept over a new schedule and a restart, and
   second.close();
 });
 
-test("a run that goes on does not hold back the next one", async () => {
+test("a running fire does not delay the next one", async () => {
   answers = [undefined];
   const { scheduler, pass, time, close } = start();
   (await scheduler.put(job("* * * * *", { maxSeconds: 1800 })))._unsafeUnwrap();
@@ -164,7 +164,7 @@ test("a run that goes on does not hold back the next one", async () => {
   close();
 });
 
-test("a schedule that is replaced or removed fires by its old times no more, and is not tried again", async () => {
+test("a replaced or removed schedule fires and retries no more", async () => {
   answers = [500];
   const { scheduler, pass, rows, close } = start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
@@ -179,7 +179,7 @@ test("a schedule that is replaced or removed fires by its old times no more, and
   close();
 });
 
-test("a clock that is set back fires the minutes that come again, and one that is right by a hair none twice", async () => {
+test("fires repeated minutes again if the clock is set back, but not after a small correction", async () => {
   const { scheduler, clock, pass, close } = start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
@@ -191,7 +191,7 @@ test("a clock that is set back fires the minutes that come again, and one that i
   close();
 });
 
-test("what a jump forward skips is not made up for; what comes next is made", async () => {
+test("does not make up for fires that a jump forward skipped", async () => {
   const { scheduler, clock, pass, close } = start();
   (await scheduler.put(job("*/5 * * * *")))._unsafeUnwrap();
   clock.set(32 * MINUTE);
@@ -201,7 +201,7 @@ test("what a jump forward skips is not made up for; what comes next is made", as
   close();
 });
 
-test("the schedules of what is deployed are followed again after a start, and no others", async () => {
+test("starts exactly the schedules of the deployed services", async () => {
   const first = start();
   (await first.scheduler.put(job("1 0 * * *")))._unsafeUnwrap();
   (await first.scheduler.put(job("1 0 * * *", { name: "stale" as DeploymentName })))._unsafeUnwrap();

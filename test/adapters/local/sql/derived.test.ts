@@ -1,4 +1,4 @@
-/** The database of SQL is derived: whatever becomes of it, a question has the answer of the log as it stands now. */
+/** The database of SQL is derived from the log: whatever happens to it, queries see the current log. */
 import {
   closeSync,
   existsSync,
@@ -28,7 +28,7 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 
 const owner = "acme" as AccountId;
 const IDLE_MS = 300;
-/** https://duckdb.org/docs/stable/internals/storage: one of the file and two of the database. */
+/** https://duckdb.org/docs/stable/internals/storage: one header of the file and two of the database. */
 const HEADERS = 3 * 4096;
 let folder: string;
 let logs: LocalLogs;
@@ -69,7 +69,7 @@ const rows = async (statement: string, account = owner) => {
 const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
 const database = () => join(folder, "sql", accountDigest(owner), "logs.duckdb");
 
-test("what retention took from the log is not in the next answer, nor is a service of which nothing is left", async () => {
+test("omits entries and services that the retention removed", async () => {
   await log(10);
   await log(5, "bot");
   expect(await count()).toEqual([[15]]);
@@ -83,7 +83,7 @@ test("what retention took from the log is not in the next answer, nor is a servi
   expect(await count()).toEqual([[7]]);
 });
 
-test("whatever becomes of the database between two processes, every entry is counted once", async () => {
+test("counts every entry once, whatever happens to the database between two processes", async () => {
   await log(5000);
   expect(await count()).toEqual([[5000]]);
   const fates: readonly (() => void)[] = [
@@ -105,11 +105,11 @@ test("whatever becomes of the database between two processes, every entry is cou
   expect(statSync(join(folder, "sql", accountDigest(owner))).mode & 0o077).toBe(0);
 });
 
-test("damage that shows only when it is read costs one question, and the next one is answered", async () => {
+test("damage that appears only when it is read fails one query, and the next one works", async () => {
   await log(50_000);
   expect(await count()).toEqual([[50_000]]);
   await sql.restart();
-  // Everything behind the headers, which are read at the start.
+  // Everything after the headers, which are read at the start.
   const { size } = statSync(database());
   const file = openSync(database(), "r+");
   writeSync(file, Buffer.alloc(size - HEADERS, 0xa5), 0, size - HEADERS, HEADERS);
@@ -120,7 +120,7 @@ test("damage that shows only when it is read costs one question, and the next on
   expect(await rows(texts)).toEqual([[50_000]]);
 });
 
-test("a process that is killed from outside costs its question at most", async () => {
+test("a process that is killed from outside fails at most its query", async () => {
   await log(5);
   await count();
   const [pid] = await sql.pids();
@@ -128,7 +128,7 @@ test("a process that is killed from outside costs its question at most", async (
   await eventually(async () => expect(await count()).toEqual([[5]]));
 });
 
-test("a process that nobody asks ends, and another one answers the next question", async () => {
+test("an idle process ends, and the next query starts another one", async () => {
   await sql.close();
   await logs.close();
   open(IDLE_MS);
@@ -142,7 +142,7 @@ test("a process that nobody asks ends, and another one answers the next question
   expect(await count()).toEqual([[2]]);
 });
 
-test("of processes at rest the one that rested longest makes room", async () => {
+test("the process that is idle the longest is replaced first", async () => {
   const [first, second, third] = ["a", "b", "c"].map((name) => name as AccountId) as [AccountId, AccountId, AccountId];
   for (const account of [first, second]) expect(await count(account)).toEqual([[0]]);
   const before = await sql.pids();
@@ -150,13 +150,13 @@ test("of processes at rest the one that rested longest makes room", async () => 
   expect(await count(third)).toEqual([[0]]);
   const after = await sql.pids();
   expect(after).toHaveLength(2);
-  // The second was the oldest, since the first asked again.
+  // The second one was the oldest, because the first had another query.
   expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
 });
 
 /** Runs until its deadline. */
 const endless = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
-/** Each account has a process at work when this resolves. The queries end with the client. */
+/** Resolves when each account has a busy process. The queries end with the client. */
 const occupy = async (...accounts: readonly AccountId[]) => {
   for (const account of accounts) {
     await log(2000, "app", account);
@@ -168,7 +168,7 @@ const occupy = async (...accounts: readonly AccountId[]) => {
   return { ran, client };
 };
 
-test("questions of one account wait for each other, and others are not kept by them", async () => {
+test("queries of one account run one after the other, and do not delay others", async () => {
   await log(2000);
   await count();
   const running = sql.run({ owner }, endless, { deadline: 3000, rows: 10, bytes: 1000 });
@@ -178,7 +178,7 @@ test("questions of one account wait for each other, and others are not kept by t
   expect(await waiting).toEqual([[[2000]], [[2000]]]);
 });
 
-test("while every process is at work, accounts wait and take turns", async () => {
+test("accounts wait round-robin while all processes are busy", async () => {
   const [first, second, greedy, modest] = ["a", "b", "c", "d"].map((name) => name as AccountId) as AccountId[] as [
     AccountId,
     AccountId,
@@ -200,7 +200,7 @@ test("while every process is at work, accounts wait and take turns", async () =>
   expect(await sql.pids()).toHaveLength(2);
 });
 
-test("a wait ends at its deadline, with its client and with the engine, and leaves nothing behind", async () => {
+test("a wait ends at its deadline, with its client and with the engine, and leaves nothing", async () => {
   const { ran } = await occupy("a" as AccountId, "b" as AccountId);
   const limits = { deadline: 100, rows: 10, bytes: 1000 };
   const overdue = await sql.run({ owner }, "SELECT 1 AS n", limits);

@@ -1,4 +1,4 @@
-/** Nothing gets out of an account's process, and nothing that happens in it moves the control plane. */
+/** Nothing leaves an account's process, and nothing in it affects the control plane. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { SqlAnswer } from "../../../../core/domain/sql/answer.ts";
@@ -30,12 +30,12 @@ describe.each(Object.entries(hostileStatements))("%s", (_name, statements) => {
     expect(answer.isErr()).toBe(true);
     const error = answer._unsafeUnwrapErr();
     expect(error.kind).toBe("invalid_input");
-    // What the author wrote may be named; how it is run may not.
+    // Errors may quote the statement, but not name the implementation.
     if (!/duckdb|sqlite/.test(statement)) expect(error.message).not.toMatch(/duckdb|polyglot|sqlite/i);
   });
 });
 
-test("a refusal names what is refused and where", async () => {
+test("a refusal names the problem and its position", async () => {
   const error = (
     await ask("SELECT COUNT(*) AS n\nFROM entries JOIN logs USING (x)\nWHERE sleep_ms(3)")
   )._unsafeUnwrapErr();
@@ -44,11 +44,11 @@ test("a refusal names what is refused and where", async () => {
 });
 
 /**
- * How long the loop that serves everybody was held by work, all of it together, and how much more memory is held. What else
- * the machine does does not count while the loop waits.
+ * How long work blocked the event loop that serves all requests, in total, and how much more memory is used. Excludes
+ * other load of the machine while the loop waits.
  */
 const watch = () => {
-  // Processor time, because a busy machine makes the loop look busy.
+  // CPU time, because on a busy machine the loop looks busy.
   const [memory, cpu] = [process.memoryUsage.rss(), process.threadCpuUsage()];
   return () => ({
     busyMillis: (({ user, system }) => (user + system) / 1000)(process.threadCpuUsage(cpu)),
@@ -79,20 +79,20 @@ test.each(Object.entries(heavy))("%s: an error, and the next query works", async
   const answer = await ask(statement);
   const { busyMillis, grown: more } = ended();
   if (answer.isErr()) expect(answer.error.kind).toBe("invalid_input");
-  // Its own process grows by a gigabyte; this one must not.
+  // The account's process grows by a gigabyte; this one must not.
   expect(more).toBeLessThan(200 * 1024 * 1024);
-  // So no caller waits longer for it than this.
+  // So no caller waits longer than this.
   expect(busyMillis).toBeLessThan(2000);
   await works();
 });
 
-/** Each level doubles the type of the level before. */
+/** Each level doubles the type of the previous one. */
 const nestedStructs = (depth: number) => {
   const levels = Array.from({ length: depth }, (_, n) => `a${n + 1} AS (SELECT STRUCT(s AS x,s AS y) AS s FROM a${n})`);
   return `WITH ${["a0 AS (SELECT STRUCT(1 AS x,2 AS y) AS s)", ...levels].join(", ")} SELECT s FROM a${depth}`;
 };
 
-test("after statements that use up a process's memory, the next one works", async () => {
+test("the next query works after statements that exhaust a process's memory", async () => {
   for (const depth of [16, 17, 20]) {
     const error = (await ask(nestedStructs(depth)))._unsafeUnwrapErr();
     expect(error).toMatchObject({ kind: "invalid_input" });
@@ -101,7 +101,7 @@ test("after statements that use up a process's memory, the next one works", asyn
   }
 });
 
-test("a statement that is nested too deeply is told so, and the next one works", async () => {
+test("refuses a statement that is nested too deeply, and the next one works", async () => {
   const deep: readonly (readonly [string, string])[] = [
     [`SELECT ${"(".repeat(400)}1${")".repeat(400)} AS a`, "nested deeper than the limit of 32 levels"],
     [`SELECT ${Array(5000).fill("1").join("+")} AS a`, "nested deeper than the limit of 512 levels"],
@@ -115,7 +115,7 @@ test("a statement that is nested too deeply is told so, and the next one works",
   }
 });
 
-test("a cross join of a million squared ends at its deadline", async () => {
+test("ends a cross join of a million squared at its deadline", async () => {
   await works();
   const ended = watch();
   const { sql } = platform.local.provider;

@@ -1,4 +1,4 @@
-/** Templates that were changed behind the platform's back: what mounts what is read from them, and nowhere else. */
+/** Templates that were edited by hand: mounts are read from them and from nowhere else. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const attached = async ({ controlPlane }: TestPlatform): Promise<Record<string, 
       .map(({ name, attached_to }) => [name, attached_to]),
   );
 
-/** Changes the template that serves in the state file. */
+/** Edits the serving template in the state file. */
 const edit = (dataDir: string, change: (document: ServiceDocument) => void): void => {
   const db = new DatabaseSync(join(dataDir, "state.sqlite"));
   const { serving } = db.prepare("SELECT serving FROM services WHERE name = 'app'").get() as { serving: string };
@@ -24,7 +24,7 @@ const edit = (dataDir: string, change: (document: ServiceDocument) => void): voi
   db.close();
 };
 
-test("a mount that was taken out, or put in, by hand is shown and minded as it is", async () => {
+test("shows and applies a mount that was removed or added by hand", async () => {
   using folder = folderWith();
   const options = { runner: "process" } as const;
   {

@@ -1,4 +1,4 @@
-/** A state that is missing, empty, older or damaged beside existing data. */
+/** A state that is missing, empty, older or damaged next to existing data. */
 import {
   copyFileSync,
   cpSync,
@@ -27,7 +27,7 @@ afterEach(() => folder[Symbol.dispose]());
 
 const at = (...names: string[]): string => join(folder.path, ...names);
 
-/** Runs the platform once and makes a volume with one object. */
+/** Runs the platform once, with a volume and an object. */
 const live = async (name: string): Promise<void> => {
   await using platform = await startLocalIn(folder.path, { runner: "process" });
   const idsBefore = readdirSync(at("storage", "volumes"));
@@ -76,11 +76,11 @@ test.each(Object.entries(damages))("refuses to start and changes no volume if th
   expect(message).toContain(at("state.sqlite"));
   expect(message).toContain(`portside doctor --repair --data-dir ${folder.path}`);
   expect(readFileSync(at("storage", "volumes", id, "photo.jpg"), "utf8")).toBe("photos");
-  // The refusal gives the folder back.
+  // The refusal releases the folder.
   expect((await refusal()).kind).toBe(kind);
 });
 
-test("refuses an older state, and with acceptState keeps the unknown volumes in quarantine", async () => {
+test("refuses an older state, and with acceptState moves unknown volumes to quarantine", async () => {
   await live("photos");
   copyFileSync(at("state.sqlite"), at("older"));
   await live("letters");
@@ -90,13 +90,13 @@ test("refuses an older state, and with acceptState keeps the unknown volumes in 
   expect(message).toContain("portside serve --accept-state");
   expect(await names(true)).toEqual(["photos"]);
   expect(readdirSync(at("storage", "quarantine"))).toHaveLength(1);
-  // The accepted state is the newest from now on, and the copy that knows more is kept.
+  // The accepted state is now the newest, and the copy with more changes is set aside.
   expect(await names()).toEqual(["photos"]);
   const [kept] = readdirSync(at("set-aside")) as [string];
   expect(readdirSync(at("set-aside", kept))).toEqual(["state.copy.sqlite"]);
 });
 
-test("refuses an older state without its check file if it does not know a volume folder", async () => {
+test("refuses an older state without its check file if it does not contain a volume folder", async () => {
   await live("photos");
   copyFileSync(at("state.sqlite"), at("older"));
   await live("letters");
@@ -105,7 +105,7 @@ test("refuses an older state without its check file if it does not know a volume
   expect((await refusal()).message).toContain("does not contain 1 of the volume folders, so it may be older");
 });
 
-test("detects a write-ahead log that lost its last changes to one flipped bit", async () => {
+test("detects that a flipped bit cost the write-ahead log its last changes", async () => {
   await using running = await startLocalIn(folder.path, { runner: "process" });
   const copy = folderWith();
   (await running.controlPlane.createVolume(acme, { name: "photos" }))._unsafeUnwrap();
@@ -131,7 +131,7 @@ test("copies the state within seconds and empties the write-ahead log", async ()
   expect(statSync(at("state.copy.sqlite")).mode & 0o777).toBe(0o600);
 });
 
-test("starts without the check file or the copy and writes them again", async () => {
+test("starts without the check file or the copy, and writes them again", async () => {
   await live("photos");
   for (const name of ["state.check", "state.copy.sqlite"]) {
     rmSync(at(name));

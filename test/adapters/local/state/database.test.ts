@@ -1,4 +1,4 @@
-/** The state file: whole transactions, one server, older and newer versions, other processes beside the server. */
+/** The state file: transactions, the lock, older and newer versions, and other processes. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const acme = principalOf("acme");
 const repository = join(import.meta.dirname, "..", "..", "..", "..");
 
-test("a transaction that throws changes nothing, and the next one works", () => {
+test("rolls back a transaction that throws, and runs the next one", () => {
   const db = openState(folder);
   const settings = new SettingRows(db);
   const failing = () =>
@@ -37,7 +37,7 @@ test("a transaction that throws changes nothing, and the next one works", () => 
   db.close();
 });
 
-test("the error of a transaction that the database itself undid is told as it was", () => {
+test("reports the error of a transaction that the database itself rolled back", () => {
   const db = openState(folder);
   const undone = () =>
     transaction(db, () => {
@@ -48,7 +48,7 @@ test("the error of a transaction that the database itself undid is told as it wa
   db.close();
 });
 
-test("opened again, everything is as it was: deployments, their addresses, keys and the signing key", async () => {
+test("reopens with the same deployments, URLs, keys and signing key", async () => {
   const source = nodeSource(helloServer("kept"));
   const first = await startLocalIn(folder, { runner: "process" });
   const url = await first.up(source, { memory: "512Mi", env: { A: "b" } });
@@ -70,19 +70,19 @@ test("opened again, everything is as it was: deployments, their addresses, keys 
     expect((await authenticator.authenticate(credential))._unsafeUnwrap().account).toBe("acme");
 });
 
-test("refuses a data folder of a newer version, names both versions and the next step, and changes nothing", async () => {
+test("refuses a data folder of a newer version with both versions and the next step, and changes nothing", async () => {
   const db = openState(folder);
   const { user_version: known } = db.prepare("PRAGMA user_version").get() as { user_version: number };
   db.exec("PRAGMA user_version = 99");
   db.close();
-  const words = `has format 99, and this Portside reads formats up to ${known}. Start the newer Portside, or`;
+  const words = `has format 99, but this Portside reads formats up to ${known}. Start the newer Portside, or`;
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
-  // What had been taken is given back: the folder is not locked by the attempt.
+  // The attempt releases the folder.
   lockDataDir(folder).release();
   expect(readdirSync(folder).filter((name) => name === "images" || name === "run")).toEqual([]);
 });
 
-test("a second server on the folder is refused in words, in this process or another, until the first has ended", async () => {
+test("refuses a second server on the folder, in this process or another, until the first has ended", async () => {
   const words = /Another Portside server uses the data folder .*\. Stop it, or choose another folder with --data-dir/;
   const lock = lockDataDir(folder);
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
@@ -96,14 +96,14 @@ test("a second server on the folder is refused in words, in this process or anot
   });
   await once(other.stdout, "data");
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
-  // However it ends.
+  // However the server ends.
   other.kill("SIGKILL");
   await once(other, "exit");
   const local = await createLocalProvider({ dataDir: folder, ingressPort: 0 });
   await local.close();
 });
 
-test("a damaged lock file keeps no server from starting, and still admits one server only", async () => {
+test("starts with a damaged lock file, and still admits only one server", async () => {
   lockDataDir(folder).release();
   const path = join(folder, "lock.sqlite");
   for (const garbage of ["short", "not a database ".repeat(1000)]) {
@@ -117,7 +117,7 @@ test("a damaged lock file keeps no server from starting, and still admits one se
   }
 });
 
-test("a key that another process makes is good at once, also beside a running server", async () => {
+test("accepts a key that another process created, immediately, while the server runs", async () => {
   await using platform = await startLocalIn(folder, { runner: "process" });
   const command = ["hosts/cli/main.ts", "keys", "create", "--account", "others", "--json", "--data-dir", folder];
   const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: repository });
@@ -130,7 +130,7 @@ test("a key that another process makes is good at once, also beside a running se
   expect((await keys.list(principal._unsafeUnwrap().account))._unsafeUnwrap().length).toBe(1);
 });
 
-test("a folder's keys can be read without its engine, and tell whether they are one account's", async () => {
+test("reads a folder's keys without its platform, and whether they belong to one account", async () => {
   const identity = createLocalIdentity(folder);
   (await identity.identity.keys.create(acme.account, "one"))._unsafeUnwrap();
   expect(identity.hasOtherAccounts(acme.account)).toBe(false);

@@ -1,4 +1,4 @@
-/** The verdict on a state, for everything that a start may find. */
+/** The verdict on a state, for all evidence that a start may find. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { judgeState, knownGeneration, type StateEvidence } from "../../../../adapters/local/state/judge-state.ts";
@@ -29,13 +29,13 @@ const findings: fc.Arbitrary<StateEvidence> = fc.record({
   recordedVolumes: fc.nat({ max: 2 }),
   remains: fc.subarray(["volumes", "images"]),
 });
-/** Volumes that have a record are some of the unknown ones. */
+/** Volumes with a record are a subset of the unknown ones. */
 const evidence = findings.map((found) => ({
   ...found,
   recordedVolumes: Math.min(found.recordedVolumes, found.unknownVolumes),
 }));
 
-test("a state is good only if it is whole and nothing in the folder is newer", () => {
+test("accepts a state only if it is whole and nothing in the folder is newer", () => {
   fc.assert(
     fc.property(evidence, (found) => {
       if (judgeState(found).kind !== "good") return;
@@ -52,7 +52,7 @@ test("a state is good only if it is whole and nothing in the folder is newer", (
   );
 });
 
-test("a folder is fresh only if nothing of an earlier run is there", () => {
+test("reports a fresh folder only without remains of an earlier run", () => {
   fc.assert(
     fc.property(evidence, (found) => {
       const nothing = found.check.found === "missing" && found.copy === undefined && found.remains.length === 0;
@@ -63,7 +63,7 @@ test("a folder is fresh only if nothing of an earlier run is there", () => {
   );
 });
 
-test("only a state that SQLite cannot read is not acceptable, and every refusal has words", () => {
+test("refuses with a message, and accepts everything but an unreadable state with acceptState", () => {
   fc.assert(
     fc.property(evidence, (found) => {
       const verdict = judgeState(found);
@@ -75,7 +75,7 @@ test("only a state that SQLite cannot read is not acceptable, and every refusal 
   );
 });
 
-test("a version is read back, and not with any character changed", () => {
+test("parses a rendered version, and none with a changed character", () => {
   fc.assert(
     fc.property(version, fc.nat(), fc.constantFrom(..."0123456789abcdefx "), (one, at, character) => {
       const text = renderVersion(one);

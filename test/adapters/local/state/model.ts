@@ -1,4 +1,4 @@
-/** What services are to their users, in a few lines, and steps that change them: the model for the rows. */
+/** A model of services for the rows: their behaviour in a few lines, and steps that change them. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ServiceRows } from "../../../../adapters/local/state/services.ts";
@@ -10,7 +10,7 @@ import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
 export const names = ["app", "other"] as DeploymentName[];
 export const owners = ["acme", "others"] as AccountId[];
-/** Moments one after the other, a day apart. */
+/** Moments, one day apart. */
 export const day = (n: number): Timestamp => `2026-01-${String(n + 1).padStart(2, "0")}T00:00:00+00:00` as Timestamp;
 const RESERVED_DAYS = 7;
 
@@ -21,7 +21,7 @@ export const templateOf = (name: DeploymentName, owner: AccountId, deployId: str
   env: { KEY: `of ${deployId}` },
 });
 
-/** What a service is to its users. */
+/** A service as its users see it. */
 interface Held {
   readonly owner: AccountId;
   serving: string | null;
@@ -56,7 +56,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: "wait" as const }) },
 );
 
-/** Plays steps on the rows and on the model at once, and compares after each. */
+/** Runs steps on the rows and on the model, and compares after each. */
 export class Play {
   #rows: ServiceRows;
   readonly #restart: () => ServiceRows;
@@ -72,7 +72,7 @@ export class Play {
     this.#restart = restart;
   }
 
-  /** Takes one step and compares. */
+  /** Runs one step and compares. */
   take(one: Step): void {
     if (one.kind === "begin") this.begin(one);
     else if (one.kind === "commit" || one.kind === "abandon") this.end(one);
@@ -126,7 +126,7 @@ export class Play {
     this.freed.set(name, { owner: held.owner, until: this.now + RESERVED_DAYS });
   }
 
-  /** As after a kill: what was being rolled out is given up, and a service that never was settled goes. */
+  /** Restarts after a crash: abandons rollouts, and removes services whose first rollout never ended. */
   reopen(): void {
     this.#rows = this.#restart();
     this.#rows.recover(day(this.now));

@@ -1,4 +1,4 @@
-/** What a server finds that another one left when it was killed, and what it makes of it. */
+/** How a server recovers from the crash of its predecessor. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Leaves the folder as a server that was killed in a deploy of `app` would. */
+/** Leaves the folder like a server that was killed during a deploy of `app`. */
 const killedInDeploy = (deployId: string, step: "BUILDING" | "DEPLOYING"): void => {
   const db = openState(folder);
   let etags = 0;
@@ -37,7 +37,7 @@ const killedInDeploy = (deployId: string, step: "BUILDING" | "DEPLOYING"): void 
   db.close();
 };
 
-/** Leaves the folder as a server does that was killed right after traffic moved to the revision of a deploy. */
+/** Leaves the folder like a server that was killed right after traffic moved to a deploy's revision. */
 const killedAfterTraffic = (deployId: string): void => {
   killedInDeploy(deployId, "DEPLOYING");
   const db = openState(folder);
@@ -59,7 +59,7 @@ const finalRecords = async (platform: Awaited<ReturnType<typeof startLocalIn>>) 
   });
 };
 
-test("a deploy whose traffic has moved is DONE in the list and in the log, after any number of kills", async () => {
+test("a deploy whose traffic has moved is DONE in the list and the log, after any number of crashes", async () => {
   killedAfterTraffic("first");
   for (let n = 0; n < 2; n++) {
     await using platform = await startLocalIn(folder, { runner: "process" });
@@ -69,7 +69,7 @@ test("a deploy whose traffic has moved is DONE in the list and in the log, after
   }
 });
 
-test("a redeploy that is cut before traffic moves is interrupted, although the service serves", async () => {
+test("a redeploy that was killed before traffic moved is interrupted, and the service still serves", async () => {
   killedAfterTraffic("first");
   await (await startLocalIn(folder, { runner: "process" }))[Symbol.asyncDispose]();
   killedInDeploy("second", "DEPLOYING");
@@ -78,7 +78,7 @@ test("a redeploy that is cut before traffic moves is interrupted, although the s
   expect(listed?.last_deploy).toMatchObject({ deploy_id: "second", status: "ERROR", reason: "interrupted" });
 });
 
-/** The ends of deploys that the log of `app` tells. */
+/** The ends of deploys in the log of `app`. */
 const ends = async (platform: Awaited<ReturnType<typeof startLocalIn>>) => {
   const { logs } = (
     await platform.controlPlane.readLogs(acme, { deployment_name: "app", limit: 1000 })
@@ -90,7 +90,7 @@ const ends = async (platform: Awaited<ReturnType<typeof startLocalIn>>) => {
 };
 
 describe.each(["BUILDING", "DEPLOYING"] as const)("killed while %s", (step) => {
-  test("a redeploy is given up: what served before serves, and the list and the log tell", async () => {
+  test("a redeploy is interrupted in the list and the log, and the previous revision serves", async () => {
     const first = await startLocalIn(folder, { runner: "process" });
     const url = await first.up(nodeSource(helloServer("old")));
     const before = (await first.controlPlane.listDeployments(acme))._unsafeUnwrap()[0];
@@ -110,7 +110,7 @@ describe.each(["BUILDING", "DEPLOYING"] as const)("killed while %s", (step) => {
     expect(await (await fetch(url)).text()).toBe("new");
   });
 
-  test("a first deploy leaves nothing but its log", async () => {
+  test("a first deploy leaves only its log", async () => {
     killedInDeploy("first", step);
     await using platform = await startLocalIn(folder, { runner: "process" });
     expect((await platform.controlPlane.listDeployments(acme))._unsafeUnwrap()).toEqual([]);
@@ -123,7 +123,7 @@ describe.each(["BUILDING", "DEPLOYING"] as const)("killed while %s", (step) => {
   });
 });
 
-test("a deploy whose end is in the log, and not noted: the note is made after the log, and nothing is told twice", async () => {
+test("stores the end of a deploy from the log, without a second entry", async () => {
   const first = await startLocalIn(folder, { runner: "process" });
   const news = { status: "ERROR", reason: "volume_unavailable", message: "It is gone." } as const;
   (await first.local.provider.logs.append([deployEntry(acme.account, app, "cut", news)]))._unsafeUnwrap();
@@ -135,7 +135,7 @@ test("a deploy whose end is in the log, and not noted: the note is made after th
   }
 });
 
-test("a kill right after the recovery changes nothing and tells nothing twice", async () => {
+test("a crash right after the recovery changes nothing, and repeats no entry", async () => {
   killedInDeploy("first", "DEPLOYING");
   for (let n = 0; n < 3; n++) {
     await using platform = await startLocalIn(folder, { runner: "process" });
@@ -143,7 +143,7 @@ test("a kill right after the recovery changes nothing and tells nothing twice", 
   }
 });
 
-test("the log's entry is on the disk as soon as the server is up, so that another kill does not lose it", async () => {
+test("flushes the log entry before the server is ready, so that another crash does not lose it", async () => {
   killedInDeploy("first", "BUILDING");
   await using _platform = await startLocalIn(folder, { runner: "process" });
   const [file] = readdirSync(join(folder, "logs")).filter((name) => name.endsWith(".sqlite"));
@@ -157,7 +157,7 @@ test("the log's entry is on the disk as soon as the server is up, so that anothe
   log.close();
 });
 
-test("a file in the place of the logs keeps no server from starting, and the log works", async () => {
+test("starts and logs if a file has the name of the logs folder", async () => {
   killedInDeploy("first", "BUILDING");
   writeFileSync(join(folder, "logs"), "a file where the folder should be");
   await using platform = await startLocalIn(folder, { runner: "process" });
@@ -167,7 +167,7 @@ test("a file in the place of the logs keeps no server from starting, and the log
   await expect.poll(async () => (await read())._unsafeUnwrap().logs.map(({ message }) => message)).toContain("heard");
 });
 
-test("folders of dead instances, sources and half-built images go; what is whole stays", async () => {
+test("removes folders of ended instances, sources and unfinished images, and keeps complete ones", async () => {
   const first = await startLocalIn(folder, { runner: "process" });
   await first.up(nodeSource(helloServer("old")));
   await first[Symbol.asyncDispose]();

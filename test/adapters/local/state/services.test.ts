@@ -1,4 +1,4 @@
-/** The rows of services against a model of a few lines: conditional writes, and what a restart finds. */
+/** The rows of services against a model: conditional writes, and restarts. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("any steps, restarts among them, leave what the model says", () => {
+test("agrees with the model after any steps, including restarts", () => {
   const reached = { won: 0, lost: 0, ended: 0, interrupted: 0 };
   fc.assert(
     fc.property(fc.array(step, { minLength: 15, maxLength: 30 }), (steps) => {
@@ -50,11 +50,11 @@ test("any steps, restarts among them, leave what the model says", () => {
     }),
     runs(60),
   );
-  // The steps get somewhere: what they are to try did happen.
+  // The steps must reach the interesting states.
   for (const [what, times] of Object.entries(reached)) expect(times, what).toBeGreaterThan(10);
 });
 
-test("revision numbers go on, and none is used twice", () => {
+test("never reuses a revision number", () => {
   const [app] = names as [DeploymentName];
   const [acme] = owners as [AccountId];
   const begin = (expected: Expected) => (rows.begin(templateOf(app, acme, "d"), expected, day(0)) as { id: string }).id;
@@ -67,7 +67,7 @@ test("revision numbers go on, and none is used twice", () => {
   expect(seen).toEqual(["app-00001", "app-00002", "app-00003", "app-00004"]);
 });
 
-test("an interrupted first deploy gives a reserved name back as it was", () => {
+test("restores the reservation of a name after an interrupted first deploy", () => {
   const [app] = names as [DeploymentName];
   const [acme, others] = owners as [AccountId, AccountId];
   const first = rows.begin(templateOf(app, acme, "d1"), "absent", day(0)) as { id: string };

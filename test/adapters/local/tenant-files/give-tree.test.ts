@@ -1,4 +1,4 @@
-/** Folders that change hands. */
+/** Changes the owner of trees. */
 import { execFileSync } from "node:child_process";
 import {
   chownSync,
@@ -33,7 +33,7 @@ const ownersBelow = (root: string): Map<string, number> => {
   return owners;
 };
 
-test("gives every file and folder, and neither follows links nor touches devices", async (context) => {
+test("changes every file and folder, without following links or touching devices", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "outside/secret": "s", "outside/deep/secret": "s" });
   const tree = join(folder.path, "tree");
@@ -54,7 +54,7 @@ test("gives every file and folder, and neither follows links nor touches devices
   expect(lstatSync(folder.path).uid).toBe(0);
 });
 
-test("a name whose bytes are no text is given, too", async (context) => {
+test("changes a file with a name that is not UTF-8", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "tree/file": "x" });
   const odd = Buffer.concat([Buffer.from(join(folder.path, "tree/")), Buffer.from([0xff, 0xfe])]);
@@ -63,7 +63,7 @@ test("a name whose bytes are no text is given, too", async (context) => {
   expect(lstatSync(odd).uid).toBe(UID);
 });
 
-test("a folder in whose place a link stands is not entered", async (context) => {
+test("does not enter a link in place of a folder", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "outside/secret": "s" });
   symlinkSync(join(folder.path, "outside"), join(folder.path, "tree"));
@@ -71,11 +71,11 @@ test("a folder in whose place a link stands is not entered", async (context) => 
   expect(lstatSync(join(folder.path, "outside", "secret")).uid).toBe(0);
 });
 
-test("begins anew where it was cut, and does nothing where it was not", async (context) => {
+test("resumes after an interruption, and does nothing if it is complete", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "tree/a/one": "1", "tree/b/two": "2" });
   const tree = join(folder.path, "tree");
-  // As a kill leaves it: some have the new owner, the folder itself has not.
+  // As after a crash: some files have the new owner, but not the folder itself.
   chownSync(join(tree, "a", "one"), UID, UID);
   await giveFolder(tree, UID);
   expect(new Set(ownersBelow(tree).values())).toEqual(new Set([UID]));
@@ -84,7 +84,7 @@ test("begins anew where it was cut, and does nothing where it was not", async (c
   expect(lstatSync(join(tree, "b")).uid).toBe(0);
 });
 
-test("nothing outside changes hands while a service swaps folders for links", async (context) => {
+test("changes nothing outside while a service swaps folders with links", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "outside/f0": "s", "outside/inner/f1": "s" });
   const [tree, outside] = [join(folder.path, "tree"), join(folder.path, "outside")];
@@ -111,7 +111,7 @@ test("nothing outside changes hands while a service swaps folders for links", as
   expect(new Set(ownersBelow(outside).values())).toEqual(new Set([0]));
 });
 
-test("two that want the same folder at once walk it once, and both wait for it", async (context) => {
+test("two concurrent calls for one folder walk it once, and both wait", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "tree/a/one": "1" });
   const fd = openSync(join(folder.path, "tree"), "r");
@@ -121,7 +121,7 @@ test("two that want the same folder at once walk it once, and both wait for it",
   closeSync(fd);
 });
 
-test("folders that are nested without end take neither the descriptors nor the stack", async (context) => {
+test("deeply nested folders exhaust neither descriptors nor the stack", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "tree/file": "x" });
   const tree = join(folder.path, "tree");
@@ -135,7 +135,7 @@ test("folders that are nested without end take neither the descriptors nor the s
   execFileSync("rm", ["-rf", tree]);
 });
 
-test("a hard link is the same file, whatever its names", async (context) => {
+test("a hard link is the same file under each name", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "tree/a": "x" });
   linkSync(join(folder.path, "tree", "a"), join(folder.path, "tree", "b"));

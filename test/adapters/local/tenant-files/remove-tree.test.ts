@@ -1,4 +1,4 @@
-/** Folders are removed whatever was done in them. */
+/** Removes folders, whatever tenant code did in them. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -25,11 +25,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("a folder that is not there is no error", async () => {
+test("accepts a missing folder", async () => {
   await removeTree(join(root, "nothing"));
 });
 
-test("one without any rights", async () => {
+test("removes a folder without permissions", async () => {
   mkdirSync(join(tree, "closed", "inner"), { recursive: true });
   writeFileSync(join(tree, "closed", "inner", "file"), "");
   for (const path of ["closed/inner", "closed"]) chmodSync(join(tree, path), 0);
@@ -37,15 +37,15 @@ test("one without any rights", async () => {
   expect(existsSync(tree)).toBe(false);
 });
 
-test("one that is nested deeper than a path is long", async () => {
-  // Step by step, as no single path could.
+test("removes a folder that is nested deeper than the longest path", async () => {
+  // Step by step, because no single path could be that long.
   const dig = `for (let n = 0; n < 60; n++) { fs.mkdirSync("d".repeat(200)); process.chdir("d".repeat(200)); }`;
   execFileSync(process.execPath, ["-e", dig], { cwd: tree });
   await removeTree(tree);
   expect(existsSync(tree)).toBe(false);
 });
 
-test("what a link points at stays as it is", async () => {
+test("does not change the target of a link", async () => {
   const outside = join(root, "outside");
   mkdirSync(outside);
   writeFileSync(join(outside, "file"), "kept");
@@ -59,7 +59,7 @@ test("what a link points at stays as it is", async () => {
   chmodSync(outside, 0o700);
 });
 
-test("a folder that is swapped for a link meanwhile leads to nothing outside", async () => {
+test("removes nothing outside while a folder is swapped with a link", async () => {
   const [outside, victim] = [join(root, "outside"), join(tree, "victim")];
   const names = Array.from({ length: 600 }, (_, index) => `file-${index}`);
   for (const folder of [outside, victim]) {
@@ -75,7 +75,7 @@ test("a folder that is swapped for a link meanwhile leads to nothing outside", a
   expect(existsSync(tree)).toBe(false);
 });
 
-test("folders with closed folders deep below, for a user who owns them", async () => {
+test("removes folders without permissions deep below, for their owner", async () => {
   const folders = Array.from({ length: 80 }, (_, depth) => join(tree, "d/".repeat(depth + 1)));
   mkdirSync(folders.at(-1) as string, { recursive: true });
   writeFileSync(join(folders.at(-1) as string, "file"), "");
@@ -84,13 +84,13 @@ test("folders with closed folders deep below, for a user who owns them", async (
   expect(existsSync(tree)).toBe(false);
 });
 
-/** Names that a service can give and that no text has. */
+/** Names that a service can choose and that are not text. */
 const oddNames = [Buffer.from([0xff, 0xfe]), Buffer.from([0xff, 0xfd]), Buffer.from([0xc3, 0x28])];
 
 const oddTree = (folder: string, depth: number): void => {
   for (const name of oddNames) {
     const path = Buffer.concat([Buffer.from(`${folder}/`), name]);
-    // Made through a plain name, as the paths of this test are text.
+    // Created with a plain name, because the paths of this test are text.
     const plain = join(folder, "plain");
     mkdirSync(plain);
     writeFileSync(Buffer.concat([Buffer.from(`${plain}/file-`), name]), "odd");
@@ -101,7 +101,7 @@ const oddTree = (folder: string, depth: number): void => {
   }
 };
 
-test("one with names that are not UTF-8, nested deeply and without rights", async () => {
+test("removes a folder with names that are not UTF-8, nested deeply and without permissions", async () => {
   oddTree(tree, 3);
   const dig = `
     const odd = Buffer.from([0xff]);

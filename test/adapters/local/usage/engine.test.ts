@@ -1,4 +1,4 @@
-/** The engine meters what really runs: from start to exit, through a restart, and through kills. */
+/** Meters what really runs: from start to exit, across a restart and crashes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -14,7 +14,7 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 const amountOf = (rows: readonly string[], unit: string): number =>
   rows.filter((row) => row.includes(` ${unit} `)).reduce((sum, row) => sum + Number(row.split(" ")[3]), 0);
 
-test("an instance and its requests, and nothing while it is stopped or the server is down", async () => {
+test("meters an instance and its requests, and nothing while it is stopped or the server is down", async () => {
   using folder = folderWith();
   const clock = shiftedClock(createSystemClock());
   const open = () => startLocalIn(folder.path, { runner: "process" }, {}, { clock });
@@ -24,7 +24,7 @@ test("an instance and its requests, and nothing while it is stopped or the serve
   clock.set(3_600_000);
   await first[Symbol.asyncDispose]();
 
-  // An hour without the server costs nothing, and the service is not started before it is called.
+  // An hour without the server costs nothing, and the service starts only with its first request.
   clock.set(3_600_000);
   const second = await open();
   const rows = told(second.local.billing, acme);
@@ -40,7 +40,7 @@ test("an instance and its requests, and nothing while it is stopped or the serve
   await second[Symbol.asyncDispose]();
 });
 
-/** Meters one instance of one vCPU, and says the milliseconds that are safe in the file after each write. */
+/** Meters an instance with one vCPU, and prints the milliseconds in the file after each write. */
 const child = `
   import { BillingFile } from "./adapters/local/usage/billing-file.ts";
   import { Meter } from "./adapters/local/usage/meter.ts";
@@ -58,7 +58,7 @@ const child = `
     await new Promise((resolve) => setImmediate(resolve));
   }`;
 
-test("kills lose nothing that was written, and nothing is counted twice", async () => {
+test("crashes lose nothing that was written, and nothing is counted twice", async () => {
   using folder = folderWith();
   let ran = 0;
   let safe = 0;

@@ -1,4 +1,4 @@
-/** What is counted, to which day, what it costs, and that nothing is counted twice. */
+/** Usage, its days and its cost, counted exactly once. */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const request = (fields: Partial<NewLogEntry> = {}): NewLogEntry => ({
   ...{ owner: acme, service: sized(1, GiB).name, severity: "INFO", logName: "requests", instance: "i1", ...fields },
 });
 
-test("an instance costs its declared size from its start to its exit, exactly", async () => {
+test("charges the declared size of an instance from start to exit, exactly", async () => {
   using folder = folderWith();
   const { meter, clock, told } = openBilled(folder.path);
   const ended = meter.started(sized(2, GiB / 2));
@@ -25,7 +25,7 @@ test("an instance costs its declared size from its start to its exit, exactly", 
   expect(told()).toEqual(["2026-01-01 app vCPU-second 3 0.000054", "2026-01-01 app GiB-second 0.75 0.0000015"]);
 });
 
-test("an instance that runs is counted as it goes, a day's part to each UTC day", async () => {
+test("counts a running instance continuously, split by UTC day", async () => {
   using folder = folderWith();
   const { meter, clock, told } = openBilled(folder.path, createManualClock("2026-02-28T23:59:59Z"));
   meter.started(sized(1, 3 * 1024));
@@ -45,7 +45,7 @@ test("an instance that runs is counted as it goes, a day's part to each UTC day"
   ]);
 });
 
-test("requests that reached an instance are counted, no others", () => {
+test("counts only requests that reached an instance", () => {
   using folder = folderWith();
   const { meter, told } = openBilled(folder.path);
   for (const entry of [request(), request(), request({ logName: "stdout" })]) meter.served(entry);
@@ -55,7 +55,7 @@ test("requests that reached an instance are counted, no others", () => {
   expect(told()).toEqual(["2026-01-01 app request 2 0"]);
 });
 
-test("a restart goes on where the file is; what ran before it is not counted again", async () => {
+test("continues from the file after a restart, and counts nothing again", async () => {
   using folder = folderWith();
   const clock = createManualClock();
   const first = openBilled(folder.path, clock);
@@ -73,7 +73,7 @@ test("a restart goes on where the file is; what ran before it is not counted aga
   expect(second.told()[0]).toBe("2026-01-01 app vCPU-second 15 0.00027");
 });
 
-test("a write that fails is made up for, once", async () => {
+test("retries a failed write, once", async () => {
   using folder = folderWith();
   const { file, meter, clock, said, told } = openBilled(folder.path);
   meter.started(sized(1, GiB));
@@ -90,7 +90,7 @@ test("a write that fails is made up for, once", async () => {
   meter.close();
 });
 
-test("a file that is damaged while it is open is set aside, and metering goes on in a new one", async () => {
+test("sets aside a file that is damaged while it is open, and continues in a new one", async () => {
   using folder = folderWith();
   const { file, meter, clock, told, said, fileSaid } = openBilled(folder.path);
   meter.started(sized(1, GiB));
@@ -98,7 +98,7 @@ test("a file that is damaged while it is open is set aside, and metering goes on
   meter.flush();
   file.use((db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   writeFileSync(join(folder.path, "billing.sqlite"), "not a database ".repeat(1000));
-  // SQLite would answer from its cache.
+  // SQLite would read from its cache.
   file.use((db) => db.exec("PRAGMA shrink_memory"));
   await clock.advance(2000);
   meter.flush();
@@ -112,7 +112,7 @@ test("a file that is damaged while it is open is set aside, and metering goes on
   expect(told()[0]).toBe("2026-01-01 app vCPU-second 3 0.000054");
 });
 
-test("a commit that was carried out, and said that it was not, is not repeated", async () => {
+test("does not repeat a commit that succeeded but reported an error", async () => {
   using folder = folderWith();
   const { file, meter, clock, told } = openBilled(folder.path);
   meter.started(sized(1, GiB));
@@ -130,7 +130,7 @@ test("a commit that was carried out, and said that it was not, is not repeated",
   expect(told()[0]).toBe("2026-01-01 app vCPU-second 1 0.000018");
 });
 
-test("a clock that is set back counts nothing twice", async () => {
+test("counts nothing twice if the clock is set back", async () => {
   using folder = folderWith();
   let back = 0;
   const clock = createManualClock();
@@ -146,7 +146,7 @@ test("a clock that is set back counts nothing twice", async () => {
   expect(told()[0]).toBe("2026-01-01 app vCPU-second 6 0.000108");
 });
 
-test("a new price is for what is used from then on; another currency has rows of its own", async () => {
+test("uses a new price from then on, and separate rows for another currency", async () => {
   using folder = folderWith();
   const list = { currency: "USD", prices: { cpu: "1", memory: "0", requests: "0" } };
   const priced = async (change: object) => {
@@ -170,7 +170,7 @@ test("a new price is for what is used from then on; another currency has rows of
   ]);
 });
 
-test("rows are an account's own, from a day on, with every field of the contract", async () => {
+test("returns only the account's rows, from a day on, with every field", async () => {
   using folder = folderWith();
   const { meter, clock, rows } = openBilled(folder.path);
   meter.started(sized(1, GiB));
@@ -196,7 +196,7 @@ test.each([
   ['{"currency":"USD","prices":{"cpu":0.1,"memory":"1","requests":"1"}}', "prices.cpu: "],
   ['{"currency":"USD","prices":{"cpu":"-1","memory":"1","requests":"1"}}', "prices.cpu: must be a price as text"],
   ['{"currency":"USD","prices":{"cpu":"1","memory":"1"}}', "prices.requests: "],
-])("a price list %s is refused in words", (text, words) => {
+])("refuses a price list %s with a message", (text, words) => {
   using folder = folderWith({ "prices.json": text });
   expect(() => loadPrices(join(folder.path, "prices.json"))).toThrow(words);
 });

@@ -1,4 +1,4 @@
-/** Uploads that end before they should leave the earlier object, and nothing beside it. */
+/** Truncated uploads leave the earlier object, and no other file. */
 import fs, { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { serveObjects } from "../../../support/providers/local-objects.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-/** Sends so many bytes of the body that it announced, and breaks off. */
+/** Sends fewer bytes than announced, and disconnects. */
 const cutAfter = (url: string, bytes: number, announced: number, chunked: boolean): Promise<void> =>
   new Promise((resolve) => {
     const headers = chunked ? { "transfer-encoding": "chunked" } : { "content-length": announced };
@@ -23,7 +23,7 @@ const cutAfter = (url: string, bytes: number, announced: number, chunked: boolea
     if (bytes === 0) setTimeout(() => req.destroy(), 20);
   });
 
-test("an upload that is cut anywhere leaves the earlier object and nothing half-written", async () => {
+test("an upload that is truncated anywhere leaves the earlier object and no partial file", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   await storage.put("a/file", "the earlier one");
@@ -43,7 +43,7 @@ test("an upload that is cut anywhere leaves the earlier object and nothing half-
 
 const ALWAYS = { ifMatch: undefined, ifNoneMatch: undefined };
 
-test("an upload that is cut while its file is still being made leaves none", async () => {
+test("an upload that is truncated while its file is created leaves no file", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   const open = fs.open.bind(fs) as (...args: unknown[]) => void;
@@ -64,13 +64,13 @@ test("an upload that is cut while its file is still being made leaves none", asy
   expect(readdirSync(storage.uploads)).toEqual([]);
 });
 
-test("what a stop has cut is gone at the next start", async () => {
+test("the next start removes an interrupted upload", async () => {
   using folder = folderWith({ "uploads/half": "half" });
   await using storage = await serveObjects(folder.path);
   expect(readdirSync(storage.uploads)).toEqual([]);
 });
 
-test("uploads of one object at once: one after the other, each whole", async () => {
+test("concurrent uploads of one object are stored one after the other, each complete", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   const bodies = Array.from({ length: 12 }, (_, index) => String(index).repeat(200_000));
@@ -79,7 +79,7 @@ test("uploads of one object at once: one after the other, each whole", async () 
   expect(bodies).toContain(readFileSync(join(storage.folder, "same/object"), "utf8"));
 });
 
-test("of writers that ask for an object that is not there, one makes it", async () => {
+test("only one of several writers with If-None-Match creates an object", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
   const make = (body: string) =>

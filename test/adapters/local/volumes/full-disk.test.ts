@@ -1,4 +1,4 @@
-/** A disk that is full: 507, the earlier object stays, and nothing half-written is left. */
+/** A full disk: 507, the earlier object stays, and no partial file is left. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ afterEach(() => {
 
 const kibibytes = (count: number, letter: string) => Buffer.alloc(count * 1024, letter);
 
-test("an upload that does not fit is a 507 and changes nothing", async (context) => {
+test("returns 507 for an upload that does not fit, and changes nothing", async (context) => {
   needs(context, "root");
   await using storage = await serveObjects(join(folder, "disk"));
   expect((await storage.put("a", kibibytes(2048, "a"))).status).toBe(201);
@@ -33,6 +33,6 @@ test("an upload that does not fit is a 507 and changes nothing", async (context)
   expect((await (await fetch(storage.url("GET", "a"))).text()).length).toBe(2048 * 1024);
   const { objects } = await storage.objects.list("vol-test", { prefix: "", limit: 10 });
   expect(objects.map(({ path, size }) => [path, size])).toEqual([["a", 2048 * 1024]]);
-  // And there is room again.
+  // There is space again.
   expect((await storage.put("b", kibibytes(1024, "b"))).status).toBe(201);
 });

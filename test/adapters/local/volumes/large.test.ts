@@ -1,4 +1,4 @@
-/** Objects larger than memory: through a signed URL in flat memory. 256 MiB, and 5 GB with PORTSIDE_TEST_ALL. */
+/** Objects larger than memory through a signed URL, with flat memory: 256 MiB, and 5 GB with PORTSIDE_TEST_ALL. */
 import { createHash } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { request } from "node:http";
@@ -12,7 +12,7 @@ import { Client, serve } from "../../../support/http/served.ts";
 const MiB = 1024 ** 2;
 const PIECE = Buffer.alloc(MiB, "portside ");
 
-/** So many bytes, each mebibyte another, and their digest. */
+/** Bytes that differ in each mebibyte, and their digest. */
 const generated = (bytes: number): { readonly stream: Readable; digest(): string } => {
   const hash = createHash("sha256");
   async function* pieces() {
@@ -51,7 +51,7 @@ const roundTrip = async (bytes: number): Promise<void> => {
     const client = new Client(served.url, served.apiKey as string);
     await client.post("/v1/volume/create", { name: "data" });
     const object = { volume: "data", path: "large.bin" };
-    // What it holds once it has done each thing once.
+    // The memory after everything was used once.
     await send((await client.post<{ url: string }>("/v1/volume/upload", object)).url, 8 * MiB);
     await receive((await client.post<{ url: string }>("/v1/volume/download", object)).url);
     const before = processMemory(served.child.pid as number).peak;

@@ -1,4 +1,4 @@
-/** Requests to a volume in which a service turns folders into files and links and back all get a complete answer. */
+/** All requests to a volume get a complete response while a service replaces its folders with files and links. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts"
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
 import { serveObjects, type TestStorage } from "../../../support/providers/local-objects.ts";
 
-/** Turns `way` in the folder into a folder, a file, a link to a folder outside and a link to itself, without a pause. */
+/** Turns `way` continuously into a folder, a file, a link to a folder outside and a link to itself. */
 const MEDDLER = `
 const { mkdirSync, rmSync, symlinkSync, writeFileSync } = require("node:fs");
 const [folder, outside] = process.argv.slice(1);
@@ -57,7 +57,7 @@ const repeat = async (times: number, act: (at: number) => Promise<void>): Promis
   await Promise.all(Array.from({ length: 8 }, one));
 };
 
-test("uploads are stored, or refused with 409 or 503, and never cut", async () => {
+test("stores uploads, or refuses them with 409 or 503, and truncates none", async () => {
   const statuses = new Map<number, number>();
   const paths = ["way/object", "way", "way/deep/object", "way/canary"];
   await meddling(() =>
@@ -69,16 +69,16 @@ test("uploads are stored, or refused with 409 or 503, and never cut", async () =
     }),
   );
   expect([200, 201, 409, 503]).toEqual(expect.arrayContaining([...statuses.keys()]));
-  // Each kind of answer was met, except for luck with the last.
+  // Each kind of response occurred, except possibly the last.
   expect((statuses.get(201) ?? 0) + (statuses.get(200) ?? 0)).toBeGreaterThan(0);
   expect(statuses.get(409) ?? 0).toBeGreaterThan(0);
-  // An upload that failed is logged.
+  // A failed upload is logged.
   expect(storage.complaints).toHaveLength(statuses.get(503) ?? 0);
   expect(readdirSync(join(around.path, "outside"))).toEqual(["canary"]);
   expect(readdirSync(storage.uploads)).toEqual([]);
 });
 
-test("reads, lists and deletes are answered meanwhile", async () => {
+test("answers reads, lists and deletes meanwhile", async () => {
   const path = "way/object" as ObjectPath;
   await meddling(() =>
     repeat(300, async (at) => {
@@ -93,9 +93,9 @@ test("reads, lists and deletes are answered meanwhile", async () => {
   expect(readdirSync(join(around.path, "outside"))).toEqual(["canary"]);
 });
 
-test("an upload that cannot be committed is answered with 503 and logged, and the earlier object stays", async () => {
+test("returns 503 for an upload that cannot be committed, logs it, and keeps the earlier object", async () => {
   await storage.put("kept", "earlier");
-  // The endpoint receives uploads here: without the folder no upload can be committed.
+  // The endpoint receives uploads in this folder. Without it, no upload can be committed.
   rmSync(storage.uploads, { recursive: true });
   writeFileSync(storage.uploads, "no folder");
   const response = await storage.put("kept", "later");
@@ -104,7 +104,7 @@ test("an upload that cannot be committed is answered with 503 and logged, and th
   expect(await (await fetch(storage.url("GET", "kept"))).text()).toBe("earlier");
 });
 
-test("a link or a file on the way is named", async () => {
+test("names a link or a file on the path", async () => {
   mkdirSync(join(storage.folder, "a"));
   symlinkSync(join(around.path, "outside"), join(storage.folder, "a", "link"));
   const response = await storage.put("a/link/object", "x");

@@ -12,7 +12,7 @@ const filesBelow = (path: string): string[] =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
 
-test("moves a volume folder that the state does not know to quarantine and reports its size and path", async () => {
+test("moves an unknown volume folder to quarantine, and reports its size and path", async () => {
   using folder = folderWith();
   {
     await using platform = await startLocalIn(folder.path, { runner: "process" });
@@ -21,7 +21,7 @@ test("moves a volume folder that the state does not know to quarantine and repor
   const unknown = join(folder.path, "storage", "volumes", "vol-unknown");
   mkdirSync(join(unknown, "deep"), { recursive: true });
   writeFileSync(join(unknown, "deep", "photo.jpg"), "only copy");
-  // A name that services can give and that is not UTF-8.
+  // A name that services can choose and that is not UTF-8.
   writeFileSync(Buffer.concat([Buffer.from(`${unknown}/deep/`), Buffer.from([0xff, 0xfe])]), "1234");
   chmodSync(unknown, 0o500);
   mkdirSync(join(folder.path, "storage", "volumes", "vol-empty"));

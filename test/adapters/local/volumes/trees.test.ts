@@ -1,4 +1,4 @@
-/** What services do to the folders that their volumes are: links, pipes, odd names, deep and empty folders. */
+/** What services do to the folders of their volumes: links, pipes, odd names, deep and empty folders. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { serveObjects, type TestStorage } from "../../../support/providers/local
 const listed = async ({ objects }: TestStorage): Promise<string[]> =>
   (await objects.list("vol-test", { prefix: "", limit: 1000 })).objects.map(({ path }) => path);
 
-test("only files with a name that an object may have are objects", async () => {
+test("lists only files with valid object names", async () => {
   using folder = folderWith({ "outside.txt": "secret" });
   await using storage = await serveObjects(folder.path);
   const at = (name: string) => join(storage.folder, name);
@@ -30,7 +30,7 @@ test("only files with a name that an object may have are objects", async () => {
     expect((await fetch(storage.url("GET", path))).status).toBe(404);
 });
 
-test("a PUT takes the place of a link, and never goes where it leads", async () => {
+test("a PUT replaces a link, and does not follow it", async () => {
   using folder = folderWith({ "outside.txt": "secret", "elsewhere/kept": "kept" });
   await using storage = await serveObjects(folder.path);
   symlinkSync(join(folder.path, "outside.txt"), join(storage.folder, "link"));
@@ -44,7 +44,7 @@ test("a PUT takes the place of a link, and never goes where it leads", async () 
   expect(await listed(storage)).toEqual(["link"]);
 });
 
-test("a folder that turns into a link while it is used leads nowhere else", async () => {
+test("does not follow a folder that becomes a link while it is used", async () => {
   using folder = folderWith({ "elsewhere/secret": "secret" });
   await using storage = await serveObjects(folder.path);
   const [real, aside] = [join(storage.folder, "folder"), join(storage.folder, "aside")];
@@ -76,12 +76,12 @@ test("a folder that turns into a link while it is used leads nowhere else", asyn
   expect(readFileSync(join(folder.path, "elsewhere/secret"), "utf8")).toBe("secret");
 });
 
-test("an open folder stays the one that was opened, wherever its name leads by then", async () => {
+test("an open folder stays the opened one, wherever its path leads later", async () => {
   using folder = folderWith({ "volume/sub/file": "mine", "elsewhere/file": "theirs" });
   await using root = await openRoot(join(folder.path, "volume"));
   await using sub = await descend(root, ["sub"], false);
   renameSync(join(folder.path, "volume/sub"), join(folder.path, "volume/moved"));
   symlinkSync(join(folder.path, "elsewhere"), join(folder.path, "volume/sub"));
   if (process.platform === "linux") expect(readFileSync(sub.at("file"), "utf8")).toBe("mine");
-  await expect(descend(root, ["sub"], true)).rejects.toThrow(/no folder/);
+  await expect(descend(root, ["sub"], true)).rejects.toThrow(/is not a folder/);
 });

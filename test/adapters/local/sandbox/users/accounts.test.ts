@@ -1,4 +1,4 @@
-/** A platform that is root gives each account a separate user, which keeps other accounts out. */
+/** A platform that is root gives each account a separate user, which other accounts cannot bypass. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, globSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { needs } from "../../../../support/vitest/machine.ts";
 
 const RANGE = { from: 2_100_000_000, to: 2_100_999_999 };
 
-/** Answers with what the JavaScript in the request's body evaluates to. */
+/** Responds with the value of the JavaScript in the request's body. */
 const evaluating = `
 import { createServer } from "node:http";
 import * as fs from "node:fs";
@@ -41,7 +41,7 @@ const ask = async (url: string, script: string): Promise<unknown> =>
 const up = (platform: TestPlatform, name: string, account: string, fields: object = {}) =>
   platform.up(nodeSource(evaluating), { function_name: name, volumes: { "/data": "files" }, ...fields }, account);
 
-/** The process of a service on the host. */
+/** The host process of a service. */
 const processOf = (service: string): number => {
   const found = allProcesses().filter(({ pid }) => environmentOf(pid).includes(`K_SERVICE=${service}`));
   return found[0]?.pid as number;
@@ -49,13 +49,13 @@ const processOf = (service: string): number => {
 
 const uidOf = (pid: number): number => lstatSync(`/proc/${pid}`).uid;
 
-/** The one volume of a platform with a single account. */
+/** The only volume of a platform with one account. */
 const volumesOf = (dataDir: string): string[] => {
   const folder = join(dataDir, "storage", "volumes");
   return readdirSync(folder).map((name) => join(folder, name));
 };
 
-/** What a shell of the user answers that has left every sandbox. */
+/** The output of a shell as the user, outside of any sandbox. */
 const asUser = (uid: number, script: string) => {
   const args = ["--reuid", String(uid), "--regid", String(uid), "--clear-groups", "sh", "-c", script];
   const { status, stdout } = spawnSync("setpriv", args, { encoding: "utf8", cwd: "/" });
@@ -75,7 +75,7 @@ const get = async (platform: TestPlatform, account: string, path: string): Promi
   return (await fetch(url)).text();
 };
 
-test("services of one account share a user of its own, and another account has another", async (context) => {
+test("services of one account share a user, and another account has another one", async (context) => {
   needs(context, "bubblewrap", "root");
   await using platform = await startLocal({ runner: "bubblewrap" });
   await up(platform, "one", "acme");
@@ -117,7 +117,7 @@ test("a service and the API read, change and remove each other's files", async (
   expect(await ask(url, `return fs.existsSync("/data/moved/object")`)).toBe(false);
 });
 
-test("a read-only mount and a sub_path are the service's user's, too", async (context) => {
+test("a read-only mount and a sub_path also belong to the service's user", async (context) => {
   needs(context, "bubblewrap", "root");
   await using platform = await startLocal({ runner: "bubblewrap" });
   const volumes = { "/fixed": { name: "files", read_only: true }, "/part": { name: "files", sub_path: "a/b" } };
@@ -143,7 +143,7 @@ test("another account's user that escaped its sandbox reaches no file, process o
   const [victim, attacker] = [processOf("one"), uidOf(processOf("two"))];
   const [volume] = volumesOf(platform.dataDir) as [string];
   expect(readFileSync(join(volume, "open"), "utf8")).toBe("secret");
-  // The data folder itself is closed to others; here it is opened, as if its parents' modes did not help.
+  // Open the data folder itself, so that its parents' modes do not protect the files.
   chmodSync(platform.dataDir, 0o711);
   const own = uidOf(victim);
   for (const [what, script] of [
@@ -163,12 +163,12 @@ test("another account's user that escaped its sandbox reaches no file, process o
   }
   const connect = `require("net").connect("${volume}/all/socket").on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
   expect(asUser(attacker, `'${process.execPath}' -e '${connect}'`).status).not.toBe(0);
-  // The same attempts by a user that may, so that they are worth something.
+  // The same attempts with a permitted user must succeed.
   expect(asUser(own, `kill -0 ${victim}`).status).toBe(0);
   expect(asUser(0, `cat ${volume}/open`).stdout).toBe("secret");
 });
 
-test("builds run as the account's user, and what they leave is none of the platform's", async (context) => {
+test("builds run as the account's user, and leave no files of the platform's user", async (context) => {
   needs(context, "bubblewrap", "root", "npm");
   await using platform = await startLocal({ runner: "bubblewrap" });
   const source = (text: string) =>
@@ -192,12 +192,12 @@ test("builds run as the account's user, and what they leave is none of the platf
   // The account's own folder outlives a build.
   const next = await platform.up(source("b"), { function_name: "one", volumes: {} }, "acme");
   expect(await ask(next, `return fs.readFileSync("/app/kept", "utf8")`)).toBe("a\nb\n");
-  // Another account's builds have another.
+  // Another account's builds use another folder.
   const other = await platform.up(source("c"), { function_name: "two", volumes: {} }, "globex");
   expect(await ask(other, `return fs.readFileSync("/app/kept", "utf8")`)).toBe("c\n");
 });
 
-test("an account keeps its user over restarts, and its files stay its own", async (context) => {
+test("an account keeps its user and files across restarts", async (context) => {
   needs(context, "bubblewrap", "root");
   using folder = folderWith();
   const uids: number[] = [];
@@ -212,7 +212,7 @@ test("an account keeps its user over restarts, and its files stay its own", asyn
   expect(uids[0]).toBe(uids[1]);
 });
 
-test("files of a platform that ran services as one user become the account's when a service mounts them", async (context) => {
+test("a mount changes the owner of files from a platform that ran all services as one user", async (context) => {
   needs(context, "bubblewrap", "root");
   using folder = folderWith();
   {
@@ -242,7 +242,7 @@ test("files of a platform that ran services as one user become the account's whe
   expect(lstatSync(join(volume, "old", "file")).uid).toBe(0);
 });
 
-test("a range that is full is said to whoever comes next, and nobody loses what they have", async (context) => {
+test("a full range fails deploys of new accounts, and existing ones keep their users", async (context) => {
   needs(context, "bubblewrap", "root");
   await using platform = await startLocal({ runner: "bubblewrap", uidRange: "2100000005-2100000005" });
   await up(platform, "one", "acme");
@@ -255,7 +255,7 @@ test("a range that is full is said to whoever comes next, and nobody loses what 
   await up(platform, "one", "acme");
 });
 
-test("a range that has users of the machine is refused at the start", async (context) => {
+test("refuses to start with a range that contains users of the machine", async (context) => {
   needs(context, "bubblewrap", "root");
   const [name, , uid] = readFileSync("/etc/passwd", "utf8")
     .split("\n")

@@ -1,4 +1,4 @@
-/** Data folders of a platform that ran all services as one user, when accounts get separate users. */
+/** Migrates data folders of a platform that ran all services as one user to separate users. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, globSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const UID = 2_100_000_007;
 const FOLDERS = 100;
 const FILES = 1000;
 
-/** 100,000 files, and links to a file and a folder outside. */
+/** Creates 100,000 files, and links to a file and a folder outside. */
 const fill = (tree: string, outside: string): void => {
   for (let n = 0; n < FOLDERS; n++) {
     const folder = join(tree, `d${n % 10}`, `d${n}`);
@@ -27,7 +27,7 @@ const fill = (tree: string, outside: string): void => {
   }
 };
 
-/** How many files and folders each user owns; links are left out. */
+/** Counts the files and folders of each user, without links. */
 const owners = (root: string): Map<number, number> => {
   const counts = new Map<number, number>();
   const look = (path: string): void => {
@@ -42,7 +42,7 @@ const owners = (root: string): Map<number, number> => {
 
 const ALL = FOLDERS * FILES + FOLDERS + 10 + 1;
 
-/** Starts the walk in a process of its own, and kills it as soon as the walk has reached the file. */
+/** Starts the walk in a separate process, and kills it when it has reached the file. */
 const killWalkAt = async (tree: string, reached: string): Promise<void> => {
   const module = pathToFileURL(
     join(import.meta.dirname, "../../../../../adapters/local/tenant-files/give-tree.ts"),
@@ -55,7 +55,7 @@ const killWalkAt = async (tree: string, reached: string): Promise<void> => {
   expect(await ended).toEqual([null, "SIGKILL"]);
 };
 
-test("100,000 files change owner after a killed walk, while other services answer", async (context) => {
+test("changes the owner of 100,000 files after a killed walk, while other services respond", async (context) => {
   needs(context, "root", "bubblewrap");
   using folder = folderWith({ "outside/secret": "s" });
   const [dataDir, outside] = [join(folder.path, "data"), join(folder.path, "outside")];
@@ -103,7 +103,7 @@ test("100,000 files change owner after a killed walk, while other services answe
   expect([...owners(outside).keys()]).toEqual([0]);
 });
 
-test("a server that is killed again and again while a volume changes owner resumes, and leaves nothing half-owned", async (context) => {
+test("resumes after repeated kills while a volume changes owner, and leaves no mixed owners", async (context) => {
   needs(context, "root", "bubblewrap");
   using folder = folderWith({ "outside/secret": "s" });
   const [dataDir, outside] = [join(folder.path, "data"), join(folder.path, "outside")];
@@ -120,7 +120,7 @@ test("a server that is killed again and again while a volume changes owner resum
     symlinkSync(outside, join(volume, `d${n}`, "link"));
     symlinkSync(join(outside, "secret"), join(volume, `d${n}`, "file-link"));
   }
-  // As the walk lists them.
+  // In the order of the walk.
   const order = readdirSync(volume);
   const random = randomFrom(4);
   const users = new Set<number>();
@@ -135,7 +135,7 @@ test("a server that is killed again and again while a volume changes owner resum
     expect(await ended).toEqual([null, "SIGKILL"]);
     await called;
     users.add(lstatSync(join(volume, reached, "f0")).uid);
-    // The folder itself is the last one. A walk may be faster than the kill.
+    // The walk changes the folder itself last. It may be faster than the kill.
     if (lstatSync(volume).uid === 0) cut++;
   }
   expect(cut).toBeGreaterThan(0);
@@ -143,12 +143,12 @@ test("a server that is killed again and again while a volume changes owner resum
   expect(await (await fetch(url)).text()).toBe("mounted");
   const { uid } = lstatSync(volume);
   expect([...owners(volume)]).toEqual([[uid, folders * (files + 1) + 1]]);
-  // A uid that a killed server gave is the account's for good.
+  // A uid that a killed server assigned belongs to the account permanently.
   expect([...users]).toEqual([uid]);
   expect([...owners(outside).keys()]).toEqual([0]);
 });
 
-test("images and virtual environments that only root may read run for their account", async (context) => {
+test("runs images and virtual environments that only root may read", async (context) => {
   needs(context, "root", "bubblewrap", "python");
   using folder = folderWith();
   const main = `

@@ -1,4 +1,4 @@
-/** The numbers that accounts get as their users. */
+/** The uids of accounts. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { localConfigSchema } from "../../../../../adapters/local/config.ts";
@@ -38,7 +38,7 @@ describe("a range", () => {
     expect(localConfigSchema.safeParse({ dataDir: "x", uidRange: text }).error?.message).toContain(why);
   });
 
-  test("that nobody sets is none of the system's", () => {
+  test("defaults to uids that no system user has", () => {
     expect(rangeOf(localConfigSchema.parse({ dataDir: "x" }).uidRange)).toEqual({
       from: 2_100_000_000,
       to: 2_100_999_999,
@@ -50,7 +50,7 @@ const ranges = fc
   .tuple(fc.integer({ min: 70_000, max: 80_000 }), fc.integer({ min: 0, max: 40 }))
   .map(([from, more]): UidRange => ({ from, to: from + more }));
 
-test("numbers are given from the range, never twice, until each has been given", () => {
+test("assigns numbers of the range, each once, until all are used", () => {
   fc.assert(
     fc.property(ranges, fc.array(fc.nat({ max: 2 ** 32 - 1 }), { maxLength: 60 }), fc.nat(), (range, starts, real) => {
       const size = range.to - range.from + 1;
@@ -72,7 +72,7 @@ test("numbers are given from the range, never twice, until each has been given",
   );
 });
 
-test("users, and subordinate users of containers, are found within a range and not beside it", () => {
+test("finds users and subordinate users within a range, and not outside of it", () => {
   fc.assert(
     fc.property(
       ranges,
@@ -90,7 +90,7 @@ test("users, and subordinate users of containers, are found within a range and n
   );
 });
 
-test("lines that are none are passed over", () => {
+test("skips invalid lines", () => {
   const range = rangeOf("200000-265535");
   expect(holdersWithin(range, "\n# comment\n+::::::\nbob:x:\nalice:x:two\n", "\nbob:\nbob:x:y\n")).toEqual([]);
 });
