@@ -146,7 +146,7 @@ test("a restore that is killed at any change leaves the old folder, the new one,
     expect(kept.map((name) => readFileSync(object(join(folder.path, name)), "utf8"))).toContain("changed");
     expect(readdirSync(folder.path).filter((name) => name.endsWith(".restore"))).toEqual([]);
   }
-  // One after the other.
+  // The outcomes occur in this order.
   expect(outcomes).toEqual([...outcomes].sort((a, b) => order.indexOf(a) - order.indexOf(b)));
   expect(new Set(outcomes)).toEqual(new Set(order));
 });

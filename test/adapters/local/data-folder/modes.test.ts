@@ -89,7 +89,7 @@ test("refuses a folder of another user, and changes nothing in it", async (conte
   const refused = createLocalProvider({ dataDir: folder.path, ingressPort: 0 });
   await expect(refused).rejects.toThrow(DataFolderError);
   await expect(refused).rejects.toMatchObject({ kind: "not_owner", path: folder.path });
-  await expect(refused).rejects.toThrow(/belongs to user 65534, and Portside runs as user 0.*chown.*--data-dir/);
+  await expect(refused).rejects.toThrow(/belongs to user 65534, but Portside runs as user 0.*chown.*--data-dir/);
   expect(() => createLocalIdentity(folder.path)).toThrow(/belongs to user 65534/);
   expect(readdirSync(folder.path)).toEqual([]);
   expect(statSync(folder.path).mode & 0o777).toBe(0o755);

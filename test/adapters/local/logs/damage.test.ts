@@ -122,7 +122,7 @@ describe.each(damages)("$what", ({ spoil, atLeast }) => {
       filter: parseLogFilter('"after"', compileRe2)._unsafeUnwrap(),
     });
     expect(searched._unsafeUnwrap().entries.map(({ text }) => text)).toEqual(["after"]);
-    expect(complaints).toContain("a log file is damaged: set it aside and began to save what can be read");
+    expect(complaints).toContain("a log file is damaged; set it aside and started to recover its entries");
     const kept = readdirSync(folder).filter((name) => name.includes(".damaged-"));
     expect(kept.length).toBeGreaterThan(0);
     expect(kept.some((name) => name.endsWith(".unread"))).toBe(false);
