@@ -207,7 +207,10 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rename",
     "rm",
   ),
-  "adapters/local/volumes/volume-store.ts": outOfReach("Removes an empty volume folder that no service has mounted.", "rmdir"),
+  "adapters/local/volumes/volume-store.ts": outOfReach(
+    "Removes an empty volume folder that no service has mounted.",
+    "rmdir",
+  ),
   "adapters/local/volumes/quarantine.ts": outOfReach(
     "Moves a volume's folder as a whole; its parent belongs to the platform.",
     "chmod",
