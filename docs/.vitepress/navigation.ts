@@ -88,6 +88,7 @@ export const navigation: readonly Group[] = [
   }),
   group("Project", {
     "docs/architecture": "Architecture",
+    "docs/adding-an-endpoint": "Adding an endpoint",
     "docs/decisions/": "Decisions",
     "docs/contributing/testing": "Testing",
     "docs/contributing/mutation": "Mutation testing",
