@@ -1,4 +1,4 @@
-/** The pages that are made from the code. `npm run docs` writes them; a test holds them to it. */
+/** Generates pages from the code. `npm run docs` writes them, and a test compares them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { awsCapabilities, awsSettingsOf, type SharedResources } from "../adapters/aws/index.ts";
@@ -51,9 +51,8 @@ const configuration = (): string => {
 
 ${MADE}
 
-The first that is given wins: a flag, a variable, a key of the configuration file, the default. The file is JSON; it is
-\`--config FILE\`, else \`portside.config.json\` in the data folder. Another provider's settings stand in a section of
-its name: \`{"provider": "./mine.js", "./mine.js": {…}}\`.
+A flag takes precedence over a variable, a variable over a key of the configuration file, and a key over the default. The file is JSON:
+\`--config FILE\`, or otherwise \`portside.config.json\` in the data folder. The settings of your own provider are in a section with its name: \`{"provider": "./mine.js", "./mine.js": {…}}\`.
 
 ${table(["flag", "variable", "key", "default", "meaning"], rows)}
 `;
@@ -61,7 +60,7 @@ ${table(["flag", "variable", "key", "default", "meaning"], rows)}
 
 const range = (bounds: { readonly min: number; readonly max?: number; readonly default?: number }): string[] => [
   String(bounds.min),
-  bounds.max === undefined ? "the provider's most" : String(bounds.max),
+  bounds.max === undefined ? "the provider's maximum" : String(bounds.max),
   bounds.default === undefined ? "" : String(bounds.default),
 ];
 
@@ -74,28 +73,28 @@ const limits = (): string => {
     ["timeout (seconds)", ...range(timeout)],
     ["cpu", ...range(cpu)],
     ["concurrency", ...range(concurrency)],
-    ["max_instances (0: the platform's own)", ...range(max_instances)],
-    ["memory", formatMemory(memory.minBytes), "the provider's most", memory.default],
+    ["max_instances (0: the platform's limit)", ...range(max_instances)],
+    ["memory", formatMemory(memory.minBytes), "the provider's maximum", memory.default],
     ["logs limit", ...range(logs)],
   ];
   const archive = [
     ["the file", formatMemory(archiveLimits.fileBytes)],
     ["the file, as an object of a volume (source_object)", formatMemory(sourceObjectBytes)],
-    ["entries, and folders that only paths name", String(archiveLimits.entries)],
+    ["entries, including folders that only paths imply", String(archiveLimits.entries)],
     ["unpacked", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
     ["depth of folders", String(archiveLimits.depth)],
-    ["bytes of a path", String(archiveLimits.pathBytes)],
-    ["bytes of a file or folder name", String(archiveLimits.partBytes)],
-    ["unpacking it, on one machine", seconds(unpackDeadline)],
+    ["bytes per path", String(archiveLimits.pathBytes)],
+    ["bytes per file or folder name", String(archiveLimits.partBytes)],
+    ["time to unpack it, on one machine", seconds(unpackDeadline)],
   ];
   const account = [
     ["deployments", String(accountLimits.deployments)],
-    ["instances at once", String(accountLimits.instances)],
+    ["concurrent instances", String(accountLimits.instances)],
     ["volumes", String(accountLimits.volumes)],
-    ["builds at once", String(accountLimits.buildsAtOnce)],
-    ["uploads at once", String(accountLimits.uploadsAtOnce)],
-    ["requests a minute", String(accountLimits.requestsPerMinute)],
+    ["concurrent builds", String(accountLimits.buildsAtOnce)],
+    ["concurrent uploads", String(accountLimits.uploadsAtOnce)],
+    ["requests per minute", String(accountLimits.requestsPerMinute)],
   ];
   const deploy = [
     ["build", `${seconds(deployLimits.buildDeadline)}; on a cloud ${seconds(cloudDeadlines.buildDeadline)}`],
@@ -104,40 +103,40 @@ const limits = (): string => {
       `${seconds(deployLimits.listenDeadline)}; on a cloud ${seconds(cloudDeadlines.listenDeadline)}`,
     ],
     [
-      "rollout as a whole",
+      "complete rollout",
       `${seconds(deployLimits.rolloutDeadline)}; on a cloud ${seconds(cloudDeadlines.rolloutDeadline)}`,
     ],
-    ["setting its schedule", seconds(deployLimits.scheduleDeadline)],
-    ["a silent step repeats its status after", seconds(deployLimits.heartbeat)],
-    ["deploys of one name that wait", String(deployLimits.queuedPerName)],
-    ["an ended deploy can be followed for", seconds(deployLimits.kept)],
+    ["setting the schedule", seconds(deployLimits.scheduleDeadline)],
+    ["interval of repeated status records in a silent step", seconds(deployLimits.heartbeat)],
+    ["waiting deploys of one name", String(deployLimits.queuedPerName)],
+    ["time to follow a finished deploy", seconds(deployLimits.kept)],
     [
       "build output in the stream",
       `the first ${deployLimits.outputLines} lines or ${formatMemory(deployLimits.outputBytes)}, and the last ${deployLimits.lastOutputLines} lines or ${formatMemory(deployLimits.lastOutputBytes)}`,
     ],
   ];
   const reading = [
-    ["entries of a page", String(fieldLimits.logs.max)],
-    ["characters of a filter", String(logLimits.filterChars)],
-    ["scanning for one page, then the page is partial", seconds(logLimits.timeoutMs)],
+    ["entries per page", String(fieldLimits.logs.max)],
+    ["characters per filter", String(logLimits.filterChars)],
+    ["search time per page; a longer search returns a partial page", seconds(logLimits.timeoutMs)],
   ];
   const queries = [
-    ["characters of a statement", String(sqlLimits.chars)],
+    ["characters per statement", String(sqlLimits.chars)],
     ["time", seconds(sqlLimits.deadline)],
-    ["rows of an answer", String(sqlLimits.rows)],
-    ["bytes of an answer", formatMemory(sqlLimits.bytes)],
+    ["rows per response", String(sqlLimits.rows)],
+    ["bytes per response", formatMemory(sqlLimits.bytes)],
   ];
   const volumes = [
-    ["bytes of an object's path", String(objectPathLimits.bytes)],
-    ["bytes of a part of it", String(objectPathLimits.partBytes)],
-    ["objects of a page", String(fieldLimits.objects.max)],
-    ["a URL to put an object", `${grantMinutes.upload} min`],
-    ["a URL to get an object", `${grantMinutes.download} min`],
-    ["a deleted volume can be restored for", `${trashDays} days`],
+    ["bytes per object path", String(objectPathLimits.bytes)],
+    ["bytes per part of the path", String(objectPathLimits.partBytes)],
+    ["objects per page", String(fieldLimits.objects.max)],
+    ["validity of an upload URL", `${grantMinutes.upload} min`],
+    ["validity of a download URL", `${grantMinutes.download} min`],
+    ["time to restore a deleted volume", `${trashDays} days`],
   ];
   const fires = [
-    ["a failed fire is tried again after", fireLimits.retryDelays.map(seconds).join(", ")],
-    ["a fire that is found later is left out", seconds(fireLimits.lateness)],
+    ["delays before the retries of a failed fire", fireLimits.retryDelays.map(seconds).join(", ")],
+    ["maximum delay of a fire; a later one is skipped", seconds(fireLimits.lateness)],
   ];
   return `# Limits
 
@@ -145,42 +144,47 @@ ${MADE}
 
 ## Names
 
-A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, a volume's at most ${VOLUME_NAME_MAX}: lower-case letters a-z, digits
-and '-', beginning with a letter (a volume's with a digit as well), and not ending in '-'; of a deployment '_' is read as '-'. Reserved, by a setting of the library: ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
+A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, and a volume's at most ${VOLUME_NAME_MAX}. The characters are lower-case letters a-z,
+digits and '-'. A name must begin with a letter (a volume's also with a digit), and must not end with '-'. In a deployment's name, '_' is
+read as '-'. These names are reserved (a setting of the library): ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
 
 ## Fields of a deploy
 
-${table(["field", "least", "most", "default"], fields)}
+${table(["field", "minimum", "maximum", "default"], fields)}
 
-At most ${mounts.max} mounts; at most ${formatMemory(env.maxBytes)} of environment; a JSON body of at most 1 MiB.
+A deploy may have ${mounts.max} mounts and ${formatMemory(env.maxBytes)} of environment. A JSON body may have 1 MiB.
 
 ## Source archive
 
-${table(["what", "most"], archive)}
+${table(["limit", "maximum"], archive)}
 
-## An account (settings)
+## Accounts
 
-${table(["what", "most"], account)}
+These limits are settings.
 
-## A deploy (the first two and the queue are settings)
+${table(["limit", "maximum"], account)}
 
-${table(["what", "bound"], deploy)}
+## Deploys
+
+The times of a build and until a service listens, and the number of waiting deploys, are settings.
+
+${table(["limit", "value"], deploy)}
 
 ## Reading logs
 
-${table(["what", "most"], reading)}
+${table(["limit", "maximum"], reading)}
 
 ## SQL
 
-${table(["an answer", "most"], queries)}
+${table(["limit", "maximum"], queries)}
 
 ## Volumes
 
-${table(["what", "most"], volumes)}
+${table(["limit", "value"], volumes)}
 
 ## Schedules
 
-${table(["what", "bound"], fires)}
+${table(["limit", "value"], fires)}
 `;
 };
 
@@ -246,9 +250,9 @@ const capabilities = (): string => {
 
 ${MADE}
 
-What each provider offers, in the words of \`GET /v1/capabilities\`. The local provider is shown as root with bubblewrap,
-npm and python3 installed; what it finds on your machine, it says itself. The providers gcp ([gcp.md](../providers/gcp.md)) and aws
-([aws.md](../providers/aws.md)) are shown with SQL set up and without billing, aws with a certificate.
+This table shows the response of \`GET /v1/capabilities\` for each provider. The column of the local provider is for a server that runs
+as root with bubblewrap, npm and python3; on your machine, the response depends on the installed programs. The columns of gcp
+([gcp.md](../providers/gcp.md)) and aws ([aws.md](../providers/aws.md)) assume SQL but no billing table, and for aws a certificate.
 
 ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 `;
@@ -263,22 +267,22 @@ const sandbox = (): string => {
     `\`${uncountedMemory.answer}\``,
     uncountedMemory.reason,
   ];
-  return `# Kernel calls that a sandbox refuses
+  return `# Blocked system calls
 
 ${MADE}
 
-A bubblewrap sandbox refuses the calls below to services, builds and \`portside shell\`, on x86-64 and arm64. On other machines
-there is no filter, and \`portside doctor\` says so. A program that calls the kernel as a 32-bit program does ends with \`SIGSYS\`.
+A bubblewrap sandbox blocks these system calls of services, builds and \`portside shell\`, on x86-64 and arm64. On other processors it
+has no filter, which \`portside doctor\` reports. A program that uses 32-bit system calls ends with \`SIGSYS\`.
 
-${table(["call", "error", "why"], [...groups, ...byArgument])}
+${table(["call", "error", "reason"], [...groups, ...byArgument])}
 
-Without control groups, where Portside counts memory itself, the sandbox refuses these as well:
+Without control groups, Portside measures memory itself, and the sandbox also blocks these calls:
 
-${table(["call", "error", "why"], [uncounted])}
+${table(["call", "error", "reason"], [uncounted])}
 `;
 };
 
-/** The generated pages that are committed, by path. */
+/** Returns the generated pages that are committed, by path. */
 export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/reference/api.md": apiPage(),
   "docs/reference/commands.md": await commandsPage(),

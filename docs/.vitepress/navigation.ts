@@ -1,4 +1,4 @@
-/** The pages of the site, in the order in which somebody new would read them. A test holds it to the folder. */
+/** The pages of the site, in reading order. A test compares them with the folder. */
 
 import { posix } from "node:path";
 
@@ -17,7 +17,7 @@ const group = (text: string, pages: Readonly<Record<string, string>>): Group => 
   items: Object.entries(pages).map(([link, words]) => ({ text: words, link: `/${link}` })),
 });
 
-/** What the package exports, what most people need first. */
+/** The subpaths of the package, the most used first. */
 export const subpaths = [
   "",
   "http",
@@ -55,7 +55,7 @@ export const navigation: readonly Group[] = [
     "docs/accounts": "Accounts and keys",
   }),
   group("Embedding", {
-    "docs/guides/embedding": "In your own service",
+    "docs/guides/embedding": "Embedding",
     "docs/guides/nestjs": "NestJS",
     "docs/guides/bundling": "Bundling",
     "docs/guides/examples": "Examples",
@@ -74,7 +74,7 @@ export const navigation: readonly Group[] = [
     "docs/providers/local": "The local engine",
     "docs/providers/gcp": "Google Cloud",
     "docs/providers/aws": "Amazon Web Services",
-    "docs/operations/clouds": "Running the server on them",
+    "docs/operations/clouds": "The server on a cloud",
   }),
   group("Operating", {
     "docs/reference/configuration": "Configuration",
@@ -82,7 +82,7 @@ export const navigation: readonly Group[] = [
     "docs/operations/observability": "Metrics and traces",
     "docs/operations/security": "Security",
     "docs/reference/limits": "Limits",
-    "docs/reference/sandbox": "Refused kernel calls",
+    "docs/reference/sandbox": "Blocked system calls",
     "docs/reference/errors": "Errors",
     "docs/performance": "Performance",
   }),

@@ -1,8 +1,8 @@
-/** A request of each endpoint that its own rules take, as data and as a curl command. */
+/** Returns a valid example request of each endpoint, as data and as a curl command. */
 import type { Endpoint } from "../../hosts/http/endpoints.ts";
 import type { Schema } from "./json-shape.ts";
 
-/** Fields that may be left out, but without which an example would say little. */
+/** Optional fields that an example should show. */
 const WORTH_SHOWING: Readonly<Record<string, readonly string[]>> = {
   "/v1/volume/upload": ["object"],
   "/v1/deployment/logs": ["query"],
@@ -10,7 +10,7 @@ const WORTH_SHOWING: Readonly<Record<string, readonly string[]>> = {
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** The first example of each field that must be sent. */
+/** Returns the first example of each required field. */
 export const exampleValues = (
   path: string,
   fields: Readonly<Record<string, Schema>>,
@@ -27,7 +27,7 @@ export const exampleValues = (
   );
 };
 
-/** The path with its ids and its query. */
+/** Returns the path with its ids and its query. */
 export const addressOf = ({ path, method }: Pick<Endpoint, "path" | "method">, values: Values): string => {
   const named = path.replace(/:(\w+)/g, (_, name: string) => String(values[name]));
   if (method !== "GET") return named;

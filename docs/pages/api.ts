@@ -1,4 +1,4 @@
-/** Every endpoint of the HTTP API, from the table that its routes are made from and its OpenAPI document. */
+/** Generates the page of the HTTP API from the table of endpoints and the OpenAPI document. */
 
 import { openApiDocument } from "../../hosts/http/docs/openapi.ts";
 import { type Endpoint, endpointGroups, endpoints } from "../../hosts/http/endpoints.ts";
@@ -62,17 +62,17 @@ const needed = (schema: Schema, required: boolean): string => {
 
 export const fieldRow = (name: string, schema: Schema, required: boolean): string[] => {
   const { examples = [], description = "" } = { ...schema.anyOf?.[0]?.anyOf?.[0], ...schema.anyOf?.[0], ...schema };
-  const such = examples.length === 0 ? "" : ` Such as ${examples.map(code).join(", ")}.`;
+  const such = examples.length === 0 ? "" : ` Example: ${examples.map(code).join(", ")}.`;
   return [code(name), code(shapeOf(schema, " ")), needed(schema, required), `${inText(description)}${such}`];
 };
 
 const fieldsTable = ({ place, schemas, required }: Fields): string => {
   const rows = Object.entries(schemas).map(([name, schema]) => fieldRow(name, schema, required.includes(name)));
-  if (rows.length === 0) return "Takes no fields.\n\n";
-  return `Fields, in the ${place.includes("/") ? `body (\`${place}\`)` : place}:\n\n${table(["field", "type", "needed", "meaning"], rows)}\n\n`;
+  if (rows.length === 0) return "No fields.\n\n";
+  return `Fields, in the ${place.includes("/") ? `body (\`${place}\`)` : place}:\n\n${table(["field", "type", "required", "meaning"], rows)}\n\n`;
 };
 
-/** An endpoint before it that takes the very same fields. */
+/** An earlier endpoint with the same fields. */
 const alike = ({ fields }: Endpoint): Endpoint | undefined =>
   Object.keys(fields).length > 1 ? endpoints.find((one) => one.fields === fields) : undefined;
 
@@ -80,7 +80,7 @@ const takes = (endpoint: Endpoint, fields: Fields): string => {
   const same = alike(endpoint);
   return same === undefined || same === endpoint
     ? fieldsTable(fields)
-    : `Fields as of \`${same.method} ${same.path}\`${endpoint.kind === "plan" ? "; the source may be left out" : ""}.\n\n`;
+    : `The same fields as \`${same.method} ${same.path}\`${endpoint.kind === "plan" ? "; the source is optional" : ""}.\n\n`;
 };
 
 const section = (endpoint: Endpoint): string => {
@@ -98,13 +98,13 @@ ${takes(endpoint, fields)}\`\`\`console
 $ ${curlOf(endpoint, values)}
 \`\`\`
 
-Answers 200, \`${type}\`${type === "application/x-ndjson" ? ", each line" : ""}:
+Response: 200, \`${type}\`${type === "application/x-ndjson" ? ", on each line" : ""}:
 
 \`\`\`text
 ${shapeOf(schema)}
 \`\`\`
 
-Refuses with ${Object.keys(refusals).join(", ")}.
+Errors: ${Object.keys(refusals).join(", ")}.
 `;
 };
 
@@ -121,13 +121,14 @@ export const apiPage = (): string => `# HTTP API
 
 ${MADE}
 
-Every endpoint takes an API key in \`X-API-Key\`, or a bearer token in \`Authorization\`, for the same account: a key is made by
-\`portside keys create\`, a token by \`portside token\` or by an issuer that the platform trusts. Paths without a credential are
-\`GET /health\`, \`GET /ready\`, \`GET /openapi.json\`, \`GET /docs\` and \`GET /schema/portside.json\`.
+Every endpoint requires an API key in \`X-API-Key\`, or a bearer token in \`Authorization\`. \`portside keys create\` creates a key.
+\`portside token\`, or an issuer that the platform trusts, creates a token. These paths require no credential: \`GET /health\`,
+\`GET /ready\`, \`GET /openapi.json\`, \`GET /docs\` and \`GET /schema/portside.json\`.
 
-A body is JSON, but for the form of a deploy. Unknown fields of a body are refused; unknown query parameters are ignored.
-Every answer has an \`X-Request-Id\`, the caller's own where it sent a sane one. In the shapes below \`?\` marks what may be
-absent, and a \`date-time\` is a text as RFC 3339 has it. A platform describes itself in OpenAPI 3.1 at \`/openapi.json\`, with a reader at \`/docs\`.
+Request bodies are JSON, except the form of a deploy. A request with an unknown field in its body fails with 422; unknown query
+parameters are ignored. Every response has an \`X-Request-Id\`, which is the client's own if the request has a valid one. In the types
+below, \`?\` marks an optional field, and a \`date-time\` is an RFC 3339 string. A platform publishes its OpenAPI 3.1 document at
+\`/openapi.json\`, and a page for it at \`/docs\`.
 
 | status | meaning |
 | --- | --- |
@@ -135,7 +136,7 @@ ${refusals()
   .map(([status, words]) => `| ${status} | ${words} |`)
   .join("\n")}
 
-The body of a refusal is \`{"detail": …}\`, a sentence; for 422 the list of every broken rule. [errors.md](errors.md) says of
-each what to do, and lists the reasons of a deploy.
+The body of an error is \`{"detail": …}\`: a message, or for 422 the list of every broken rule. [errors.md](errors.md) lists the errors,
+the reasons of failed deploys, and what to do about each.
 
 ${endpointGroups.map(group).join("\n")}`;

@@ -1,4 +1,4 @@
-/** The list of decisions, from the titles of their pages. */
+/** Generates the list of decisions from the titles of their pages. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MADE } from "./markdown.ts";

@@ -1,22 +1,21 @@
-/** The examples, file by file, as they come with the package. */
+/** Generates the page of examples from the files that the package contains. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MADE } from "./markdown.ts";
 
 const FOLDER = "examples";
 
-/** What each shows, in the order in which somebody new would read them. */
+/** The description of each example, in reading order. */
 const about: Readonly<Record<string, string>> = {
   "embed-fastify":
     "The control plane in a Fastify application, behind its own authenticator, with its own logger and clock.",
-  "embed-express":
-    "The same behind an Express application's login: whoever has logged in is the caller, and there are no keys.",
-  "embed-job": "No HTTP at all: a job that deploys a folder and reads its log.",
+  "embed-express": "The same in an Express application: the logged-in user is the caller, without keys.",
+  "embed-job": "A job without HTTP that deploys a folder and reads its log.",
   "swap-provider": "One variable chooses between memory, local, gcp and aws.",
-  "deploy-rules": "A company's own rules as policies, and a property that finds the bug of a first version.",
+  "deploy-rules": "A company's own rules as policies, and a property that detects a bug in their first version.",
   "whole-application":
-    "All of it together: a login of its own in front, one variable for the provider, policies, metrics, and a `SourceSpool` of its own.",
-  "adapter-fs-only": "A `LogStore` in files, held to the contract suites.",
+    "All of these together: a login, one variable for the provider, policies, metrics, and a custom `SourceSpool`.",
+  "adapter-fs-only": "A `LogStore` in files, tested by the contract suites.",
 };
 
 const codeOf = (example: string, file: string): string =>
@@ -31,8 +30,8 @@ export const examplesPage = (): string => `# Examples
 
 ${MADE}
 
-They come with the package (\`node_modules/portside/examples\`), each with its own \`package.json\`; copy a folder to where it
-can grow. Every one is run by a test.
+The package contains the examples (\`node_modules/portside/examples\`), each with its own \`package.json\`. Copy a folder to start your own
+project. A test runs every example.
 
 ${Object.entries(about).map(sectionOf).join("\n\n")}
 `;

@@ -1,4 +1,4 @@
-/** A JSON Schema as people write down the shape of an answer. */
+/** Prints a JSON Schema as a TypeScript-like type. */
 
 export interface Schema {
   readonly type?: string | readonly string[];
@@ -47,13 +47,13 @@ const objectShape = (schema: Schema, indent: string): string => {
   return `{\n${lines.join("\n")}\n${indent}}`;
 };
 
-/** A long list of words stands for its two ends. */
+/** Abbreviates a long enumeration to its first and last value. */
 const wordsOf = (words: readonly unknown[]): string => {
   const shown = words.map((one) => JSON.stringify(one));
   return (shown.length > MOST_WORDS ? [shown[0], "…", shown.at(-1)] : shown).join(" | ");
 };
 
-/** Optional members have a `?`; what a member means stands behind `//`. */
+/** Marks optional members with `?` and adds descriptions after `//`. */
 export const shapeOf = (schema: Schema, indent = ""): string => {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return wordsOf(schema.enum);

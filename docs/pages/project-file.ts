@@ -31,8 +31,8 @@ export const projectFilePage = (): string => `# portside.json
 
 ${MADE}
 
-\`portside.json\` declares a service. It stands at the top of the folder that you deploy, and it is not deployed itself.
-\`portside deploy\` and \`portside run\` read it. \`portside init\` writes one.
+\`portside.json\` declares a service. It is in the top folder of the source, and is not part of the deployed files. \`portside init\`
+writes one, and \`portside deploy\` and \`portside run\` read it.
 
 ${json({
   $schema: "https://unpkg.com/portside/schema/portside.json",
@@ -43,17 +43,17 @@ ${json({
   schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
 })}
 
-The file declares the whole service. A field that you leave out has its default, whatever the running deployment has;
-\`env\` alone is kept. \`portside deploy --plan\` shows what a deploy would change.
+The file declares the complete service. An omitted field gets its default and does not keep its current value, except \`env\`.
+\`portside deploy --plan\` shows what a deploy would change.
 
-${table(["field", "type", "needed", "meaning"], Object.entries(properties).map(row))}
+${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
 
-The file is JSON without comments. Unknown fields and repeated keys are errors. All broken rules are reported together. A server
+The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all broken rules together. A server
 publishes the schema at \`/schema/portside.json\`; the package has it as \`portside/schema/portside.json\`.
 
 ## name
 
-\`--name\` takes precedence. A new name makes a new deployment and leaves the one with the old name running.
+\`--name\` takes precedence. A new name creates a new deployment, and the deployment with the old name keeps running.
 
 ## volumes
 
@@ -67,30 +67,29 @@ ${json({
   },
 })}
 
-\`sub_path\` mounts one folder of the volume. \`read_only\` refuses writes. A service may have ${fieldLimits.mounts.max} mounts, and none inside
-another one. A volume that does not exist is created. The field is needed so that no deploy drops storage by mistake:
-\`{}\` declares a service without storage. [volumes.md](../volumes.md) has the rest.
+\`sub_path\` mounts one folder of the volume. With \`read_only\`, writes fail. A service may have ${fieldLimits.mounts.max} mounts. A mount must not be
+inside another one. A deploy creates missing volumes. The field is required so that no deploy detaches storage by mistake: \`{}\` declares
+a service without storage. See [volumes.md](../volumes.md).
 
 ## env
 
-Variables of the service. If the field is absent, the service keeps the variables that it has; \`{}\` removes them all. The flags
-\`--env\` and \`--env-file\` add to the field and take precedence. Keep secrets out of the file: pass them with the flags.
-[environment.md](../guides/environment.md) lists the names that Portside reserves.
+The environment variables of the service. If the field is absent, the service keeps its current variables; \`{}\` removes all. The flags
+\`--env\` and \`--env-file\` add to the field and take precedence. Do not write secrets to the file: pass them with the flags.
+[environment.md](../guides/environment.md) lists the reserved names.
 
 ## schedule
 
-\`cron\` has five fields; \`timezone\` defaults to UTC. Without the field a deploy removes the schedule.
-[schedules.md](../schedules.md) describes what the service receives.
+\`cron\` has five fields; \`timezone\` defaults to UTC. If the field is absent, a deploy removes the schedule.
+[schedules.md](../schedules.md) describes the request that the service receives.
 
 ## source
 
-The folder to pack, if it is not the one of \`portside.json\`. It must exist before the deploy: run your build first.
+The folder to pack, if it is not the folder of \`portside.json\`. It must exist before the deploy, so run your build first.
 
 ${json({ name: "shop", volumes: {}, source: "./dist" })}
 
 ## Without the file
 
-A folder without \`portside.json\` is deployed under its own name, or under \`--name\`, with the defaults and without storage. If a
-deployment of that name has other settings, the deploy is refused, and so is its plan: the message lists the settings and
-the file that keeps them.
+Without \`portside.json\`, \`portside deploy\` uses the folder's name or \`--name\`, the defaults, and no storage. If a deployment of that
+name has other settings, the deploy and its plan fail. The message lists these settings, and a \`portside.json\` that keeps them.
 `;

@@ -1,4 +1,4 @@
-/** What each subpath of the package exports, with its comments and its types as the source has them. */
+/** Generates a page per subpath of the package: its exports, with the comments and types of the source. */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { type ESTree, parseSync } from "vite";
@@ -35,10 +35,10 @@ const declared = (statement: Statement): string[] => {
   return "id" in declaration && declaration.id?.type === "Identifier" ? [declaration.id.name] : [];
 };
 
-/** Values of more lines than this are shown by their name alone. */
+/** The maximum number of lines of a value; the page shows only the name of a longer one. */
 const LONGEST_VALUE = 80;
 
-/** Comment and declaration; of a function and of a class the signature, for the rest is how. */
+/** Returns the comment and the declaration; for a function or a class only the signature. */
 const declarationIn = ({ code, comments }: Module, statement: Statement): string => {
   const comment = comments.find(({ end }) => end <= statement.start && code.slice(end, statement.start).trim() === "");
   const words = comment === undefined ? "" : `${code.slice(comment.start, comment.end)}\n`;
@@ -59,13 +59,13 @@ const declarationIn = ({ code, comments }: Module, statement: Statement): string
 
 const beside = ({ path }: Module, other: string): string => posix.join(posix.dirname(path), other);
 
-/** Where a name was imported from that is exported again; nobody renames it on the way. */
+/** Returns the source file of a re-exported name. No file renames a re-export. */
 const importedFrom = ({ body }: Module, name: string): string | undefined =>
   body
     .filter((statement) => statement.type === "ImportDeclaration")
     .find(({ specifiers }) => specifiers.some(({ local }) => local.name === name))?.source.value;
 
-/** The declaration of a name, wherever it is; undefined where that is another package. */
+/** Returns the declaration of a name in any file; undefined if another package declares it. */
 const findDeclaration = (module: Module, name: string): string | undefined => {
   for (const statement of module.body) {
     if (declared(statement).includes(name)) return declarationIn(module, statement);
@@ -90,7 +90,7 @@ const exportedBy = (module: Module): string[] =>
     return [...declared(statement), ...statement.specifiers.map(({ exported }) => textOf(exported))];
   });
 
-/** What the file says of itself. */
+/** Returns the comment at the beginning of the file. */
 const introduction = ({ code, comments }: Module): string => {
   const [first] = comments;
   if (first === undefined || code.slice(0, first.start).trim() !== "") return "";
@@ -114,6 +114,6 @@ const pageOf = (specifier: string, path: string): string => {
 
 const fileOf = (specifier: string): string => `docs/exports/${specifier.replace("/", "-")}.md`;
 
-/** A page for each subpath. */
+/** Returns a page for each subpath. */
 export const referencePages = (): Readonly<Record<string, string>> =>
   Object.fromEntries([...sources].map(([specifier, path]) => [fileOf(specifier), pageOf(specifier, path)]));
