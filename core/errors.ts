@@ -8,13 +8,13 @@ import type { Issue } from "./domain/wire/issue.ts";
 
 /** The meaning of each kind, and whether a retry may succeed. `docs/reference/errors.md` is tested against it. */
 export const errorKinds = {
-  invalid_input: { retryable: false, meaning: "The request breaks a rule; every broken rule is listed." },
+  invalid_input: { retryable: false, meaning: "The request breaks one or more rules. The error lists all of them." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },
   forbidden: { retryable: false, meaning: "The caller's account does not own the resource." },
-  not_found: { retryable: false, meaning: "There is no such deployment, volume, object, key or deploy." },
-  conflict: { retryable: false, meaning: "Refused in the resource's present state." },
-  rate_limited: { retryable: true, meaning: "Too many requests of this account." },
-  unsupported: { retryable: false, meaning: "This platform's provider does not offer it." },
+  not_found: { retryable: false, meaning: "The deployment, volume, object, key or deploy does not exist." },
+  conflict: { retryable: false, meaning: "The current state of the resource does not permit the request." },
+  rate_limited: { retryable: true, meaning: "The account sent too many requests." },
+  unsupported: { retryable: false, meaning: "The platform's provider does not support it." },
   unavailable: { retryable: true, meaning: "A backing service is down or too busy." },
   internal: { retryable: false, meaning: "A bug in Portside or in an adapter." },
 } as const;

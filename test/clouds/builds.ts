@@ -157,7 +157,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect((await build({ source: sourceFrom(sourceOf({ "app.py": flask["app.py"] })) })).at(-1)).toMatchObject(words);
     expect(begun()).toEqual([]);
     expect(linesOf(await build({ source: sourceFrom(sourceOf({ ...flask, a: "1" })) })).join("\n")).toContain(
-      "warning: no production server",
+      "warning: the requirements include no production server",
     );
   });
 

@@ -38,7 +38,7 @@ export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }
         () => "it started",
         (error: Error) => error.message,
       );
-      expect(message).toContain("The platform cannot work as it is set up:");
+      expect(message).toContain("The platform cannot start with its current setup:");
       for (const word of lacking.words) expect(message).toContain(word);
       await close();
     });

@@ -201,7 +201,7 @@ export class LocalPlatform implements ServicePlatform {
     if (refused !== undefined) return failed(refused);
     if (signal.aborted) return failed(INTERRUPTED);
     if (!rows.commit(name, rolling.id, now()))
-      return failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });
+      return failed({ reason: "deleted", message: "The deployment was deleted in the meantime." });
     taken.move();
     const pool = this.#pool(template, rolling.id);
     pool.add(instance);

@@ -35,7 +35,7 @@ export const parseAccount = (text: string): AccountId | undefined => (isAccount(
 export const accountOf = (text: string): AccountId => {
   if (isAccount(text)) return text;
   throw new TypeError(
-    `'${text}' is no account: 1 to 255 of A-Z a-z 0-9 . _ @ : / | + -, beginning with a letter or digit`,
+    `'${text}' is not a valid account name: use 1 to 255 of A-Z a-z 0-9 . _ @ : / | + -, starting with a letter or digit`,
   );
 };
 

@@ -28,20 +28,20 @@ const partsOf = (path: string): string[] => path.split("/").filter((part) => par
 
 const pathProblem = (path: string, limits: ArchiveLimits): string | undefined => {
   if (path === "") return "has no path";
-  if (bytesOf(path) > limits.pathBytes) return `has a path over ${limits.pathBytes} bytes`;
+  if (bytesOf(path) > limits.pathBytes) return `has a path longer than ${limits.pathBytes} bytes`;
   if (UNSAFE.test(path)) return "has a control character or a backslash in its path";
   if (path.startsWith("/") || /^[A-Za-z]:/.test(path))
-    return "has an absolute path; pack relative to the source's folder";
-  if (path.split("/").includes("..")) return "leads out of the source's folder with '..'";
+    return "has an absolute path; use paths relative to the source folder";
+  if (path.split("/").includes("..")) return "leaves the source folder with '..'";
   const parts = partsOf(path);
   if (parts.some((part) => bytesOf(part) > limits.partBytes))
-    return `has a file or folder name over ${limits.partBytes} bytes`;
-  return parts.length > limits.depth ? `is deeper than ${limits.depth} folders` : undefined;
+    return `has a file or folder name longer than ${limits.partBytes} bytes`;
+  return parts.length > limits.depth ? `is nested deeper than ${limits.depth} folders` : undefined;
 };
 
 const entryProblem = (entry: ArchiveEntry, limits: ArchiveLimits): string | undefined => {
-  if (entry.type === "other") return "is a link, a device or another special entry; only files and folders are taken";
-  if (entry.size > limits.entryBytes) return `is over ${formatMemory(limits.entryBytes)}`;
+  if (entry.type === "other") return "is a link, a device or another special entry; only files and folders are allowed";
+  if (entry.size > limits.entryBytes) return `is larger than ${formatMemory(limits.entryBytes)}`;
   const problem = entry.flaw ?? pathProblem(entry.path, limits);
   if (problem !== undefined) return problem;
   if (entry.type === "folder") return entry.size > 0 ? "is a folder with content" : undefined;
@@ -88,7 +88,9 @@ export class ArchiveContents {
 
   #sumProblem(): string | undefined {
     const { unpackedBytes } = this.#limits;
-    return this.#bytes > unpackedBytes ? `takes the archive over ${formatMemory(unpackedBytes)} unpacked` : undefined;
+    return this.#bytes > unpackedBytes
+      ? `makes the archive larger than ${formatMemory(unpackedBytes)} unpacked`
+      : undefined;
   }
 
   #place({ path, type }: ArchiveEntry): string | undefined {
@@ -132,7 +134,7 @@ export class ArchiveContents {
   #count(): string | undefined {
     const { entries } = this.#limits;
     if (++this.#entries <= entries) return undefined;
-    const implied = this.#implied.size === 0 ? "" : ", and each folder that a path implies is one";
-    return `is one too many: at most ${entries} entries${implied}`;
+    const implied = this.#implied.size === 0 ? "" : ", which includes each folder that a path implies";
+    return `exceeds the limit of ${entries} entries${implied}`;
   }
 }

@@ -6,13 +6,13 @@ type OutputLimits = Pick<
   "lineBytes" | "logTailLines" | "outputLines" | "outputBytes" | "lastOutputLines" | "lastOutputBytes"
 >;
 
-const LONG = "The build's output is long; from here on only its last lines are shown, when the build ends.";
+const LONG = "The build output is too long to show in full. Its last lines follow when the build ends.";
 
 const counted = (count: number): string => count.toLocaleString("en-US");
 
 const leftOut = (lines: number, bytes: number): string => {
   const size = bytes < 1_000_000 ? `${counted(Math.ceil(bytes / 1000))} kB` : `${counted(Math.round(bytes / 1e6))} MB`;
-  return `... ${counted(lines)} ${lines === 1 ? "line" : "lines"} (${size}) of build output left out ...`;
+  return `... ${counted(lines)} ${lines === 1 ? "line" : "lines"} (${size}) of build output omitted ...`;
 };
 
 /**

@@ -22,10 +22,10 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 export const envAliasesProblem = (aliases: EnvAliases): string | undefined => {
   for (const [alias, name] of Object.entries(aliases)) {
     if (!NAME.test(alias))
-      return `the alias '${alias}' is no variable's name: letters, digits and '_', and no digit at its start`;
-    if (isReserved(alias)) return `the alias '${alias}' is a name of the platform; choose another`;
+      return `the alias '${alias}' is not a valid variable name: use letters, digits and '_', and do not start with a digit`;
+    if (isReserved(alias)) return `the alias '${alias}' is reserved for the platform; choose another`;
     if (!(aliasable as readonly string[]).includes(name))
-      return `the alias '${alias}' stands for '${name}'; it may stand for ${aliasable.join(", ")}`;
+      return `the alias '${alias}' refers to '${name}'; it must refer to one of ${aliasable.join(", ")}`;
   }
   return undefined;
 };
@@ -68,15 +68,20 @@ export const readEnvironment = (raw: unknown): { readonly env: Environment; read
   for (const [name, value] of entries) {
     if (!NAME.test(name))
       issues.push(
-        issue([name], "a name has letters, digits and '_' and does not start with a digit", "string_pattern_mismatch"),
+        issue(
+          [name],
+          "a variable name must contain only letters, digits and '_' and must not start with a digit",
+          "string_pattern_mismatch",
+        ),
       );
     else if (isReserved(name)) issues.push(issue([name], RESERVED, "value_error"));
-    if (typeof value !== "string") issues.push(issue([name], "must be a text; write numbers in quotes", "string_type"));
-    else if (value.includes("\0")) issues.push(issue([name], "has a null byte", "value_error"));
+    if (typeof value !== "string")
+      issues.push(issue([name], "must be a string; write numbers in quotes", "string_type"));
+    else if (value.includes("\0")) issues.push(issue([name], "must not contain a null byte", "value_error"));
   }
   const sizeOf = (value: unknown) => (typeof value === "string" ? textBytes(value) : 0);
   const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + sizeOf(value) + 2, 0);
   if (bytes > fieldLimits.env.maxBytes)
-    issues.push(issue([], `is ${bytes} bytes; at most ${fieldLimits.env.maxBytes}`, "too_large"));
+    issues.push(issue([], `must be at most ${fieldLimits.env.maxBytes} bytes; this has ${bytes}`, "too_large"));
   return { env: issues.length > 0 ? {} : Object.fromEntries(entries as [string, string][]), issues };
 };

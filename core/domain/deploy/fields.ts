@@ -144,7 +144,7 @@ export interface SourceObject {
 const parseSourceObject = (raw: unknown): Result<SourceObject | null, readonly Issue[]> => {
   if (raw === null || raw === "" || raw === "null") return ok(null);
   const fail = (message: string) => err([issue([], message, "value_error")]);
-  if (typeof raw !== "string") return fail("must be a text such as 'my-volume/source.tar.gz'");
+  if (typeof raw !== "string") return fail("must be a string such as 'my-volume/source.tar.gz'");
   const slash = raw.indexOf("/");
   if (slash < 1 || slash === raw.length - 1) return fail("must be VOLUME/PATH, such as 'my-volume/source.tar.gz'");
   const path = raw.slice(slash + 1);

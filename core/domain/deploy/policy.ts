@@ -103,7 +103,7 @@ const failure = ({ name }: Policy, problem: string, cause?: unknown): Internal =
 const rulingsOf = (policy: Policy, question: PolicyQuestion): Result<readonly Ruling[], Internal> => {
   try {
     const rulings = policy.judge(question) ?? [];
-    return Array.isArray(rulings) ? ok(rulings) : err(failure(policy, "it returned no list of rulings"));
+    return Array.isArray(rulings) ? ok(rulings) : err(failure(policy, "it did not return a list of rulings"));
   } catch (cause) {
     return err(failure(policy, cause instanceof Error ? cause.message : String(cause), cause));
   }
@@ -132,7 +132,7 @@ export const applyPolicies = (
         continue;
       }
       if (!isChange(ruling.change, declaration))
-        return err(failure(policy, `it gave '${ruling.change.field}' a value that the field cannot have`));
+        return err(failure(policy, `it set '${ruling.change.field}' to an invalid value`));
       const adjusted = { ...declaration, [ruling.change.field]: ruling.change.value };
       adjustments.push(...adjustmentsBetween(declaration, adjusted, message));
       declaration = adjusted;

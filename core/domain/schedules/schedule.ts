@@ -53,13 +53,13 @@ const partValues = (part: string, rule: FieldRule): number[] | string => {
   const everything = body === "*";
   const low = everything ? rule.min : numberOf(lowText, rule);
   const high = everything ? rule.max : highText === undefined ? low : numberOf(highText, rule);
-  if (low === undefined || high === undefined) return `'${part}' is not in ${range}`;
-  if (low > high) return `the range '${body}' runs backwards`;
+  if (low === undefined || high === undefined) return `'${part}' is not in the range ${range}`;
+  if (low > high) return `the range '${body}' is reversed; write the lower value first`;
   if (stepText === undefined) return Array.from({ length: high - low + 1 }, (_, index) => low + index);
   if (!everything && highText === undefined)
     return `the step '${part}' needs a range before it, such as '${low}-${rule.max}/${stepText}'`;
   const step = /^\d{1,2}$/.test(stepText) ? Number(stepText) : 0;
-  if (step < 1 || step > rule.max) return `the step '${stepText}' is not in 1-${rule.max}`;
+  if (step < 1 || step > rule.max) return `the step '${stepText}' is not in the range 1-${rule.max}`;
   return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
 };
 
@@ -79,7 +79,7 @@ export interface CronFields {
 export const parseCron = (text: string): CronFields | string => {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== 5)
-    return `needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has ${text.trim() === "" ? 0 : fields.length}`;
+    return `must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has ${text.trim() === "" ? 0 : fields.length}`;
   const sets: Set<number>[] = [];
   for (const [index, field] of fields.entries()) {
     const rule = fieldRules[index] as FieldRule;
@@ -108,7 +108,7 @@ export const parseCron = (text: string): CronFields | string => {
     anyDay: (fields[2] as string).startsWith("*"),
     anyWeekday: (fields[4] as string).startsWith("*"),
   };
-  return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never comes: no such day in the months named";
+  return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never occurs: none of these months has this day";
 };
 
 /** A leap year, so that 29 February is a valid date. */
@@ -150,8 +150,8 @@ const parseObject = (raw: object): Result<DeclaredSchedule | null, readonly Issu
   const { cron, timezone }: { readonly cron?: unknown; readonly timezone?: unknown } = raw;
   const zone = timezone ?? "";
   if (cron === undefined) issues.push(issue(["cron"], "is required", "missing"));
-  else if (typeof cron !== "string") issues.push(issue(["cron"], "must be a text", "string_type"));
-  if (typeof zone !== "string") issues.push(issue(["timezone"], "must be a text", "string_type"));
+  else if (typeof cron !== "string") issues.push(issue(["cron"], "must be a string", "string_type"));
+  if (typeof zone !== "string") issues.push(issue(["timezone"], "must be a string", "string_type"));
   return issues.length === 0 && typeof cron === "string" && typeof zone === "string"
     ? ok({ cron, timezone: zone })
     : err(issues);
@@ -196,7 +196,7 @@ export const timeZoneConflict = (rawSchedule: unknown, rawZone: unknown): readon
   if (form === null || form.timezone === "" || typeof rawZone !== "string") return [];
   return rawZone === "" || rawZone === form.timezone
     ? []
-    : [issue(["timezone"], `says '${rawZone}' but the schedule says '${form.timezone}'; keep one`, "value_error")];
+    : [issue(["timezone"], `is '${rawZone}', but the schedule has '${form.timezone}'; keep one`, "value_error")];
 };
 
 /** Combines the values of the fields `schedule` and `timezone`. Defaults to UTC. */

@@ -61,7 +61,7 @@ const escaped = (text: string, at: number, isBytes: boolean): { readonly value: 
     if (all === undefined || (isBytes && /^u/i.test(all))) continue;
     const code = Number.parseInt(digits, base);
     if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-      throw new Fault(`illegal escape sequence '\\${all}': it is no Unicode character`, at);
+      throw new Fault(`illegal escape sequence '\\${all}': not a Unicode character`, at);
     return { value: String.fromCodePoint(code), end: at + 1 + all.length };
   }
   throw new Fault(`illegal escape sequence '\\${next}'; write \\\\ for a backslash, or a raw literal: r'...'`, at);
@@ -149,7 +149,7 @@ const rewritten = (text: string): string => {
     const opening = end > at ? null : matchAt(OPENING, text, at);
     if (opening !== null) {
       if (follows)
-        throw new Fault("a literal follows another; join them by || or CONCAT, or write \\' for a quote", at);
+        throw new Fault("two literals are adjacent; join them with || or CONCAT, or write a quote as \\'", at);
       const literal = literalAt(text, at, opening);
       parts.push(literal?.text ?? text.slice(at));
       end = literal?.end ?? text.length;

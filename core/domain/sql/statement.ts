@@ -44,18 +44,22 @@ const once = (parts: readonly StatementPart[]): readonly StatementPart[] =>
 /** Returns the reasons why a statement must not run. Empty if it may run. */
 export const statementProblems = (summary: StatementSummary): readonly Issue[] => {
   if (summary.statements !== 1)
-    return [wrong(`one statement at a time; this text has ${summary.statements === 0 ? "none" : summary.statements}`)];
-  if (summary.root !== "SELECT") return [wrong(`only SELECT (and WITH ... SELECT) may run; this is ${summary.root}`)];
+    return [
+      wrong(`must be exactly one statement; this text has ${summary.statements === 0 ? "none" : summary.statements}`),
+    ];
+  if (summary.root !== "SELECT") return [wrong(`only SELECT (or WITH ... SELECT) is allowed; this is ${summary.root}`)];
   const tables = summary.tables.filter(({ name }) => !sqlTableNames.has(name.toLowerCase()));
   const functions = summary.functions.filter(({ name }) => !sqlFunctionNames.has(name.toUpperCase()));
   return [
-    ...once(tables).map((part) => wrong(`there is no table '${part.name}'${place(part)}; there are logs and billing`)),
-    ...once(functions).map((part) => wrong(`the function ${part.name}${place(part)} is not offered; see docs/sql.md`)),
-    ...once(summary.tableFunctions).map((part) =>
-      wrong(`the table function ${part.name}${place(part)} is not offered`),
+    ...once(tables).map((part) => wrong(`unknown table '${part.name}'${place(part)}; the tables are logs and billing`)),
+    ...once(functions).map((part) =>
+      wrong(`the function ${part.name}${place(part)} is not supported; see docs/sql.md`),
     ),
-    ...once(summary.others).map((part) => wrong(`${part.name}${place(part)} is not offered`)),
-    ...summary.unnamed.map((n) => wrong(`column ${n} of the answer has no name; give it one: ... AS name`)),
+    ...once(summary.tableFunctions).map((part) =>
+      wrong(`the table function ${part.name}${place(part)} is not supported`),
+    ),
+    ...once(summary.others).map((part) => wrong(`${part.name}${place(part)} is not supported`)),
+    ...summary.unnamed.map((n) => wrong(`column ${n} of the result has no name; add one with ... AS name`)),
   ];
 };
 
@@ -66,7 +70,7 @@ export const columnProblems = (names: readonly string[]): readonly Issue[] => {
     const key = name.toLowerCase();
     const double = seen.has(key);
     seen.add(key);
-    if (name === "") return [wrong(`column ${index + 1} of the answer has no name; give it one: ... AS name`)];
-    return double ? [wrong(`two columns of the answer are called '${name}'; name one otherwise: ... AS name`)] : [];
+    if (name === "") return [wrong(`column ${index + 1} of the result has no name; add one with ... AS name`)];
+    return double ? [wrong(`two columns of the result are named '${name}'; rename one with ... AS name`)] : [];
   });
 };

@@ -36,45 +36,46 @@ const foldersAbove = (path: string): string[] => {
 
 /** Returns the rule that a mount path breaks, as a message, or undefined if the path is valid. */
 export const mountPathProblem = (path: string): string | undefined => {
-  if (!path.startsWith("/")) return "a mount path is absolute: it starts with '/'";
-  if (CONTROL.test(path) || path.includes(":")) return "a mount path has no ':' and no control characters";
-  if (path.length > 1024) return "a mount path has at most 1024 characters";
+  if (!path.startsWith("/")) return "a mount path must be absolute: start it with '/'";
+  if (CONTROL.test(path) || path.includes(":")) return "a mount path must not contain ':' or control characters";
+  if (path.length > 1024) return "a mount path must be at most 1024 characters";
   const parts = path.slice(1).split("/");
   if (path !== "/" && parts.some((part) => part === "" || part === "." || part === ".."))
-    return "a mount path is normalized: no '//', '.', '..' or '/' at its end";
+    return "a mount path must be normalized: without '//', '.', '..' or a trailing '/'";
   const tree = forbiddenTrees.find((one) => isWithin(path, one));
-  if (tree !== undefined) return `nothing is mounted at or under ${tree}; use a path such as '/data'`;
-  if (forbiddenExactly.includes(path)) return `nothing is mounted at ${path} itself; use a path such as '/data'`;
+  if (tree !== undefined) return `a volume must not be mounted at or under ${tree}; use a path such as '/data'`;
+  if (forbiddenExactly.includes(path))
+    return `a volume must not be mounted at ${path} itself; use a path such as '/data'`;
   return undefined;
 };
 
 const nestingProblem = (path: string, declared: ReadonlySet<string>): string | undefined => {
   const outer = foldersAbove(path).find((folder) => declared.has(folder));
-  return outer === undefined ? undefined : `is inside the mount ${outer}; mounts are not nested`;
+  return outer === undefined ? undefined : `is inside the mount ${outer}; mounts must not be nested`;
 };
 
 const subPathProblem = (path: string): string | undefined => {
-  if (path.startsWith("/")) return "sub_path is relative: no '/' at its start";
-  if (CONTROL.test(path)) return "sub_path has no control characters";
+  if (path.startsWith("/")) return "sub_path must be relative: remove the leading '/'";
+  if (CONTROL.test(path)) return "sub_path must not contain control characters";
   // Object paths cannot contain a backslash, so such a folder could hold no object.
-  if (path.includes("\\")) return "sub_path has no backslash; its parts are separated by '/'";
+  if (path.includes("\\")) return "sub_path must not contain a backslash; separate its parts with '/'";
   if (path.split("/").some((part) => part === "" || part === "." || part === ".."))
-    return "sub_path is normalized: no empty, '.' or '..' part";
+    return "sub_path must be normalized: without empty, '.' or '..' parts";
   return undefined;
 };
 
 const targetFields = ["name", "read_only", "sub_path"];
 
 const nameIssues = (where: string[], name: unknown): Issue[] => {
-  if (name === undefined) return [issue(where, "is required: the volume's name", "missing")];
-  if (typeof name !== "string") return [issue(where, "must be a volume's name", "string_type")];
+  if (name === undefined) return [issue(where, "is required: the name of the volume", "missing")];
+  if (typeof name !== "string") return [issue(where, "must be a volume name", "string_type")];
   const problem = volumeNameProblem(name);
   return problem === undefined ? [] : [issue(where, problem, "string_pattern_mismatch")];
 };
 
 const subPathIssues = (where: string[], subPath: unknown): Issue[] => {
   if (subPath === undefined) return [];
-  if (typeof subPath !== "string") return [issue(where, "must be a text", "string_type")];
+  if (typeof subPath !== "string") return [issue(where, "must be a string", "string_type")];
   const problem = subPathProblem(subPath);
   return problem === undefined ? [] : [issue(where, problem, "value_error")];
 };
@@ -85,7 +86,7 @@ const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; iss
   if (typeof target !== "object" || target === null || Array.isArray(target))
     return {
       mounts: [],
-      issues: [issue([path], "must be a volume's name or {name, read_only, sub_path}", "dict_type")],
+      issues: [issue([path], "must be a volume name or {name, read_only, sub_path}", "dict_type")],
     };
   const { name, read_only: readOnly = false, sub_path: subPath } = target as Record<string, unknown>;
   const issues = [
@@ -112,7 +113,9 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
   const paths = Object.keys(raw);
   const declared = new Set(paths);
   if (paths.length > fieldLimits.mounts.max)
-    issues.push(issue([], `at most ${fieldLimits.mounts.max} mounts; this has ${paths.length}`, "less_than_equal"));
+    issues.push(
+      issue([], `must have at most ${fieldLimits.mounts.max} mounts; this has ${paths.length}`, "less_than_equal"),
+    );
   for (const path of paths) {
     const problem = mountPathProblem(path) ?? nestingProblem(path, declared);
     if (problem !== undefined) issues.push(issue([path], problem, "value_error"));

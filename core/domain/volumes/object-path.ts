@@ -15,17 +15,18 @@ const bytesOf = (text: string): number => utf8.encode(text).length;
 
 /** Returns the rule that an object's path breaks, as a message, or undefined if the path is valid. */
 export const objectPathProblem = (path: string): string | undefined => {
-  if (path === "") return "an object's path has at least 1 byte";
-  if (!path.isWellFormed()) return "an object's path is well-formed Unicode";
-  if (path.startsWith("/")) return "an object's path is relative: no '/' at its start";
-  if (path.includes("\\")) return "an object's path has no backslash; its parts are separated by '/'";
-  if (CONTROL.test(path)) return "an object's path has no control characters";
-  if (bytesOf(path) > PATH_BYTES) return `an object's path has at most ${PATH_BYTES} bytes; this has ${bytesOf(path)}`;
+  if (path === "") return "an object path must not be empty";
+  if (!path.isWellFormed()) return "an object path must be well-formed Unicode";
+  if (path.startsWith("/")) return "an object path must be relative: remove the leading '/'";
+  if (path.includes("\\")) return "an object path must not contain a backslash; separate its parts with '/'";
+  if (CONTROL.test(path)) return "an object path must not contain control characters";
+  if (bytesOf(path) > PATH_BYTES)
+    return `an object path must be at most ${PATH_BYTES} bytes; this has ${bytesOf(path)}`;
   const parts = path.split("/");
-  if (parts.includes("")) return "an object's path has no empty part: no '//' and no '/' at its end";
-  if (parts.some((part) => part === "." || part === "..")) return "an object's path has no '.' and no '..' part";
+  if (parts.includes("")) return "an object path must not have empty parts: remove '//' and a trailing '/'";
+  if (parts.some((part) => part === "." || part === "..")) return "an object path must not have '.' or '..' as a part";
   const long = parts.find((part) => bytesOf(part) > PART_BYTES);
-  return long === undefined ? undefined : `each part of an object's path has at most ${PART_BYTES} bytes`;
+  return long === undefined ? undefined : `each part of an object path must be at most ${PART_BYTES} bytes`;
 };
 
 const PART = "(?!\\.{1,2}(?:/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+";

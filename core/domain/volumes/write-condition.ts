@@ -13,21 +13,21 @@ export type Present =
 /** Returns why a write by `owner` that expected another state fails, or undefined if the write may proceed. */
 export const writeConflict = (owner: AccountId, expected: Expected, present: Present): DeployFailure | undefined => {
   if (present.kind !== "free" && present.owner !== owner)
-    return { reason: "name_taken", message: "Another account was first with this name; choose another." };
+    return { reason: "name_taken", message: "Another account took this name first. Choose another name." };
   if (expected === "absent")
     return present.kind === "held"
       ? {
           reason: "superseded",
-          message: "Another deploy created this deployment meanwhile; deploy again to replace it.",
+          message: "Another deploy created this deployment in the meantime. Deploy again to replace it.",
         }
       : undefined;
   if (present.kind !== "held")
-    return { reason: "deleted", message: "The deployment was deleted meanwhile; deploy again to create it." };
+    return { reason: "deleted", message: "The deployment was deleted in the meantime. Deploy again to create it." };
   return present.etag === expected.etag
     ? undefined
     : {
         reason: "superseded",
-        message: "Another deploy changed this deployment meanwhile; deploy again to replace it.",
+        message: "Another deploy changed this deployment in the meantime. Deploy again to replace it.",
       };
 };
 

@@ -29,5 +29,5 @@ export const refusalToStart = (findings: readonly Finding[]): string | undefined
   const missing = findings.filter(({ verdict }) => verdict === "missing");
   if (missing.length === 0) return undefined;
   const lines = missing.map(({ what, words, fix }) => `  ${what}: ${words}${fix === undefined ? "" : `\n    ${fix}`}`);
-  return `The platform cannot work as it is set up:\n${lines.join("\n")}`;
+  return `The platform cannot start with its current setup:\n${lines.join("\n")}`;
 };

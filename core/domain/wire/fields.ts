@@ -59,7 +59,7 @@ export const readField = <T>(
   shape: { readonly pattern?: string; readonly maxLength?: number } = {},
 ) =>
   z
-    .string({ error: ({ input }) => (input === undefined ? "is required" : `must be a text; got ${shown(input)}`) })
+    .string({ error: ({ input }) => (input === undefined ? "is required" : `must be a string; got ${shown(input)}`) })
     .transform((text, ctx): T => {
       const outcome = read(text);
       if ("value" in outcome) return outcome.value;

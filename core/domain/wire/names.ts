@@ -45,12 +45,12 @@ export const deploymentNameProblem = (
   name: string,
   reserved: readonly string[] = reservedNames,
 ): string | undefined => {
-  if (name.length === 0) return "a name has at least 1 character";
+  if (name.length === 0) return "a name must not be empty";
   if (name.length > DEPLOYMENT_NAME_MAX)
-    return `a name has at most ${DEPLOYMENT_NAME_MAX} characters; this has ${name.length}`;
-  if (!/^[a-z0-9-]*$/.test(name)) return "a name has only lower-case letters a-z, digits and '-'";
-  if (!/^[a-z]/.test(name)) return "a name starts with a letter";
-  if (name.endsWith("-")) return "a name does not end in '-'";
+    return `a name must be at most ${DEPLOYMENT_NAME_MAX} characters; this has ${name.length}`;
+  if (!/^[a-z0-9-]*$/.test(name)) return "a name must contain only lowercase letters a-z, digits and '-'";
+  if (!/^[a-z]/.test(name)) return "a name must start with a letter";
+  if (name.endsWith("-")) return "a name must not end with '-'";
   if (reserved.includes(name)) return `'${name}' is reserved; choose another name`;
   return undefined;
 };
@@ -63,12 +63,12 @@ export const parseDeploymentName = (text: string, reserved?: readonly string[]):
 
 /** Returns the rule that a volume name breaks, as a message, or undefined if the name is valid. */
 export const volumeNameProblem = (name: string): string | undefined => {
-  if (name.length === 0) return "a volume name has at least 1 character";
+  if (name.length === 0) return "a volume name must not be empty";
   if (name.length > VOLUME_NAME_MAX)
-    return `a volume name has at most ${VOLUME_NAME_MAX} characters; this has ${name.length}`;
-  if (!/^[a-z0-9-]*$/.test(name)) return "a volume name has only lower-case letters a-z, digits and '-'";
-  if (!/^[a-z0-9]/.test(name)) return "a volume name starts with a letter or a digit";
-  if (name.endsWith("-")) return "a volume name does not end in '-'";
+    return `a volume name must be at most ${VOLUME_NAME_MAX} characters; this has ${name.length}`;
+  if (!/^[a-z0-9-]*$/.test(name)) return "a volume name must contain only lowercase letters a-z, digits and '-'";
+  if (!/^[a-z0-9]/.test(name)) return "a volume name must start with a letter or a digit";
+  if (name.endsWith("-")) return "a volume name must not end with '-'";
   return undefined;
 };
 

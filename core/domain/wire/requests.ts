@@ -22,7 +22,7 @@ const ANY_ID = "k3zq0b9fw2m7c1t8x5ya";
 
 const text = (description: string, max: number, example: string) =>
   z
-    .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a text") })
+    .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
     .min(1, "must not be empty")
     .max(max, `at most ${max} characters`)
     .meta({ description, examples: [example] });
@@ -57,7 +57,7 @@ export const logsFields = {
   since: since.nullable().optional(),
   limit: integerField(fieldLimits.logs, "The maximum number of entries."),
   query: z
-    .string({ error: "must be a text" })
+    .string({ error: "must be a string" })
     .max(logLimits.filterChars, `at most ${logLimits.filterChars} characters`)
     .nullable()
     .optional()
@@ -96,7 +96,7 @@ const objectPath = readField<ObjectPath>(
   objectPathShape,
 );
 
-const anyText = (description: string) => z.string({ error: "must be a text" }).meta({ description });
+const anyText = (description: string) => z.string({ error: "must be a string" }).meta({ description });
 
 export const createVolumeFields = { name: newVolume } as const;
 

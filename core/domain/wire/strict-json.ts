@@ -28,7 +28,7 @@ const seeString = (level: Level | undefined, literal: string): string | undefine
   if (level?.keys === undefined || !level.expectsKey) return undefined;
   level.expectsKey = false;
   const key = JSON.parse(literal) as string;
-  if (level.keys.has(key)) return `the key ${JSON.stringify(key)} is given twice; keep one`;
+  if (level.keys.has(key)) return `the key ${JSON.stringify(key)} is repeated; keep one`;
   level.keys.add(key);
   return undefined;
 };
@@ -51,7 +51,7 @@ const hiddenProblem = (text: string): string | undefined => {
       const problem = seeString(levels.at(-1), text.slice(at, end));
       if (problem !== undefined) return problem;
     }
-    if (levels.length > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH}`;
+    if (levels.length > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
     at = end;
   }
   return undefined;

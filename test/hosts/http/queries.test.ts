@@ -24,11 +24,11 @@ describe("check-name", () => {
     ["app", true, /^$/],
     ["my_app", true, /^$/],
     ["a".repeat(49), true, /^$/],
-    ["", false, /at least 1 character/],
+    ["", false, /must not be empty/],
     ["a".repeat(50), false, /at most 49/],
-    ["1app", false, /starts with a letter/],
-    ["App", false, /lower-case/],
-    ["app-", false, /does not end in '-'/],
+    ["1app", false, /must start with a letter/],
+    ["App", false, /must contain only lowercase letters/],
+    ["app-", false, /must not end with '-'/],
     ["api", false, /reserved/],
   ])("%j", async (name, available, reason) => {
     const answer = await check(`?name=${name}`);

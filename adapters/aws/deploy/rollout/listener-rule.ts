@@ -21,7 +21,7 @@ const NO_ROOM: DeployFailure = {
 
 const GONE: DeployFailure = {
   reason: "superseded",
-  message: "Another deploy changed this deployment meanwhile; deploy again to replace it.",
+  message: "Another deploy changed this deployment in the meantime. Deploy again to replace it.",
 };
 
 /** Starts at a hash of the seed, so that concurrent creators rarely collide; the loser takes another priority. */

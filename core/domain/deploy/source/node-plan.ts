@@ -43,7 +43,7 @@ const fail = (message: string): never => {
 };
 
 export const readPackage = (text: string | undefined): NodePackage => {
-  if (text === undefined) return fail("package.json is too large to be read.");
+  if (text === undefined) return fail("package.json is too large to read.");
   let raw: unknown;
   try {
     raw = JSON.parse(text);
@@ -51,7 +51,7 @@ export const readPackage = (text: string | undefined): NodePackage => {
     return fail(`package.json is not valid JSON: ${(error as Error).message}`);
   }
   const parsed = packageSchema.safeParse(raw);
-  return parsed.success ? parsed.data : fail("package.json is not an object with the usual fields.");
+  return parsed.success ? parsed.data : fail("package.json is not a valid package manifest.");
 };
 
 const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefined =>
@@ -64,14 +64,14 @@ export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
 const nothingStarts = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
   if (workspaces !== undefined || paths.has("pnpm-workspace.yaml"))
     return fail(
-      'package.json is the root of workspaces and says not which of them starts (scripts.start); add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
+      'package.json is the root of workspaces and does not define which one to start (scripts.start). Add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
     );
   if (scripts?.["build"] !== undefined && paths.has("index.html"))
     return fail(
-      'package.json has a build script, and nothing serves what it makes (scripts.start); deploy the built folder as a static site, or add a "start" script that serves it on PORT.',
+      'package.json has a build script, but no script that serves the result (scripts.start). Deploy the built folder as a static site, or add a "start" script that serves it on PORT.',
     );
   return fail(
-    'package.json says neither how to start (scripts.start) nor what (main); add "start": "node server.js", or a Procfile with \'web: COMMAND\'.',
+    'package.json has neither a start script (scripts.start) nor a main file (main). Add "start": "node server.js", or a Procfile with \'web: COMMAND\'.',
   );
 };
 
@@ -101,8 +101,8 @@ const UNREAD_LOCKS = ["bun.lock", "bun.lockb"];
 const lockWarning = ({ paths }: SourceFiles): string => {
   const unread = UNREAD_LOCKS.find((name) => paths.has(name));
   return unread === undefined
-    ? "warning: no package-lock.json; versions are whatever is newest today"
-    : `warning: ${unread} is not read, npm installs here; versions may differ`;
+    ? "warning: no package-lock.json; npm installs the newest matching versions"
+    : `warning: ${unread} is not supported; npm installs the packages, and versions may differ`;
 };
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

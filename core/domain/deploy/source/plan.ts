@@ -29,17 +29,17 @@ const LOOKED = ["Dockerfile", "package.json", ...PYTHON, "Procfile", STATIC].joi
 const nothingFound = ({ paths, folders }: SourceFiles): DeployFailure => {
   const top = [...folders].filter((folder) => !folder.includes("/"));
   const wrapped = ![...paths].some((path) => !path.includes("/")) && top.length === 1;
-  const hint = wrapped ? ` Everything is inside the folder '${top[0]}'; pack from inside it.` : "";
+  const hint = wrapped ? ` All files are in the folder '${top[0]}'; pack the contents of that folder.` : "";
   return {
     reason: "no_builder",
-    message: `Nothing here says how to build it. Looked for: ${LOOKED}.${hint} A Procfile with 'web: COMMAND' says how to start anything else.`,
+    message: `Cannot detect how to build the source. Looked for: ${LOOKED}.${hint} To start anything else, add a Procfile with 'web: COMMAND'.`,
   };
 };
 
 const procfileCommand = ({ paths, texts }: SourceFiles): string | undefined => {
   if (!paths.has("Procfile")) return undefined;
   const text = texts.get("Procfile");
-  if (text === undefined) throw new NothingStarts("The Procfile is too large to be read.", "build_failed");
+  if (text === undefined) throw new NothingStarts("The Procfile is too large to read.", "build_failed");
   const web = webCommand(text);
   if ("failure" in web) throw new NothingStarts(web.failure.message, web.failure.reason);
   return web.command;

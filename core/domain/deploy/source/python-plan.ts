@@ -54,7 +54,7 @@ const serverFor = (kind: "wsgi" | "asgi", requirements: Requirements): Server | 
   )?.[1];
 
 const developmentServer = (framework: string): string =>
-  `warning: no production server is required, so ${framework}'s development server starts; add 'gunicorn' to the requirements`;
+  `warning: the requirements include no production server, so ${framework}'s development server starts; add 'gunicorn'`;
 
 const missing = (what: string, lines: readonly string[]): NothingStarts =>
   new NothingStarts(
@@ -65,7 +65,7 @@ const startApp = (app: PythonApp, { install, requirements }: PythonProject, file
   const kind = app.framework === "Flask" ? "wsgi" : "asgi";
   const [recommended = ""] = servers[kind][0] ?? [];
   if (install === undefined)
-    throw missing(`${app.path} uses ${app.framework}, and no file lists requirements.`, [
+    throw missing(`${app.path} uses ${app.framework}, but no file lists requirements.`, [
       app.framework.toLowerCase(),
       recommended,
     ]);
@@ -75,7 +75,7 @@ const startApp = (app: PythonApp, { install, requirements }: PythonProject, file
   if (startsItself(files, app.path)) return { command: `exec python3 -u ${app.path}`, warnings: [] };
   if (kind === "asgi")
     throw new NothingStarts(
-      `${app.path} uses ${app.framework}, and no server for it is required. Add 'uvicorn' to ${install.file === "requirements.txt" ? install.file : "the dependencies in pyproject.toml"}, or write the command in a Procfile: 'web: COMMAND'.`,
+      `${app.path} uses ${app.framework}, but the requirements include no server for it. Add 'uvicorn' to ${install.file === "requirements.txt" ? install.file : "the dependencies in pyproject.toml"}, or write the command in a Procfile: 'web: COMMAND'.`,
     );
   const flask = `flask --app ${app.module}:${app.name} run --host 0.0.0.0 --port $PORT`;
   return { command: `exec ${inRoot}${flask}`, warnings: [developmentServer("Flask")] };
@@ -121,7 +121,7 @@ const startDjango = (
   files: SourceFiles,
 ): Start => {
   if (install === undefined)
-    throw missing(`${folder}manage.py uses Django, and no file lists requirements.`, ["django", "gunicorn"]);
+    throw missing(`${folder}manage.py uses Django, but no file lists requirements.`, ["django", "gunicorn"]);
   const enter = folder === "" ? "" : `cd ${folder.slice(0, -1)} && `;
   const [top = ""] = settings.split(".");
   // For nested settings, such as config.settings.production, the application is in the outermost package.
@@ -143,9 +143,9 @@ const nothingStarts = ({ requirements }: PythonProject): NothingStarts => {
     framework === undefined || framework === "Django" || framework === "Flask"
       ? "web: gunicorn --bind 0.0.0.0:$PORT MODULE:app"
       : "web: uvicorn --host 0.0.0.0 --port $PORT MODULE:app";
-  const found = framework === undefined ? "nothing says how to start it" : `no file makes a ${framework} application`;
+  const found = framework === undefined ? "no start command was found" : `no file creates a ${framework} application`;
   return new NothingStarts(
-    `The source is Python, and ${found}: add a Procfile with 'web: COMMAND', or main.py. A Procfile is, for example, '${example}'.`,
+    `The source is Python, but ${found}. Add main.py, or a Procfile with 'web: COMMAND', for example '${example}'.`,
   );
 };
 

@@ -65,7 +65,7 @@ const linesOf = (files: SourceFiles, path: string): string[] => {
 
 const parse = (files: SourceFiles, path: string): TomlTable => {
   const text = files.texts.get(path);
-  if (text === undefined) throw new NothingStarts(`${path} is too large to be read.`, "build_failed");
+  if (text === undefined) throw new NothingStarts(`${path} is too large to read.`, "build_failed");
   const read = readToml(text);
   if ("table" in read) return read.table;
   throw new NothingStarts(`${path} is not valid TOML at line ${read.flawedLine}.`, "build_failed");
@@ -111,7 +111,7 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
   const isRegistry = source === undefined || at("registry") !== undefined || at("type") === "legacy";
   if (isRegistry && version !== undefined) return `==${version}`;
   throw new NothingStarts(
-    `${lock} takes '${name}' from a folder or in another way that pip does not know. Write requirements.txt with '${EXPORTS[lock]}'.`,
+    `${lock} installs '${name}' from a folder or from another source that pip does not support. Create requirements.txt with '${EXPORTS[lock]}'.`,
     "build_failed",
   );
 };
@@ -175,7 +175,7 @@ export const readPythonProject = (files: SourceFiles): PythonProject => {
   const installsItself = isPackage(project, files);
   if (isPoetryWithoutLock && !installsItself)
     throw new NothingStarts(
-      "pyproject.toml lists dependencies for Poetry, and there is no poetry.lock. Run 'poetry lock' and deploy again.",
+      "pyproject.toml lists dependencies for Poetry, but poetry.lock is missing. Run 'poetry lock' and deploy again.",
       "build_failed",
     );
   return {

@@ -71,7 +71,7 @@ export const unknownField = (path: FieldPath): string => {
   const last = path.at(-1) as string;
   const meant = names.find((one) => one.endsWith(`.${name}`)) ?? closest(name, names);
   const hint = meant === undefined ? "" : ` Did you mean '${meant}'?`;
-  return `entries have no field '${printPath(path)}'.${hint} A field of your own JSON lines is 'jsonPayload.${printPath([last])}'.`;
+  return `unknown field '${printPath(path)}'.${hint} A field of your own JSON lines is 'jsonPayload.${printPath([last])}'.`;
 };
 
 const ordered: readonly Comparison[] = ["=", "!=", "<", "<=", ">", ">=", ":"];
@@ -81,11 +81,11 @@ export const comparisonProblem = (path: FieldPath, op: Comparison, literal: Lite
   const name = printPath(path);
   const type = typeOf(path);
   if (type === "object" && op !== ":")
-    return `'${name}' holds other fields; name one of them, or use ':' to search in it`;
+    return `'${name}' contains other fields; name one of them, or use ':' to search in it`;
   if (type === "any" || type === "text" || type === "object") return undefined;
-  if (!ordered.includes(op)) return `'${op}' compares texts, and '${name}' is none`;
+  if (!ordered.includes(op)) return `'${op}' compares strings, but '${name}' is not a string`;
   const { text } = literal;
-  if (text === null) return `'${name}' always has a value, so NULL_VALUE cannot be meant`;
+  if (text === null) return `'${name}' always has a value and cannot be compared with NULL_VALUE`;
   if (type === "timestamp" && timeOf(text) === undefined)
     return 'must be an RFC 3339 date-time with an offset, such as "2026-01-31T09:00:00Z", or a date';
   if (type === "severity" && op !== ":" && severityRank(text) === undefined)

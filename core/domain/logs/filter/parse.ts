@@ -46,7 +46,12 @@ class Parser {
     const filter = this.#all(this.#term);
     const { kind, at } = this.#token;
     if (filter.isErr() || kind === "end") return filter;
-    return problemAt(at, kind === ")" ? "no parenthesis is open here" : "a comma can stand between arguments only");
+    return problemAt(
+      at,
+      kind === ")"
+        ? "unexpected ')': no parenthesis is open"
+        : "unexpected ',': a comma is allowed only between arguments",
+    );
   }
 
   get #token(): Token {
@@ -92,7 +97,7 @@ class Parser {
     const minus = kind === "-" && !leaf.ownsMinus;
     if (!minus && !this.#isWord("NOT")) return this.#primary(leaf);
     this.#take();
-    if (minus && !this.#token.glued) return problemAt(at, "'-' must stand right before what it negates");
+    if (minus && !this.#token.glued) return problemAt(at, "'-' must directly precede the term that it negates");
     return this.#primary(leaf).map((term): LogFilter => ({ kind: "not", term }));
   }
 
@@ -105,25 +110,26 @@ class Parser {
         return leaf.read();
       case "text":
         if (text === "AND" || text === "OR" || text === "NOT")
-          return problemAt(at, `a term must stand where ${text} does; to search for the word, quote it`);
-        if (text === "&&" || text === "||") return problemAt(at, `write ${text === "&&" ? "AND" : "OR"} for '${text}'`);
+          return problemAt(at, `expected a term, found ${text}; to search for the word, quote it`);
+        if (text === "&&" || text === "||")
+          return problemAt(at, `use ${text === "&&" ? "AND" : "OR"} instead of '${text}'`);
         return leaf.read();
       case "-":
-        return leaf.ownsMinus ? leaf.read() : problemAt(at, "negate once, or put what is negated in parentheses");
+        return leaf.ownsMinus ? leaf.read() : problemAt(at, "negate once, or put the negated term in parentheses");
       case "comparison":
-        return problemAt(at, `a field must stand before '${text}'`);
+        return problemAt(at, `expected a field before '${text}'`);
       case ",":
-        return problemAt(at, "a comma can stand between arguments only");
+        return problemAt(at, "unexpected ',': a comma is allowed only between arguments");
       case ")":
-        return problemAt(at, "a term must stand before this parenthesis");
+        return problemAt(at, "expected a term before this parenthesis");
       case "end":
-        return problemAt(at, "the filter ends where a term must stand");
+        return problemAt(at, "expected a term, but the filter ends");
     }
   }
 
   #parenthesised(leaf: Leaf): Parsed {
     const { at } = this.#take();
-    if (this.#depth === MAX_DEPTH) return problemAt(at, `parentheses nested deeper than ${MAX_DEPTH}`);
+    if (this.#depth === MAX_DEPTH) return problemAt(at, `parentheses are nested deeper than ${MAX_DEPTH} levels`);
     this.#depth++;
     const filter = this.#all(leaf);
     this.#depth--;
@@ -141,9 +147,9 @@ class Parser {
     if (behind.kind === "(" && behind.glued && kind === "text") return this.#call(text, at);
     if (behind.kind === "comparison") return this.#comparison(parts, at);
     if (parts.length > 1 && quoted)
-      return problemAt(at, "a field must be compared; to search for this text, quote all of it");
+      return problemAt(at, "expected a comparison after the field; to search for this text, quote all of it");
     if (kind === "text" && text.includes("*"))
-      return problemAt(at, "there are no wildcards; quote the text, or ask 'field:*'");
+      return problemAt(at, "wildcards are not supported; quote the text, or use 'field:*'");
     return ok({ kind: "search", text });
   }
 
@@ -172,7 +178,7 @@ class Parser {
   #call(name: string, at: number): Parsed {
     if (name.toLowerCase() === "log_id") return this.#logId(at);
     const known = elsewhere.includes(name.toLowerCase());
-    return problemAt(at, known ? `the function '${name}' is not supported here` : `there is no function '${name}'`);
+    return problemAt(at, known ? `the function '${name}' is not supported` : `unknown function '${name}'`);
   }
 
   #logId(at: number): Parsed {
@@ -181,30 +187,30 @@ class Parser {
     const close = this.#take();
     return (id.kind === "string" || id.kind === "text") && close.kind === ")"
       ? ok({ kind: "log_id", id: id.text })
-      : problemAt(at, 'log_id has one argument, such as log_id("stdout")');
+      : problemAt(at, 'log_id takes one argument, such as log_id("stdout")');
   }
 
   #comparison(parts: readonly string[], at: number): Parsed {
     const op = this.#take().text as Comparison;
-    if (parts.some((part) => part === "")) return problemAt(at, "a part of the field's name is empty");
+    if (parts.some((part) => part === "")) return problemAt(at, "a part of the field path is empty");
     const path = parts as unknown as FieldPath;
     if (typeOf(path) === undefined) return problemAt(at, unknownField(path));
     const value: Leaf = { read: () => this.#readValue(path, op), ownsMinus: true };
     const { kind } = this.#token;
     if (kind === "(") return this.#parenthesised(value);
     if (kind === "text" || kind === "string" || kind === "-") return value.read();
-    return problemAt(this.#token.at, `a value must stand behind '${op}'`);
+    return problemAt(this.#token.at, `expected a value after '${op}'`);
   }
 
   #readValue(path: FieldPath, op: Comparison): Parsed {
     const { kind, at, text: first } = this.#take();
     if (kind === "-" && !(this.#token.kind === "text" && this.#token.glued))
-      return problemAt(at, "a number must stand right behind '-'");
+      return problemAt(at, "expected a number directly after '-'");
     const text = kind === "-" ? `-${this.#take().text}` : first;
     if (kind === "text" && this.#token.kind === "(" && this.#token.glued) return this.#call(text, at);
     if (kind === "text" && text === "*" && op === ":") return ok({ kind: "exists", path });
     if (kind === "text" && text.includes("*"))
-      return problemAt(at, "there are no wildcards; quote the value, or ask 'field:*'");
+      return problemAt(at, "wildcards are not supported; quote the value, or use 'field:*'");
     const literal = kind === "text" && text === "NULL_VALUE" ? { text: null } : { text };
     const problem =
       comparisonProblem(path, op, literal) ?? (op === "=~" || op === "!~" ? this.#patternProblem(text) : undefined);
@@ -214,7 +220,7 @@ class Parser {
   #patternProblem(pattern: string): string | undefined {
     this.#patterns++;
     return this.#patterns > MAX_PATTERNS
-      ? `more than ${MAX_PATTERNS} regular expressions; one can have alternatives: a|b`
+      ? `more than ${MAX_PATTERNS} regular expressions; combine some as alternatives: a|b`
       : patternProblem(this.#compile, pattern);
   }
 }

@@ -11,7 +11,7 @@ const MAX_PATTERN_BYTES = 1000;
 /** Returns why a pattern is invalid or too long, or undefined if it can be used. */
 export const patternProblem = (compile: CompilePattern, pattern: string): string | undefined => {
   if (new TextEncoder().encode(pattern).length > MAX_PATTERN_BYTES)
-    return `a regular expression of more than ${MAX_PATTERN_BYTES} bytes`;
+    return `a regular expression must be at most ${MAX_PATTERN_BYTES} bytes`;
   const compiled = compile(pattern);
   return typeof compiled === "function" ? undefined : compiled.problem;
 };
@@ -19,6 +19,6 @@ export const patternProblem = (compile: CompilePattern, pattern: string): string
 /** Compiles a pattern that the parser has validated. Throws a TypeError if it is invalid. */
 export const searchOf = (compile: CompilePattern, pattern: string): ((text: string) => boolean) => {
   const compiled = compile(pattern);
-  if (typeof compiled !== "function") throw new TypeError(`a filter has a pattern that is none: ${compiled.problem}`);
+  if (typeof compiled !== "function") throw new TypeError(`the filter has an invalid pattern: ${compiled.problem}`);
   return compiled;
 };

@@ -69,24 +69,24 @@ const readString = (text: string, from: number): Result<{ value: string; end: nu
     value += plain === null ? meaningOf(piece) : piece[0];
     at += piece[0].length;
   }
-  return problemAt(from, 'this quote is not closed; write a quote inside a text as \\"');
+  return problemAt(from, 'this quote is not closed; write a quote inside a string as \\"');
 };
 
 const hiddenSign = (sign: string): string =>
-  `a character that does not show; inside quotes it can be written as \\u${(sign.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
+  `invisible character; inside quotes, write it as \\u${(sign.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
 
 const strange = (text: string, at: number): string => {
   const unseen = matchAt(UNSEEN, text, at);
   if (unseen !== null) return hiddenSign(unseen[0]);
   switch (text[at]) {
     case "'":
-      return 'texts stand in double quotes: "..."';
+      return 'write strings in double quotes: "..."';
     case "!":
-      return "'!' alone means nothing; write NOT, or != and !~ to compare";
+      return "'!' is not an operator; use NOT, != or !~";
     case "~":
-      return "'~' alone means nothing; write =~ or !~";
+      return "'~' is not an operator; use =~ or !~";
     default:
-      return `'${text[at]}' can stand in double quotes only`;
+      return `'${text[at]}' is allowed only in double quotes`;
   }
 };
 

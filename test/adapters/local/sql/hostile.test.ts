@@ -39,7 +39,7 @@ test("a refusal names the problem and its position", async () => {
   const error = (
     await ask("SELECT COUNT(*) AS n\nFROM entries JOIN logs USING (x)\nWHERE sleep_ms(3)")
   )._unsafeUnwrapErr();
-  expect(error.message).toContain("there is no table 'entries' at line 2, column 6");
+  expect(error.message).toContain("unknown table 'entries' at line 2, column 6");
   expect(error.message).toContain("SLEEP_MS at line 3, column 7");
 });
 

@@ -111,7 +111,7 @@ describe("names and sizes that do not fit into a header", () => {
     ["its header", hugeHeader("big", 9_000_000_000n)],
     ["a pax header", Buffer.concat([paxHeader({ size: "9000000000" }), blocksOf({ path: "big" })])],
   ])("a size that is claimed by %s is refused", async (_how, blocks) => {
-    expect(await walkArchive(around(blocks))).toMatch(/"big" is over 512Mi/);
+    expect(await walkArchive(around(blocks))).toMatch(/"big" is larger than 512Mi/);
   });
 
   test("a size for all files that the next header contradicts is refused", async () => {

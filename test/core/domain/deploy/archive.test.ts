@@ -71,14 +71,14 @@ describe("counting", () => {
   test("a repeated entry counts again, which bounds the headers", () => {
     expect(contentsOf({}, folder("a"), folder("a"), file("b"), file("b")).entries).toBe(4);
     expect(contentsOf({ entries: 3 }, folder("./"), folder("./"), folder("."), folder("./")).problem).toContain(
-      "one too",
+      "exceeds the limit of 3 entries",
     );
   });
 
   test("rejects implied folders past the limit without storing more of them", () => {
     const { entries, problem } = contentsOf({ entries: 10 }, file("a/b/c/d"), file(`x/${"y/".repeat(50)}z`));
     expect(problem).toBe(
-      `entry ${JSON.stringify(`x/${"y/".repeat(50)}z`)} is one too many: at most 10 entries, and each folder that a path implies is one`,
+      `entry ${JSON.stringify(`x/${"y/".repeat(50)}z`)} exceeds the limit of 10 entries, which includes each folder that a path implies`,
     );
     expect(entries).toBe(11);
   });
@@ -109,14 +109,14 @@ describe("rejects, naming the entry", () => {
     ["a null byte", "a\0b", "control character"],
     ["a line feed", "a\nb", "control character"],
     ["too many folders", deep(65), "deeper than 64"],
-    ["too long a path", "a".repeat(1025), "over 1024 bytes"],
-    ["too long a name", `a/${"b".repeat(256)}/c`, "over 255 bytes"],
-    ["too long a name in UTF-8", "é".repeat(128), "over 255 bytes"],
+    ["too long a path", "a".repeat(1025), "longer than 1024 bytes"],
+    ["too long a name", `a/${"b".repeat(256)}/c`, "longer than 255 bytes"],
+    ["too long a name in UTF-8", "é".repeat(128), "longer than 255 bytes"],
     ["no path", "", "has no path"],
     ["a folder's path", "a/", "the path of a folder"],
     ["the root folder", "./", "the path of a folder"],
     ["a folder's path with a dot", "a/.", "the path of a folder"],
-    ["too long a path in UTF-8", "é".repeat(513), "over 1024 bytes"],
+    ["too long a path in UTF-8", "é".repeat(513), "longer than 1024 bytes"],
   ])("%s", (_what, path, words) => {
     const problem = problemOf(file(path));
     expect(problem).toContain(words);
@@ -133,9 +133,13 @@ describe("rejects, naming the entry", () => {
     expect(problemOf({ ...file("a"), flaw: "has two paths" })).toBe('entry "a" has two paths'));
 
   test("rejects values one past each limit", () => {
-    expect(problemOf(file("a", 512 * MiB + 1))).toContain("over 512Mi");
-    expect(problemOf(...["a", "b", "c", "d"].map((path) => file(path, 512 * MiB)), file("e"))).toContain("over 2Gi");
-    expect(problemOf(...Array.from({ length: 50_001 }, (_, at) => file(`${at}`)))).toContain("at most 50000 entries");
+    expect(problemOf(file("a", 512 * MiB + 1))).toContain("larger than 512Mi");
+    expect(problemOf(...["a", "b", "c", "d"].map((path) => file(path, 512 * MiB)), file("e"))).toContain(
+      "larger than 2Gi",
+    );
+    expect(problemOf(...Array.from({ length: 50_001 }, (_, at) => file(`${at}`)))).toContain(
+      "exceeds the limit of 50000 entries",
+    );
   });
 
   test("does not write a path's control characters to the response", () =>
@@ -146,4 +150,4 @@ describe("rejects, naming the entry", () => {
 });
 
 test("the limits are a parameter", () =>
-  expect(contentsOf({ entries: 1 }, file("a"), file("b")).problem).toContain("at most 1 entries"));
+  expect(contentsOf({ entries: 1 }, file("a"), file("b")).problem).toContain("exceeds the limit of 1 entries"));

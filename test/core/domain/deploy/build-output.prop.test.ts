@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { type DeployLimits, deployLimits } from "../../../../core/domain/accounts/limits.ts";
 import { BuildOutput, cleanLine, withoutControls } from "../../../../core/domain/deploy/build-output.ts";
 
-const LONG = /^The build's output is long/;
-const LEFT_OUT = /^\.\.\. ([\d,]+) lines? \(([\d,]+) [kM]B\) of build output left out \.\.\.$/;
+const LONG = /^The build output is too long/;
+const LEFT_OUT = /^\.\.\. ([\d,]+) lines? \(([\d,]+) [kM]B\) of build output omitted \.\.\.$/;
 
 const small = {
   ...deployLimits,
@@ -71,7 +71,7 @@ test("bounds many short lines by their number and reports lines and size", () =>
   const atEnd = output.end();
   expect(during).toBe(deployLimits.outputLines + 1);
   expect(atEnd.length).toBe(deployLimits.lastOutputLines + 1);
-  expect(atEnd[0]).toBe("... 979,000 lines (2 MB) of build output left out ...");
+  expect(atEnd[0]).toBe("... 979,000 lines (2 MB) of build output omitted ...");
 });
 
 test.each([

@@ -86,12 +86,12 @@ describe("aliases of the platform's variables", () => {
   test("must be new names for variables that every provider sets", () => {
     expect(envAliasesProblem({})).toBeUndefined();
     expect(envAliasesProblem({ A: "PORT", B: "CRON_TOKEN", C: "PORTSIDE_VOLUMES" })).toBeUndefined();
-    expect(envAliasesProblem({ "A-B": "PORT" })).toMatch(/^the alias 'A-B' is no variable's name/);
+    expect(envAliasesProblem({ "A-B": "PORT" })).toMatch(/^the alias 'A-B' is not a valid variable name/);
     expect(envAliasesProblem({ K_TOKEN: "PORT" })).toBe(
-      "the alias 'K_TOKEN' is a name of the platform; choose another",
+      "the alias 'K_TOKEN' is reserved for the platform; choose another",
     );
     expect(envAliasesProblem({ A: "K_SERVICE" })).toBe(
-      "the alias 'A' stands for 'K_SERVICE'; it may stand for PORT, CRON_TOKEN, PORTSIDE_VOLUMES",
+      "the alias 'A' refers to 'K_SERVICE'; it must refer to one of PORT, CRON_TOKEN, PORTSIDE_VOLUMES",
     );
   });
 });

@@ -70,7 +70,7 @@ test.each([
   const wrong = policy("careless", () => [adjust(field as never, value as never, "changed")]);
   expect(rule([wrong])._unsafeUnwrapErr()).toMatchObject({
     kind: "internal",
-    message: `Policy 'careless' failed: it gave '${field}' a value that the field cannot have`,
+    message: `Policy 'careless' failed: it set '${field}' to an invalid value`,
   });
 });
 
@@ -86,7 +86,7 @@ test("rejects a promise of rulings", () => {
   const late = policy("late", (async () => []) as never);
   expect(rule([late])._unsafeUnwrapErr()).toMatchObject({
     kind: "internal",
-    message: "Policy 'late' failed: it returned no list of rulings",
+    message: "Policy 'late' failed: it did not return a list of rulings",
   });
 });
 

@@ -1,4 +1,4 @@
-/** The cron parser compared with how the expression was generated, and "never comes" compared with a calendar. */
+/** The cron parser compared with how the expression was generated, and "never occurs" compared with a calendar. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CronFields, parseCron, readSchedule } from "../../../../core/domain/schedules/schedule.ts";
@@ -78,12 +78,12 @@ const lateInShortMonths: fc.Arbitrary<Dates> = fc
     weekdays: weekdays[1],
   }));
 
-test("reports 'never comes' if and only if no day of the calendar matches", () => {
+test("reports 'never occurs' if and only if no day of the calendar matches", () => {
   fc.assert(
     fc.property(fc.oneof(cronCase(), lateInShortMonths), (dates) => {
       const read = parseCron(dates.text);
       expect(typeof read === "string").toBe(!everComes(dates));
-      if (typeof read === "string") expect(read).toContain("never comes");
+      if (typeof read === "string") expect(read).toContain("never occurs");
     }),
     runs(400),
   );

@@ -42,23 +42,23 @@ describe("expressions", () => {
 
   test("the message names the field and a fix", () => {
     expect(parseCron("* * * *")).toBe(
-      "needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has 4",
+      "must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has 4",
     );
     for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("this has 0");
-    expect(parseCron("0 0 30 2 *")).toBe("the date never comes: no such day in the months named");
+    expect(parseCron("0 0 30 2 *")).toBe("the date never occurs: none of these months has this day");
   });
 
   test.each([
-    ["60 * * * *", "minute: '60' is not in 0-59"],
-    ["0 25 * * *", "hour: '25' is not in 0-23"],
-    ["0 0 0 * *", "day of month: '0' is not in 1-31"],
-    ["0 0 1 FOO *", "month: 'FOO' is not in 1-12"],
-    ["0 0 * * 8", "day of week: '8' is not in 0-7"],
+    ["60 * * * *", "minute: '60' is not in the range 0-59"],
+    ["0 25 * * *", "hour: '25' is not in the range 0-23"],
+    ["0 0 0 * *", "day of month: '0' is not in the range 1-31"],
+    ["0 0 1 FOO *", "month: 'FOO' is not in the range 1-12"],
+    ["0 0 * * 8", "day of week: '8' is not in the range 0-7"],
     ["1-2-3 * * * *", "minute: '1-2-3' is not a value, a range or a step"],
-    ["30-20 * * * *", "minute: the range '30-20' runs backwards"],
+    ["30-20 * * * *", "minute: the range '30-20' is reversed; write the lower value first"],
     ["5/15 * * * *", "minute: the step '5/15' needs a range before it, such as '5-59/15'"],
-    ["*/60 * * * *", "minute: the step '60' is not in 1-59"],
-    ["*/5x * * * *", "minute: the step '5x' is not in 1-59"],
+    ["*/60 * * * *", "minute: the step '60' is not in the range 1-59"],
+    ["*/5x * * * *", "minute: the step '5x' is not in the range 1-59"],
   ])("the message for '%s'", (cron, words) => expect(parseCron(cron)).toBe(words));
 
   test("ignores spaces around an expression", () => {

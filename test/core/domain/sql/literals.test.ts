@@ -44,13 +44,13 @@ describe("rewrites literals to plain forms", () => {
     [`'${B}xZZ'`, 8, "illegal escape sequence '\\x'"],
     [`'${B}400'`, 8, "illegal escape"],
     [`'${B}u12'`, 8, "illegal escape"],
-    [`'${B}ud800'`, 8, "no Unicode character"],
-    [`'${B}U00110000'`, 8, "no Unicode character"],
+    [`'${B}ud800'`, 8, "not a Unicode character"],
+    [`'${B}U00110000'`, 8, "not a Unicode character"],
     [`b'${B}u0041'`, 9, "illegal escape"],
     [`'a${B}\n'`, 9, "illegal escape"],
-    ["'a' 'b'", 11, "follows another"],
-    ["'it''s'", 11, "follows another"],
-    ["'a' /* c */ r\"b\"", 19, "follows another"],
+    ["'a' 'b'", 11, "two literals are adjacent"],
+    ["'it''s'", 11, "two literals are adjacent"],
+    ["'a' /* c */ r\"b\"", 19, "two literals are adjacent"],
   ])("rejects %s", (text, at, message) => {
     expect(plainLiterals(`SELECT ${text}`)).toEqual({ at, message: expect.stringContaining(message) });
   });

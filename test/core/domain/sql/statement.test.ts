@@ -33,19 +33,19 @@ test("names every rejected part with its position, all together", () => {
       unnamed: [2],
     }),
   ).toEqual([
-    "there is no table 'main.logs' at line 3, column 7; there are logs and billing",
-    "there is no table 'secret'; there are logs and billing",
-    "the function REPEAT at line 3, column 7 is not offered; see docs/sql.md",
-    "the table function READ_CSV at line 3, column 7 is not offered",
-    "WITH RECURSIVE at line 3, column 7 is not offered",
-    "column 2 of the answer has no name; give it one: ... AS name",
+    "unknown table 'main.logs' at line 3, column 7; the tables are logs and billing",
+    "unknown table 'secret'; the tables are logs and billing",
+    "the function REPEAT at line 3, column 7 is not supported; see docs/sql.md",
+    "the table function READ_CSV at line 3, column 7 is not supported",
+    "WITH RECURSIVE at line 3, column 7 is not supported",
+    "column 2 of the result has no name; add one with ... AS name",
   ]);
 });
 
 test("accepts exactly one statement, a SELECT", () => {
-  expect(said({ statements: 2 })).toEqual(["one statement at a time; this text has 2"]);
-  expect(said({ statements: 0, root: "NOTHING" })).toEqual(["one statement at a time; this text has none"]);
-  expect(said({ root: "DELETE" })).toEqual(["only SELECT (and WITH ... SELECT) may run; this is DELETE"]);
+  expect(said({ statements: 2 })).toEqual(["must be exactly one statement; this text has 2"]);
+  expect(said({ statements: 0, root: "NOTHING" })).toEqual(["must be exactly one statement; this text has none"]);
+  expect(said({ root: "DELETE" })).toEqual(["only SELECT (or WITH ... SELECT) is allowed; this is DELETE"]);
 });
 
 test("rejects every other name, whatever else the statement has", () => {
@@ -63,7 +63,7 @@ test("truncates a long list of issues", () => {
 test("columns need unique names", () => {
   expect(columnProblems(["a", "b"])).toEqual([]);
   expect(columnProblems(["a", "", "A"]).map(({ message }) => message)).toEqual([
-    "column 2 of the answer has no name; give it one: ... AS name",
-    "two columns of the answer are called 'A'; name one otherwise: ... AS name",
+    "column 2 of the result has no name; add one with ... AS name",
+    "two columns of the result are named 'A'; rename one with ... AS name",
   ]);
 });

@@ -53,26 +53,26 @@ describe("rejects", () => {
   });
 
   test.each([
-    ["data", "a mount path is absolute: it starts with '/'"],
-    ["/a:b", "a mount path has no ':' and no control characters"],
-    ["/a\nb", "a mount path has no ':' and no control characters"],
-    [`/${"a".repeat(1024)}`, "a mount path has at most 1024 characters"],
-    ["/data/", "a mount path is normalized: no '//', '.', '..' or '/' at its end"],
-    ["/run/secrets", "nothing is mounted at or under /run; use a path such as '/data'"],
-    ["/", "nothing is mounted at / itself; use a path such as '/data'"],
-    ["/home", "nothing is mounted at /home itself; use a path such as '/data'"],
+    ["data", "a mount path must be absolute: start it with '/'"],
+    ["/a:b", "a mount path must not contain ':' or control characters"],
+    ["/a\nb", "a mount path must not contain ':' or control characters"],
+    [`/${"a".repeat(1024)}`, "a mount path must be at most 1024 characters"],
+    ["/data/", "a mount path must be normalized: without '//', '.', '..' or a trailing '/'"],
+    ["/run/secrets", "a volume must not be mounted at or under /run; use a path such as '/data'"],
+    ["/", "a volume must not be mounted at / itself; use a path such as '/data'"],
+    ["/home", "a volume must not be mounted at /home itself; use a path such as '/data'"],
   ])("the message for the path %.20s", (path, words) => expect(mountPathProblem(path)).toBe(words));
 
   test.each<[unknown, string]>([
-    [{ name: "vol", sub_path: "/x" }, "sub_path is relative: no '/' at its start"],
-    [{ name: "vol", sub_path: "x\ny" }, "sub_path has no control characters"],
-    [{ name: "vol", sub_path: "a\\b" }, "sub_path has no backslash; its parts are separated by '/'"],
-    [{ name: "vol", sub_path: "x/" }, "sub_path is normalized: no empty, '.' or '..' part"],
-    [{ name: "vol", sub_path: 5 }, "must be a text"],
+    [{ name: "vol", sub_path: "/x" }, "sub_path must be relative: remove the leading '/'"],
+    [{ name: "vol", sub_path: "x\ny" }, "sub_path must not contain control characters"],
+    [{ name: "vol", sub_path: "a\\b" }, "sub_path must not contain a backslash; separate its parts with '/'"],
+    [{ name: "vol", sub_path: "x/" }, "sub_path must be normalized: without empty, '.' or '..' parts"],
+    [{ name: "vol", sub_path: 5 }, "must be a string"],
     [{ name: "vol", read_only: "yes" }, "must be true or false"],
-    [{ name: 5 }, "must be a volume's name"],
-    [{}, "is required: the volume's name"],
-    [5, "must be a volume's name or {name, read_only, sub_path}"],
+    [{ name: 5 }, "must be a volume name"],
+    [{}, "is required: the name of the volume"],
+    [5, "must be a volume name or {name, read_only, sub_path}"],
   ])("the message for the target %j", (target, words) =>
     expect(readMounts({ "/data": target }).issues.map(({ message }) => message)).toEqual([words]),
   );
@@ -82,7 +82,9 @@ describe("rejects", () => {
       'must be an object such as {"/data": "my-volume"}, or {} for no storage',
     );
     const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`/m${index}`, "vol"]));
-    expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual(["at most 10 mounts; this has 11"]);
+    expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual([
+      "must have at most 10 mounts; this has 11",
+    ]);
   });
 
   test("an invalid path does not affect the valid ones", () => {
@@ -95,7 +97,7 @@ describe("rejects", () => {
   test("a nested mount, naming both paths", () => {
     const { issues } = readMounts({ "/data/cache/x": "a", "/data": "b" });
     expect(issues).toEqual([
-      { path: ["/data/cache/x"], message: "is inside the mount /data; mounts are not nested", type: "value_error" },
+      { path: ["/data/cache/x"], message: "is inside the mount /data; mounts must not be nested", type: "value_error" },
     ]);
   });
 

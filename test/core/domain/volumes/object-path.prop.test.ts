@@ -94,16 +94,16 @@ test("reports a problem if and only if a rule is broken", () => {
 });
 
 test.each([
-  ["", "an object's path has at least 1 byte"],
-  ["\ud800", "an object's path is well-formed Unicode"],
-  ["/a", "an object's path is relative: no '/' at its start"],
-  ["a\\b", "an object's path has no backslash; its parts are separated by '/'"],
-  ["a\0", "an object's path has no control characters"],
-  ["a\u0085", "an object's path has no control characters"],
-  ["é/".repeat(342).slice(0, -1), "an object's path has at most 1024 bytes; this has 1025"],
-  ["a//b", "an object's path has no empty part: no '//' and no '/' at its end"],
-  ["a/", "an object's path has no empty part: no '//' and no '/' at its end"],
-  ["a/../b", "an object's path has no '.' and no '..' part"],
-  [".", "an object's path has no '.' and no '..' part"],
-  ["é".repeat(128), "each part of an object's path has at most 255 bytes"],
+  ["", "an object path must not be empty"],
+  ["\ud800", "an object path must be well-formed Unicode"],
+  ["/a", "an object path must be relative: remove the leading '/'"],
+  ["a\\b", "an object path must not contain a backslash; separate its parts with '/'"],
+  ["a\0", "an object path must not contain control characters"],
+  ["a\u0085", "an object path must not contain control characters"],
+  ["é/".repeat(342).slice(0, -1), "an object path must be at most 1024 bytes; this has 1025"],
+  ["a//b", "an object path must not have empty parts: remove '//' and a trailing '/'"],
+  ["a/", "an object path must not have empty parts: remove '//' and a trailing '/'"],
+  ["a/../b", "an object path must not have '.' or '..' as a part"],
+  [".", "an object path must not have '.' or '..' as a part"],
+  ["é".repeat(128), "each part of an object path must be at most 255 bytes"],
 ])("rejects %j with its rule", (path, rule) => expect(objectPathProblem(path)).toBe(rule));

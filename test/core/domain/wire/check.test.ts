@@ -16,7 +16,7 @@ test("reports all failures together, each with its fix if it has one", () => {
   ];
   expect(refusalToStart(findings)).toBe(
     [
-      "The platform cannot work as it is set up:",
+      "The platform cannot start with its current setup:",
       "  credentials: there are none",
       "    gcloud auth application-default login",
       "  network: it is not there",

@@ -16,15 +16,15 @@ describe("deployment names", () => {
   });
 
   test.each([
-    ["", "at least 1 character"],
+    ["", "must not be empty"],
     ["a".repeat(50), "at most 49 characters; this has 50"],
-    ["My-app", "lower-case"],
-    ["my.app", "lower-case"],
-    ["naïve", "lower-case"],
-    ["a\n", "lower-case"],
-    ["1app", "starts with a letter"],
-    ["-app", "starts with a letter"],
-    ["app-", "does not end in '-'"],
+    ["My-app", "must contain only lowercase letters"],
+    ["my.app", "must contain only lowercase letters"],
+    ["naïve", "must contain only lowercase letters"],
+    ["a\n", "must contain only lowercase letters"],
+    ["1app", "must start with a letter"],
+    ["-app", "must start with a letter"],
+    ["app-", "must not end with '-'"],
     ["www", "reserved"],
   ])("rejects '%s': %s", (name, words) => {
     expect(deploymentNameProblem(name)).toContain(words);
@@ -52,12 +52,12 @@ describe("volume names", () => {
   });
 
   test.each([
-    ["", "at least 1 character"],
+    ["", "must not be empty"],
     ["a".repeat(41), "at most 40 characters; this has 41"],
-    ["Data", "lower-case"],
-    ["my_data", "lower-case"],
-    ["-data", "starts with a letter or a digit"],
-    ["data-", "does not end in '-'"],
+    ["Data", "must contain only lowercase letters"],
+    ["my_data", "must contain only lowercase letters"],
+    ["-data", "must start with a letter or a digit"],
+    ["data-", "must not end with '-'"],
   ])("rejects '%s': %s", (name, words) => {
     expect(volumeNameProblem(name)).toContain(words);
     expect(parseVolumeName(name)).toBeUndefined();

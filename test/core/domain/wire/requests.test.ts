@@ -63,16 +63,16 @@ test("resuming begins after the last record seen", () => {
 test("the message states what a field must be", () => {
   const words = (fields: Fields, raw: RawFields) => issuesIn(fields, raw).map(({ message }) => message);
   expect(words(cancelFields, {})).toEqual(["is required"]);
-  expect(words(cancelFields, { deploy_id: 5 })).toEqual(["must be a text"]);
+  expect(words(cancelFields, { deploy_id: 5 })).toEqual(["must be a string"]);
   expect(words(cancelFields, { deploy_id: "" })).toEqual(["must not be empty"]);
   expect(words(cancelFields, { deploy_id: "d".repeat(65) })).toEqual(["at most 64 characters"]);
   expect(words(checkNameFields, {})).toEqual(["is required"]);
-  expect(words(checkNameFields, { name: 5 })).toEqual(["must be a text; got 5"]);
-  expect(words(restoreVolumeFields, { name: "data", id: 5 })).toEqual(["must be a text"]);
+  expect(words(checkNameFields, { name: 5 })).toEqual(["must be a string; got 5"]);
+  expect(words(restoreVolumeFields, { name: "data", id: 5 })).toEqual(["must be a string"]);
   expect(words(logsFields, { deployment_name: "app", since: "yesterday" })).toEqual([
     "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
   ]);
-  expect(words(logsFields, { deployment_name: "app", query: 5 })).toEqual(["must be a text"]);
+  expect(words(logsFields, { deployment_name: "app", query: 5 })).toEqual(["must be a string"]);
   expect(words(logsFields, { deployment_name: "app", query: "x".repeat(20_001) })).toEqual([
     "at most 20000 characters",
   ]);

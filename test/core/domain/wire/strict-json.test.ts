@@ -26,7 +26,7 @@ test.each([
 ])("rejects the repeated key of %s", (text, key) =>
   expect(parseStrictJson(text)).toEqual({
     ok: false,
-    message: `the key ${JSON.stringify(key)} is given twice; keep one`,
+    message: `the key ${JSON.stringify(key)} is repeated; keep one`,
   }),
 );
 
@@ -47,5 +47,8 @@ test("the error does not repeat the text, which may contain a secret", () => {
 
 test("accepts 64 levels of nesting, rejects 65", () => {
   expect(parseStrictJson("[".repeat(64) + "]".repeat(64)).ok).toBe(true);
-  expect(parseStrictJson("[".repeat(65) + "]".repeat(65))).toEqual({ ok: false, message: "is nested deeper than 64" });
+  expect(parseStrictJson("[".repeat(65) + "]".repeat(65))).toEqual({
+    ok: false,
+    message: "is nested deeper than 64 levels",
+  });
 });

@@ -164,8 +164,8 @@ describe("build output", () => {
     const records = await recordsOf(platform, await accepted(platform));
     expect(records[1]?.message).toBe(`${"y".repeat(8 * 1024)}…`);
     expect(records.filter(({ message }) => message === line)).toHaveLength(510 + 31);
-    expect(records[512]?.message).toMatch(/^The build's output is long; /);
-    expect(records[513]?.message).toBe("... 59 lines (484 kB) of build output left out ...");
+    expect(records[512]?.message).toMatch(/^The build output is too long to show in full\. /);
+    expect(records[513]?.message).toBe("... 59 lines (484 kB) of build output omitted ...");
     expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
     expect(records.at(-1)).toMatchObject({ status: "ERROR", log_tail: [`${"z".repeat(8 * 1024)}…`] });
   });
@@ -179,7 +179,7 @@ describe("build output", () => {
     const records = await recordsOf(platform, await accepted(platform));
     const words = records.map(({ message }) => message);
     expect(words.slice(1, 20_001)).toEqual(Array.from({ length: 20_000 }, (_, index) => `${index}`));
-    expect(words).toContain("... 79,000 lines (474 kB) of build output left out ...");
+    expect(words).toContain("... 79,000 lines (474 kB) of build output omitted ...");
     expect(words.slice(-1001, -1)).toEqual(Array.from({ length: 1000 }, (_, index) => `${99_000 + index}`));
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });
     expect(records.at(-1)?.log_tail?.at(-1)).toBe("99999");

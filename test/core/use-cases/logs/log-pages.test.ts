@@ -153,7 +153,7 @@ test("an invalid filter is reported with its position, together with all other i
     issues: [
       { path: ["since"], type: "datetime_parsing" },
       { path: ["limit"] },
-      { path: ["query"], type: "value_error", message: "at position 2: no parenthesis is open here" },
+      { path: ["query"], type: "value_error", message: "at position 2: unexpected ')': no parenthesis is open" },
     ],
   });
 });

@@ -19,7 +19,7 @@ describe("check-name", () => {
   test("an invalid name returns the broken rule, not an error", async () => {
     expect((await check("My App"))._unsafeUnwrap()).toEqual({
       available: false,
-      reason: "a name has only lower-case letters a-z, digits and '-'",
+      reason: "a name must contain only lowercase letters a-z, digits and '-'",
     });
     expect((await check(""))._unsafeUnwrap().available).toBe(false);
     expect((await check("www"))._unsafeUnwrap().reason).toContain("reserved");

@@ -95,7 +95,7 @@ test("rejects duplicate column names, and aborts the query", async () => {
       })(),
     });
   expect(await refusal({ run })).toMatchObject({
-    issues: [{ message: "two columns of the answer are called 'A'; name one otherwise: ... AS name" }],
+    issues: [{ message: "two columns of the result are named 'A'; rename one with ... AS name" }],
   });
   expect(over).toBe(true);
 });

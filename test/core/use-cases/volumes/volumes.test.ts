@@ -48,12 +48,12 @@ describe("create", () => {
   });
 
   test.each([
-    ["", "a volume name has at least 1 character"],
-    ["Data", "a volume name has only lower-case letters a-z, digits and '-'"],
-    ["my_data", "a volume name has only lower-case letters a-z, digits and '-'"],
-    ["-a", "a volume name starts with a letter or a digit"],
-    ["a-", "a volume name does not end in '-'"],
-    ["a".repeat(41), "a volume name has at most 40 characters; this has 41"],
+    ["", "a volume name must not be empty"],
+    ["Data", "a volume name must contain only lowercase letters a-z, digits and '-'"],
+    ["my_data", "a volume name must contain only lowercase letters a-z, digits and '-'"],
+    ["-a", "a volume name must start with a letter or a digit"],
+    ["a-", "a volume name must not end with '-'"],
+    ["a".repeat(41), "a volume name must be at most 40 characters; this has 41"],
   ])("rejects the name '%s' with its rule", async (name, message) => {
     expect((await create(startMemory(), name))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
@@ -102,11 +102,11 @@ describe("delete", () => {
     await deployed(platform, mounting());
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual({
       kind: "conflict",
-      message: "'data' is mounted by 'app'; deploy without it, or remove that deployment, first.",
+      message: "The volume 'data' is mounted by 'app'. Deploy without it, or remove that deployment, first.",
     });
     await deployed(platform, { function_name: "web", ...mounting() });
     expect((await remove(platform))._unsafeUnwrapErr().message).toBe(
-      "'data' is mounted by 'app', 'web'; deploy without it, or remove those deployments, first.",
+      "The volume 'data' is mounted by 'app', 'web'. Deploy without it, or remove those deployments, first.",
     );
     (await platform.controlPlane.deleteDeployment(platform.principal(), { name: "web" }))._unsafeUnwrap();
     await deployed(platform);

@@ -202,7 +202,7 @@ describe("what is wrong", () => {
   test("with portside.json as JSON is said, repeated keys included", async () => {
     using folder = folderWith({ "portside.json": '{"name": "a", "name": "b"}' });
     expect((await portside(["deploy", folder.path], { env: { PORTSIDE_API_KEY: "x" } })).stderr).toContain(
-      '"name" is given twice',
+      '"name" is repeated',
     );
   });
 

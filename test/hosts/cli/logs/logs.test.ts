@@ -37,7 +37,7 @@ test("shows what matches a filter", async () => {
   expect((await logs("-q", "severity>=ERROR")).lines).toEqual(["line 0", "line 100", "line 200"]);
   const wrong = await logs("-q", "a) OR (b");
   expect(wrong.code).toBe(1);
-  expect(wrong.stderr).toContain("query: at position 2: no parenthesis is open here");
+  expect(wrong.stderr).toContain("query: at position 2: unexpected ')': no parenthesis is open");
 });
 
 test("shows everything since a time, over as many pages as it takes; with -n the newest of it", async () => {

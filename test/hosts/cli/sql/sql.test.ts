@@ -63,7 +63,7 @@ describe("a query", () => {
   test("that is refused: the reason and exit code 1; wrong words: exit code 2", async () => {
     const refused = await portside(["sql", "SELECT * FROM secrets"], { env });
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("there is no table 'secrets' at line 1, column 15");
+    expect(refused.stderr).toContain("unknown table 'secrets' at line 1, column 15");
     expect((await portside(["sql", COUNT, "--format", "xml"], { env })).code).toBe(2);
     expect((await portside(["sql", COUNT, "-f", "x.sql"], { env })).code).toBe(2);
   });

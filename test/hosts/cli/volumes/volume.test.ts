@@ -174,6 +174,6 @@ describe("delete and restore", () => {
     await cli.api.deploy({ function_name: "app", volumes: '{"/data": "data"}' }, nodeSource(helloServer()));
     const { code, stderr } = await cli.volume(["delete", "data", "-y"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("'data' is mounted by 'app'");
+    expect(stderr).toContain("The volume 'data' is mounted by 'app'");
   });
 });

@@ -103,7 +103,7 @@ describe("a file that is an archive by name only", () => {
   test.each([
     ["without a byte", Buffer.alloc(0), /is empty/],
     ["a zip", Buffer.from("PK\x03\x04zip"), /not a gzip file/],
-    ["with a bad entry", tarGz([{ path: "../evil" }]), /entry "\.\.\/evil" leads out/],
+    ["with a bad entry", tarGz([{ path: "../evil" }]), /entry "\.\.\/evil" leaves the source folder/],
   ])("%s", async (_what, content, words) => {
     const answer = await send(upload(content));
     expect(problemsOf(answer)).toEqual(["body.source_archive: archive_invalid"]);

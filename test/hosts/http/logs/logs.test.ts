@@ -87,11 +87,11 @@ test("no filter shows another deployment's or account's entries, however it is w
 });
 
 test.each([
-  ["a) OR (b", "at position 2: no parenthesis is open here"],
-  ["(".repeat(20_000), "at position 65: parentheses nested deeper than 64"],
-  ["NOT ".repeat(5000).trim(), "at position 5: a term must stand where NOT does"],
-  ["a\u0000b", "at position 2: a character that does not show"],
-  ["\u202e", "at position 1: a character that does not show"],
+  ["a) OR (b", "at position 2: unexpected ')': no parenthesis is open"],
+  ["(".repeat(20_000), "at position 65: parentheses are nested deeper than 64"],
+  ["NOT ".repeat(5000).trim(), "at position 5: expected a term, found NOT"],
+  ["a\u0000b", "at position 2: invisible character"],
+  ["\u202e", "at position 1: invisible character"],
   ['textPayload=~"(a"', "at position 14: not a regular expression of RE2"],
   ["a".repeat(20_001), "at most 20000 characters"],
 ])("a filter that is none is 422 with its place: %.20s", async (query, words) => {

@@ -54,14 +54,14 @@ describe("the kind of a source", () => {
     expect(reason).toBe("no_builder");
     for (const name of ["Dockerfile", "package.json", "pyproject.toml", "main.py", "index.html", "'web: COMMAND'"])
       expect(message).toContain(name);
-    expect(message).not.toContain("pack from inside");
+    expect(message).not.toContain("pack the contents");
     expect(planSource(filesOf({}))).toMatchObject({ isUnknown: true });
   });
 
   test("hints at an archive that is wrapped in one folder", () => {
-    expect(failureOf({}, ["my-app"]).message).toContain("inside the folder 'my-app'; pack from inside it");
-    expect(failureOf({ file: "" }, ["my-app"]).message).not.toContain("pack from inside");
-    expect(failureOf({}, ["a", "b"]).message).not.toContain("pack from inside");
+    expect(failureOf({}, ["my-app"]).message).toContain("in the folder 'my-app'; pack the contents of that folder");
+    expect(failureOf({ file: "" }, ["my-app"]).message).not.toContain("pack the contents");
+    expect(failureOf({}, ["a", "b"]).message).not.toContain("pack the contents");
   });
 });
 
@@ -211,11 +211,11 @@ describe("a Python source without a start command explains what to write", () =>
       { "main.py": FASTAPI, "requirements.txt": "fastapi" },
       /Add 'uvicorn' to requirements\.txt, or .*Procfile: 'web: COMMAND'/,
     ],
-    ["no start command", { "lib.py": "", "requirements.txt": "" }, /Procfile with 'web: COMMAND', or main\.py/],
+    ["no start command", { "lib.py": "", "requirements.txt": "" }, /Add main\.py, or a Procfile with 'web: COMMAND'/],
     [
       "Flask without an application",
       { "lib.py": "", "requirements.txt": "flask" },
-      /no file makes a Flask application.*'web: gunicorn --bind 0\.0\.0\.0:\$PORT MODULE:app'/,
+      /no file creates a Flask application.*'web: gunicorn --bind 0\.0\.0\.0:\$PORT MODULE:app'/,
     ],
     [
       "FastAPI without an application",
@@ -230,7 +230,7 @@ describe("a Python source without a start command explains what to write", () =>
     [
       "Poetry without its lock file",
       { "main.py": "", "pyproject.toml": '[tool.poetry.dependencies]\nflask = "^3"' },
-      /no poetry\.lock. Run 'poetry lock'/,
+      /poetry\.lock is missing\. Run 'poetry lock'/,
     ],
   ])("%s", (_what, texts, words) => expect(failureOf(texts).message).toMatch(words));
 });
@@ -290,7 +290,7 @@ source = { virtual = "." }
     expect(install?.constraints).toEqual(["flask==3.1.0", "forked @ git+https://example.com/forked@0123abc"]);
     const folder = lock.replace('virtual = "."', 'editable = "libs/shop"');
     expect(failureOf({ "main.py": "", "pyproject.toml": PYPROJECT, "uv.lock": folder }).message).toMatch(
-      /takes 'shop' from a folder.*Write requirements\.txt with 'uv export/,
+      /installs 'shop' from a folder.*Create requirements\.txt with 'uv export/,
     );
   });
 
@@ -338,11 +338,11 @@ describe("a Node source", () => {
     [
       "a build script without a start script",
       node({ scripts: { build: "vite build" } }, { "index.html": "" }),
-      /nothing serves what it makes.*static site/,
+      /no script that serves the result.*static site/,
     ],
-    ["nothing", node({}), /neither how to start.*'web: COMMAND'/],
+    ["nothing", node({}), /neither a start script.*'web: COMMAND'/],
     ["no JSON", { "package.json": "{ name: }" }, /not valid JSON/],
-    ["no object", { "package.json": "[1]" }, /not an object/],
+    ["no object", { "package.json": "[1]" }, /not a valid package manifest/],
   ])("%s explains what is missing", (_what, texts, words) => {
     expect(failureOf(texts)).toMatchObject({ reason: "build_failed", message: expect.stringMatching(words) });
   });
@@ -366,7 +366,7 @@ describe("a Node source", () => {
   test("warns about packages without a lock file, and about an unsupported lock file", () => {
     const needs = { ...start, dependencies: { express: "5" } };
     expect(warningsOf(node(needs))).toMatch(/no package-lock\.json/);
-    expect(warningsOf(node(needs, { "bun.lock": "" }))).toMatch(/bun\.lock is not read/);
+    expect(warningsOf(node(needs, { "bun.lock": "" }))).toMatch(/bun\.lock is not supported/);
     expect(warningsOf(node(start))).toBe("");
   });
 

@@ -73,6 +73,6 @@ test.each(["'", "!", "~", "\\"])("%s alone is not a token, and its position is r
 test.each(['"', '"a', '"a\\"', '"\\'])("%s is not closed", (text) => {
   expect(tokensOf(`x ${text}`)._unsafeUnwrapErr()).toEqual({
     at: 2,
-    message: 'this quote is not closed; write a quote inside a text as \\"',
+    message: 'this quote is not closed; write a quote inside a string as \\"',
   });
 });
