@@ -1,4 +1,5 @@
 /** Finds the provider that the settings choose, and validates its configuration. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ConfigIssue, LoadedProvider, ProviderModule } from "../../../core/ports/provider-module.ts";
@@ -67,6 +68,7 @@ const fromFunction = (name: string, create: (config: unknown) => unknown): Provi
 
 const fromPath = async (path: string, settings: ServeSettings): Promise<ChosenProvider> => {
   const file = resolve(path);
+  if (!existsSync(file)) throw new SettingsError(`The provider module ${file} does not exist. Check --provider.`);
   const exported = (await import(pathToFileURL(file).href)) as {
     readonly default?: unknown;
     readonly createProvider?: (config: unknown) => unknown;

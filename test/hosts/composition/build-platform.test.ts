@@ -1,6 +1,9 @@
 /** `buildPlatform` with overrides. */
+import { readdirSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { Container } from "inversify";
 import { expect, test } from "vitest";
-import { createManualClock } from "../../../adapters/memory/index.ts";
+import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { adjust, type Policy } from "../../../core/domain/deploy/policy.ts";
 import { unavailable } from "../../../core/errors.ts";
 import { errAsync } from "../../../core/result.ts";
@@ -39,6 +42,18 @@ test("uses the embedder's clock, ids, logger, identity and billing", async () =>
   await other.close();
 });
 
+test("opens no store of keys if the identity is overridden", async () => {
+  using folder = folderWith();
+  const { identity } = createMemoryProvider();
+  const platform = await build(folder.path, { identity });
+  expect([readdirSync(folder.path), platform.claimFirstKey]).toEqual([[], undefined]);
+  await platform.close();
+  const other = await build(folder.path, {});
+  expect(readdirSync(folder.path)).not.toEqual([]);
+  expect(await other.claimFirstKey?.()).toBe(true);
+  await other.close();
+});
+
 test("replaces a port of the chosen provider", async () => {
   using folder = folderWith();
   const check = () => errAsync(unavailable("down for a test", 5));
@@ -59,4 +74,24 @@ test("suggests the closest setting for an unknown one", () => {
   expect(() => resolveSettings({ provder: "memory" }, {})).toThrow(
     "Unknown setting 'provder'; did you mean 'provider'?",
   );
+});
+
+/** Why a disposable stack closes the platform (docs/decisions/0032-providers-as-modules.md). */
+test("inversify's teardown is concurrent and in the order of the bindings", async () => {
+  const container = new Container({ defaultScope: "Singleton" });
+  const events: string[] = [];
+  for (const name of ["first", "second"]) {
+    const close = async () => {
+      events.push(`${name} closes`);
+      await setImmediate();
+      events.push(`${name} is closed`);
+    };
+    container
+      .bind(name)
+      .toResolvedValue(() => name)
+      .onDeactivation(close);
+  }
+  expect([container.get("first"), container.get("second")]).toEqual(["first", "second"]);
+  await container.unbindAllAsync();
+  expect(events).toEqual(["first closes", "second closes", "first is closed", "second is closed"]);
 });

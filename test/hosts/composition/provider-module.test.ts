@@ -154,6 +154,12 @@ test.each([
   await expect(build(folder, {})).rejects.toThrow(`${path} ${message}`);
 });
 
+test("rejects a path without a file", async () => {
+  using folder = folderWith();
+  const path = join(folder.path, "none.js");
+  await expect(build(folder, {}, { provider: path })).rejects.toThrow(`The provider module ${path} does not exist.`);
+});
+
 test("an unknown provider's message lists the registered ones", async () => {
   using folder = folderWith();
   await expect(build(folder, {}, { provider: "azure" })).rejects.toThrow(
