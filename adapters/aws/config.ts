@@ -10,53 +10,49 @@ const text = z.string().min(1);
  * here takes precedence over the stack's output.
  */
 export const sharedResourcesSchema = z.strictObject({
-  cluster: text.describe("The name of the ECS cluster."),
-  vpc: text.describe("The id of the VPC that tasks run in."),
-  subnets: z.array(text).min(1).describe("The ids of the subnets that tasks run in."),
-  serviceSecurityGroup: text.describe("The id of the security group of tasks; the load balancer may reach it."),
-  listenerArn: text.describe("The ARN of the load balancer's listener that routes by host name."),
+  cluster: text.describe("Name of the ECS cluster"),
+  vpc: text.describe("ID of the VPC of tasks"),
+  subnets: z.array(text).min(1).describe("IDs of the subnets of tasks"),
+  serviceSecurityGroup: text.describe("ID of the security group of tasks, which the load balancer may reach"),
+  listenerArn: text.describe("ARN of the load balancer's listener that routes by host name"),
   domain: text.describe(
-    "The domain whose every sub-domain is the load balancer: a service answers at NAME.DOMAIN. With a port, as in apps.example.com:8443, where the listener's is not its scheme's own.",
+    "Domain whose sub-domains all lead to the load balancer: NAME.DOMAIN is a service. With a port, as in apps.example.com:8443, if the listener does not use its scheme's default port",
   ),
-  scheme: z.enum(["http", "https"]).describe("What the listener speaks."),
-  executionRoleArn: text.describe("The ARN of the role that starts tasks: it pulls images and writes logs."),
-  permissionsBoundaryArn: text.describe("The ARN of the policy that no account's role can go beyond."),
-  buildProject: text.describe("The name of the CodeBuild project that builds sources, with its own role."),
-  repository: text.describe("The name of the ECR repository that holds the images."),
-  stateBucket: text.describe("The bucket of sources on their way to a build, and of claims on names."),
-  filesRoleArn: text.describe("The ARN of the role by which S3 Files reads and writes volumes."),
-  filesSecurityGroup: text.describe("The id of the security group of mount targets."),
-  logGroup: text.describe("The CloudWatch log group of services."),
-  schedulerRoleArn: text.describe("The ARN of the role by which EventBridge Scheduler fires."),
-  cronFunctionArn: text.describe("The ARN of the function that brings a fire to its service."),
+  scheme: z.enum(["http", "https"]).describe("Scheme of the listener"),
+  executionRoleArn: text.describe("ARN of the role that starts tasks, pulls images and writes logs"),
+  permissionsBoundaryArn: text.describe("ARN of the policy that limits every account's role"),
+  buildProject: text.describe("Name of the CodeBuild project that builds sources, with a separate role"),
+  repository: text.describe("Name of the ECR repository for images"),
+  stateBucket: text.describe("Bucket for sources that wait for their build, and for claims of names"),
+  filesRoleArn: text.describe("ARN of the role with which S3 Files reads and writes volumes"),
+  filesSecurityGroup: text.describe("ID of the security group of mount targets"),
+  logGroup: text.describe("CloudWatch log group of services"),
+  schedulerRoleArn: text.describe("ARN of the role with which EventBridge Scheduler fires"),
+  cronFunctionArn: text.describe("ARN of the function that sends a fire to its service"),
 });
 
 export type SharedResources = z.output<typeof sharedResourcesSchema>;
 
 export const awsConfigSchema = z.strictObject({
-  region: text.describe("Where services run, e.g. eu-west-1."),
-  stack: text.default("portside").describe("The CloudFormation stack whose outputs name the shared parts."),
+  region: text.describe("Region of services, such as eu-west-1"),
+  stack: text.default("portside").describe("CloudFormation stack whose outputs name the shared resources"),
   shared: sharedResourcesSchema.partial().default({}),
-  dataDir: text.describe(
-    "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
-  ),
+  dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
   sourceSpool: spoolSetting,
   settleSeconds: z
     .number()
     .min(0)
     .max(300)
     .default(10)
-    .describe("How long an entry may take to show in CloudWatch Logs."),
+    .describe("Maximum delay until a log entry appears in CloudWatch Logs"),
   logReadsPerMinute: z
     .int()
     .min(1)
     .default(300)
-    .describe("Reads of the log that this server may make a minute; with replicas, the account's 300 by their number."),
-  athenaWorkgroup: text.optional().describe("The Athena work group that SQL runs in; SQL needs it."),
-  logTable: text.optional().describe("The table of the log in Athena, as CATALOG.DATABASE.TABLE."),
-  billingTable: text
-    .optional()
-    .describe("The table of the cost and usage report in Athena, as CATALOG.DATABASE.TABLE."),
+    .describe("Maximum log reads of this server per minute. With replicas, divide the account's 300 by their number"),
+  athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
+  logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
+  billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),
 });
 
 export type AwsConfigInput = z.input<typeof awsConfigSchema> & {

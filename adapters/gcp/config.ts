@@ -1,4 +1,4 @@
-/** Configuration of a platform on Google Cloud; source of `docs/reference/configuration.md` and of the command line's help. */
+/** The configuration of the Google Cloud provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
 import { z } from "zod";
 import { GiB } from "../../core/domain/accounts/limits.ts";
 import { spoolSetting } from "../shared/archives/spool-place.ts";
@@ -8,51 +8,47 @@ import type { GcpClients } from "./clients.ts";
 const text = z.string().min(1);
 
 export const gcpConfigSchema = z.strictObject({
-  project: text.describe("The project's id on Google Cloud."),
-  region: text.describe("Where services run, e.g. europe-west1 (https://cloud.google.com/run/docs/locations)."),
-  dataDir: text.describe(
-    "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
-  ),
+  project: text.describe("ID of the Google Cloud project"),
+  region: text.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
+  dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
   sourceSpool: spoolSetting,
-  repository: text.default("portside").describe("The Docker repository of Artifact Registry that holds the images."),
-  stagingBucket: text
-    .optional()
-    .describe("The bucket that sources are built from (default: PROJECT-portside-sources)."),
+  repository: text.default("portside").describe("Docker repository of Artifact Registry for images"),
+  stagingBucket: text.optional().describe("Bucket that builds read sources from (default: PROJECT-portside-sources)"),
   buildIdentity: text
     .check(({ value, issues }) => {
       const message = identityProblem(value);
       if (message !== undefined) issues.push({ code: "custom", message, input: value });
     })
     .optional()
-    .describe("The service account that builds (default: portside-build@PROJECT.iam.gserviceaccount.com)."),
+    .describe("Service account of builds (default: portside-build@PROJECT.iam.gserviceaccount.com)"),
   settleSeconds: z
     .number()
     .min(0)
     .max(300)
     .default(10)
-    .describe("How long an entry may take to show in Cloud Logging."),
+    .describe("Maximum delay until a log entry appears in Cloud Logging"),
   logReadsPerMinute: z
     .int()
     .min(1)
     .default(60)
-    .describe("Reads of the log that this server may make a minute; with replicas, the project's 60 by their number."),
+    .describe("Maximum log reads of this server per minute. With replicas, divide the project's 60 by their number"),
   logDataset: text
     .optional()
-    .describe("The BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; SQL needs it."),
-  billingTable: text.optional().describe("The table of the detailed billing export, as PROJECT.DATASET.TABLE."),
+    .describe("BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; required for SQL"),
+  billingTable: text.optional().describe("Table of the detailed billing export, as PROJECT.DATASET.TABLE"),
   sqlLocation: text
     .optional()
-    .describe("Where the linked dataset and the billing export are, e.g. EU (default: where BigQuery finds them)."),
+    .describe("Location of the linked dataset and the billing export, such as EU (default: as BigQuery reports it)"),
   sqlBytesBilled: z
     .int()
     .min(10_485_760)
     .default(10 * GiB)
-    .describe("Bytes that one statement may be billed for."),
+    .describe("Maximum billed bytes of one SQL statement"),
   softDelete: z
     .enum(["required", "any"])
     .default("required")
     .describe(
-      "With 'any' it starts where deleted objects are kept for less than seven days: deleted volumes may be gone at once.",
+      "any starts even if buckets keep deleted objects for less than seven days: deleted volumes may be lost immediately",
     ),
 });
 

@@ -66,11 +66,10 @@ export const register = <
     }
     const key = keyOf(prefix, field);
     keys[field] = key;
-    const help = (schema.description ?? "").replace(/\.$/, "");
-    if (isRequired(schema)) {
-      required.push(key);
-      settings[key] = schema.optional().describe(`${help}; required by the provider ${module.name}`);
-    } else settings[key] = schema.describe(help);
+    settings[key] = schema;
+    if (!isRequired(schema)) continue;
+    required.push(key);
+    settings[key] = schema.optional().describe(`${schema.description}; required by the provider ${module.name}`);
   }
   return {
     module,
