@@ -1,6 +1,6 @@
 /**
- * The documentation as a searchable site: `npm run docs:site` writes it to docs/.site. The repository's own Markdown is
- * its source, read where it lies, so that every link leads to the same place here and in a viewer of repositories.
+ * The documentation as a site with a search: `npm run docs:site` writes it to docs/.site. VitePress reads the repository's
+ * Markdown in place, so that every link leads to the same page on the site and in a repository viewer.
  */
 import { defineConfig } from "vitepress";
 import { navigation } from "./navigation.ts";

@@ -1,6 +1,6 @@
 /**
- * Links as a viewer of repositories follows them, on a site: a README is its folder's first page, and the name of a
- * program or a folder, which the site does not have, stays a name.
+ * Converts links of a repository viewer to links of the site. A README is its folder's first page. A link to a program or a
+ * folder, which is not part of the site, becomes plain text.
  */
 import type { MarkdownOptions } from "vitepress";
 

@@ -1,6 +1,6 @@
 /**
- * `npm run docs:picture`: records the README's picture. The platform is started, a service is made, deployed, called and read,
- * each by the command line itself on a terminal of a hundred columns; what it printed is drawn.
+ * `npm run docs:picture`: records the README's picture. Runs the command line on a terminal of a hundred columns: starts the
+ * platform, then creates, deploys and calls a service, and reads its log. Draws the output.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const terminalOf = (
 ) => {
   let all = "";
   const waiting = new Map<string, () => void>();
-  // Where it was recorded is nobody's business.
+  // The picture must not show the path of the recording machine.
   const output = {
     isTTY: true,
     columns: COLUMNS,
@@ -48,7 +48,7 @@ const typed = (recording: Recording, command: string): void => {
   recording.write(`\u001b[1;32m$\u001b[0m \u001b[1m${command}\u001b[0m\n`);
 };
 
-/** Rows of the terminal once everything was run. */
+/** Runs every command and returns the rows of the terminal. */
 export const record = async (): Promise<{ readonly rows: Row[]; readonly columns: number }> => {
   const home = mkdtempSync(join(tmpdir(), "portside-picture-"));
   const recording = new Recording();
@@ -78,7 +78,7 @@ export const record = async (): Promise<{ readonly rows: Row[]; readonly columns
     recording.write(await (await fetch(url)).text());
     await run("list");
     const logs = ["logs", "hello", "-q", "logName=stdout"];
-    // What a service prints is read a moment after it has answered.
+    // The log receives a line a moment after the response.
     for (let quiet = ""; !quiet.includes("path=/"); ) {
       const terminal = terminalOf(undefined, home, env, stop.signal);
       await runProgram(logs, terminal.io);

@@ -1,4 +1,4 @@
-/** What came to a terminal: every row with the colours of its cells, and when it began. */
+/** Records the output of a terminal: every row with the colours of its cells, and its time. */
 import xterm from "@xterm/headless";
 
 export interface Run {
@@ -6,13 +6,13 @@ export interface Run {
   readonly text: string;
   readonly bold: boolean;
   readonly dim: boolean;
-  /** A colour of the terminal's sixteen; undefined: its own. */
+  /** One of the terminal's sixteen colours; undefined for the default. */
   readonly colour: number | undefined;
 }
 
 export interface Row {
   readonly runs: readonly Run[];
-  /** Seconds from the beginning. */
+  /** Seconds since the start of the recording. */
   readonly at: number;
 }
 
@@ -38,12 +38,12 @@ export class Recording {
     });
   }
 
-  /** Whoever looks needs a moment to read. */
+  /** Pauses, so that viewers have time to read. */
   pause(seconds: number): void {
     this.#pauses += seconds;
   }
 
-  /** Everything that is on the screen, once it has been drawn. */
+  /** Returns the complete screen after all output is drawn. */
   async rows(): Promise<Row[]> {
     await this.#last;
     const rows = this.#seen.map((at, row) => ({ at, runs: this.#runsOf(row) }));

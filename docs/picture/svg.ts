@@ -1,4 +1,4 @@
-/** Rows of a terminal as a picture that needs nothing from elsewhere; its rows appear as they did. */
+/** Draws rows of a terminal as a self-contained SVG. The rows appear at their recorded times. */
 import type { Row, Run } from "./recording.ts";
 
 const CELL = 8.4;
@@ -7,7 +7,7 @@ const MARGIN = 20;
 const BAR = 36;
 const FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-/** The sixteen colours, readable on the dark ground. */
+/** The sixteen colours, readable on the dark background. */
 const palette = [
   ...["#6e7681", "#ff7b72", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#d6deeb"],
   ...["#8b949e", "#ffa198", "#7ee787", "#f2cc60", "#a5d6ff", "#e2c5ff", "#88e5ec", "#ffffff"],
@@ -22,7 +22,7 @@ const textOf = ({ column, text, bold, dim, colour }: Run): string => {
   const shown = text.trimStart();
   const attributes = [
     `x="${rounded(MARGIN + (column + start) * CELL)}"`,
-    // Whatever font there is, columns stay columns.
+    // Aligns columns with any font.
     `textLength="${rounded([...shown].length * CELL)}"`,
     ...(colour === undefined ? [] : [`fill="${palette[colour % palette.length]}"`]),
     ...(bold ? ['font-weight="bold"'] : []),
