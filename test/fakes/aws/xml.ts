@@ -1,4 +1,5 @@
-/** The subset of XML that AWS protocols use: elements and text, without attributes. */
+/** The XML of AWS protocols: elements and text. Attributes are ignored. */
+import { XMLBuilder, XMLParser, XMLValidator } from "fast-xml-parser";
 
 export interface XmlElement {
   readonly name: string;
@@ -6,37 +7,37 @@ export interface XmlElement {
   readonly text: string;
 }
 
-const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
+/** A node as the parser returns it with `preserveOrder`: one key, either the element's name or `#text`. */
+type Node = Readonly<Record<string, readonly Node[] | string>>;
 
-const unescaped = (text: string): string =>
-  text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (_, hex: string, decimal: string, name: string) => {
-    if (name !== undefined) return entities[name] ?? "";
-    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16));
-  });
+const parser = new XMLParser({
+  preserveOrder: true,
+  parseTagValue: false,
+  trimValues: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  htmlEntities: true,
+});
 
-export const escapeXml = (text: string): string =>
-  text.replace(/[<>&"]/g, (one) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" })[one] as string);
+const builder = new XMLBuilder();
+
+const elementOf = (node: Node): XmlElement => {
+  const [[name, content] = ["", []]] = Object.entries(node);
+  const nodes = typeof content === "string" ? [] : content;
+  return {
+    name,
+    children: nodes.filter((one) => one["#text"] === undefined).map(elementOf),
+    text: nodes.map((one) => one["#text"] ?? "").join(""),
+  };
+};
 
 /** Throws if the text is not well-formed. */
 export const parseXml = (text: string): XmlElement => {
-  const root = { name: "", children: [] as XmlElement[], text: "" };
-  const open: { name: string; children: XmlElement[]; text: string }[] = [root];
-  for (const [, slash, name, empty, words] of text.matchAll(/<(\/?)([\w:?!-]+)[^>]*?(\/?)>|([^<]+)/g)) {
-    const top = open.at(-1);
-    if (top === undefined) throw new Error("more ends than beginnings");
-    if (words !== undefined) top.text += unescaped(words);
-    else if (name?.startsWith("?")) continue;
-    else if (slash === "/") {
-      if (open.pop()?.name !== name) throw new Error(`'${name}' ends where it did not begin`);
-    } else {
-      const element = { name: name as string, children: [], text: "" };
-      top.children.push(element);
-      if (empty !== "/") open.push(element);
-    }
-  }
-  const [found] = root.children;
-  if (open.length !== 1 || found === undefined) throw new Error("not well-formed");
-  return found;
+  const checked = XMLValidator.validate(text);
+  if (checked !== true) throw new Error(checked.err.msg);
+  const root = (parser.parse(text) as readonly Node[]).find((node) => node["#text"] === undefined);
+  if (root === undefined) throw new Error("not well-formed");
+  return elementOf(root);
 };
 
 export const childrenOf = (element: XmlElement, name: string): readonly XmlElement[] =>
@@ -53,12 +54,4 @@ export interface XmlContent {
 }
 
 /** Prints an array as repeated elements and omits undefined values. */
-export const printXml = (content: XmlContent): string =>
-  Object.entries(content)
-    .flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, one as Content] as const))
-    .map(([name, value]) => {
-      if (value === undefined) return "";
-      const inner = typeof value === "object" ? printXml(value as XmlContent) : escapeXml(String(value));
-      return `<${name}>${inner}</${name}>`;
-    })
-    .join("");
+export const printXml = (content: XmlContent): string => builder.build(content);
