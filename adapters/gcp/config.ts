@@ -48,7 +48,7 @@ export const gcpConfigSchema = z.strictObject({
     .enum(["required", "any"])
     .default("required")
     .describe(
-      "any starts even if buckets keep deleted objects for less than seven days: deleted volumes may be lost immediately",
+      "Use `any` to start even if buckets keep deleted objects for less than seven days; deleted volumes may then be lost",
     ),
 });
 
