@@ -15,7 +15,7 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
 import type { AwsConfig } from "../config.ts";
 import { streamPrefixOf } from "../logs/streams.ts";
-import { folderKey, type MountedFrom, pathOf } from "../volumes/files/access-point.ts";
+import { folderKey, type MountSource, pathOf } from "../volumes/files/access-point.ts";
 import { taskSizeOf } from "./fargate-sizes.ts";
 import { CONTAINER, familyOf, tagsOf, targetGroupNameOf } from "./records/names.ts";
 
@@ -30,11 +30,11 @@ export interface DefinitionNeeds {
   /** ARN of the account's task role. */
   readonly taskRole: string;
   /** Keyed by `folderKey`. */
-  readonly fileSystems: ReadonlyMap<string, MountedFrom>;
+  readonly fileSystems: ReadonlyMap<string, MountSource>;
 }
 
 /** One volume per mounted folder. The mount point decides whether it is read-only. */
-const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountedFrom>) => {
+const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountSource>) => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
   const mountPoints = mounts.map(({ path, bucket, readOnly, subPath }) => {

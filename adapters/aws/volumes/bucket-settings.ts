@@ -1,4 +1,4 @@
-/** Settings of volume buckets: when created, when moved to the trash, and when restored. Pure. */
+/** Settings of volume buckets when they are created, moved to the trash and restored. Pure. */
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
@@ -7,10 +7,10 @@ import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
 import type { VolumeRecord } from "./record.ts";
 
-/** The file systems of volumes carry it too. */
+/** The file systems of volumes have this tag too. */
 export const OWNER_TAG = "portside-owner";
 
-/** For people and bills; the platform does not read them. */
+/** For operators and cost reports; the platform does not read them. */
 export const bucketTags = (account: string, { name }: Pick<VolumeRecord, "name">): Record<string, string> => ({
   [OWNER_TAG]: account,
   "portside-volume": name,
@@ -18,7 +18,7 @@ export const bucketTags = (account: string, { name }: Pick<VolumeRecord, "name">
 
 const DAY_MS = 86_400_000;
 
-/** Upload URLs expire after an hour. */
+/** Days after which S3 aborts an unfinished upload. Upload URLs expire after an hour. */
 const UPLOAD_DAYS = 2;
 
 const everything = { Filter: { Prefix: "" }, Status: "Enabled" } as const;
@@ -30,8 +30,9 @@ const uploads: LifecycleRule = {
 };
 
 /**
- * For a live volume. S3 Files requires versioning (.../userguide/s3-files-prereq-policies.html). Replaced versions have no
- * further use but cost as much as current ones.
+ * For a live volume. S3 Files requires versioning
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html). Replaced versions are useless
+ * but cost as much as current ones.
  */
 export const liveLifecycle = (): LifecycleRule[] => [
   {
@@ -44,12 +45,12 @@ export const liveLifecycle = (): LifecycleRule[] => [
 ];
 
 /**
- * For a volume in the trash: a backstop if no platform is running to purge it. S3 requires midnight as the date. A rule
- * that expires delete markers must not have a date (.../API/API_LifecycleExpiration.html).
+ * For a volume in the trash: purges it even if no platform runs. S3 requires a date at midnight. A rule that expires
+ * delete markers must not have a date (https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleExpiration.html).
  */
 export const trashLifecycle = ({ deletedAt }: Pick<VolumeRecord, "deletedAt">, now: Instant): LifecycleRule[] => {
   const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
-  // One more day, so that the platform's purge, which also deletes the bucket, comes first.
+  // A day later, so that the platform's purge, which also deletes the bucket, runs first.
   const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);
   return [
     { ID: "trash", ...everything, Expiration: { Date: midnight } },
@@ -64,8 +65,9 @@ export const trashLifecycle = ({ deletedAt }: Pick<VolumeRecord, "deletedAt">, n
 };
 
 /**
- * Denies all access to the bucket, also for the platform's own identity, which signs URLs. S3 Files may still export a
- * service's last writes. Lifecycle rules ignore bucket policies (.../userguide/object-lifecycle-mgmt.html).
+ * Denies all access to the bucket, also to the platform's own identity, which signs URLs. S3 Files may still export a
+ * service's last writes. Lifecycle rules ignore bucket policies
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
   const arn = bucketArn(arnParts(shared.filesRoleArn), bucket);

@@ -1,7 +1,7 @@
 /**
- * Creates a volume in three steps: a record in the account's document, which claims the name; the record's bucket; and a
- * conditional write that makes the volume live. Among concurrent calls, the winner of that write created the volume. The
- * next call for the name finishes an interrupted creation.
+ * Creates a volume in three steps: a record in the account's document, which claims the name; the record's bucket; and
+ * a conditional write that makes the volume live. The call that wins this write has created the volume. The next call
+ * for the name completes an interrupted creation.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -14,14 +14,14 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { bucketTags, liveLifecycle } from "./bucket-settings.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { bucketName } from "./names.ts";
-import { standingFor, type VolumeRecord, volumeOf } from "./record.ts";
+import { holderOf, type VolumeRecord, volumeOf } from "./record.ts";
 import type { Decision } from "./records.ts";
-import { bringBack } from "./restore-volume.ts";
-import type { Answer } from "./s3-calls.ts";
+import { finishRestore } from "./restore-volume.ts";
+import type { ApiResult } from "./s3-calls.ts";
 
-type Made = { readonly volume: StoredVolume; readonly created: boolean };
-/** `again`: the state changed meanwhile; start over. */
-type Attempt = Promise<Result<Made | "again", Conflict | Unavailable>>;
+type Creation = { readonly volume: StoredVolume; readonly created: boolean };
+/** `again`: the state has changed; the caller must start over. */
+type Attempt = Promise<Result<Creation | "again", Conflict | Unavailable>>;
 
 const TRIES = 10;
 const PAUSE_MS = 250;
@@ -30,34 +30,34 @@ const PAUSE_MS = 250;
 const claim = async ({ records, ids, clock }: VolumeDeps, owner: AccountId, name: VolumeName, options: CallOptions) => {
   const id = bucketName(owner, name, ids.id());
   const decide = (all: readonly VolumeRecord[]): Decision<VolumeRecord> => {
-    const standing = standingFor(all, name);
-    if (standing === undefined) return { put: { id, name, state: "making", createdAt: timestampOf(clock.now()) } };
-    return records.isForgotten(standing) ? { put: { ...standing, state: "live" } } : { stop: standing };
+    const holder = holderOf(all, name);
+    if (holder === undefined) return { put: { id, name, state: "making", createdAt: timestampOf(clock.now()) } };
+    return records.isForgotten(holder) ? { put: { ...holder, state: "live" } } : { stop: holder };
   };
   const end = await records.change(accountDigest(owner), decide, options);
   return end.map((found) => ("record" in found ? found.record : found.stop));
 };
 
-const noBucket = (error: unknown): Unavailable =>
-  unavailable("Amazon S3 makes no more buckets for this platform: look at the quota of buckets.", 60, error);
+const bucketRejected = (error: unknown): Unavailable =>
+  unavailable("S3 rejected a new bucket. Check the AWS account's bucket quota.", 60, error);
 
 /**
- * Creates the bucket, or reuses an existing one, and configures it. `again`: S3 does not see the new bucket everywhere yet.
- * `taken`: another AWS account owns a bucket of this name.
+ * Creates and configures the bucket; reuses an existing one. Returns `again` while S3 does not show the new bucket
+ * everywhere, `taken` if another AWS account owns a bucket of this name.
  */
-const makeBucket = async (
+const prepareBucket = async (
   { api }: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
-): Answer<"made" | "again" | "taken"> => {
+): ApiResult<"created" | "again" | "taken"> => {
   const made = await api.createBucket(record.id, bucketTags(account, record), options);
   if (made.isErr()) return err(made.error);
   if (made.value === "exists") return ok("taken");
-  if (made.value === "invalid") return err(noBucket(undefined));
+  if (made.value === "invalid") return err(bucketRejected(undefined));
   const steps = [
     () => api.blockPublicAccess(record.id, options),
-    () => api.keepVersions(record.id, options),
+    () => api.enableVersioning(record.id, options),
     () => api.putLifecycle(record.id, liveLifecycle(), options),
   ];
   for (const step of steps) {
@@ -65,19 +65,19 @@ const makeBucket = async (
     if (done.isErr()) return err(done.error);
     if (done.value === "not_found") return ok("again");
   }
-  return ok("made");
+  return ok("created");
 };
 
 const finish = async (deps: VolumeDeps, owner: AccountId, record: VolumeRecord, options: CallOptions): Attempt => {
   const { records, marks } = deps;
   const account = accountDigest(owner);
-  const made = await makeBucket(deps, account, record, options);
+  const made = await prepareBucket(deps, account, record, options);
   if (made.isErr()) return err(made.error);
   if (made.value === "taken") return (await records.drop(account, record.id, options)).map(() => "again" as const);
   if (made.value === "again") return ok("again");
   const marked = await marks.put(account, record, options);
   if (marked.isErr()) return err(marked.error);
-  const lives = await records.change<"live" | "again">(
+  const madeLive = await records.change<"live" | "again">(
     account,
     (all) => {
       const found = all.find((one) => one.id === record.id);
@@ -86,7 +86,7 @@ const finish = async (deps: VolumeDeps, owner: AccountId, record: VolumeRecord, 
     },
     options,
   );
-  return lives.map((end): Made | "again" => {
+  return madeLive.map((end): Creation | "again" => {
     if ("record" in end) return { volume: volumeOf(end.record, owner), created: true };
     return end.stop === "live" ? { volume: volumeOf(record, owner), created: false } : "again";
   });
@@ -100,9 +100,9 @@ const attempt = async (deps: VolumeDeps, owner: AccountId, name: VolumeName, opt
     case "live":
       return ok({ volume: volumeOf(record, owner), created: false });
     case "hidden":
-      return err(conflict(`'${name}' is being deleted; try again in a moment.`));
+      return err(conflict(`'${name}' is being deleted. Try again in a moment.`));
     case "restoring":
-      return (await bringBack(deps, accountDigest(owner), record, options)).map(() => "again" as const);
+      return (await finishRestore(deps, accountDigest(owner), record, options)).map(() => "again" as const);
     default:
       return finish(deps, owner, record, options);
   }
@@ -113,12 +113,12 @@ export const createVolume = async (
   owner: AccountId,
   name: VolumeName,
   options: CallOptions,
-): Promise<Result<Made, Conflict | Unavailable>> => {
+): Promise<Result<Creation, Conflict | Unavailable>> => {
   for (let tries = 0; tries < TRIES && options.signal?.aborted !== true; tries++) {
     if (tries > 0) await deps.clock.sleep(PAUSE_MS, options.signal);
     const made = await attempt(deps, owner, name, options);
     if (made.isErr()) return err(made.error);
     if (made.value !== "again") return ok(made.value);
   }
-  return err(unavailable(`Too many calls about the volume '${name}' at once.`));
+  return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));
 };

@@ -1,4 +1,4 @@
-/** Signed URLs to upload and download one object. */
+/** Signed URLs for the upload and download of one object. */
 import mime from "mime";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
@@ -9,8 +9,8 @@ import type { Signer } from "./signing.ts";
 
 const load = () => import("@aws-sdk/client-s3");
 
-/** The content type of a download comes from the object's name, not from the upload. */
-const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
+/** A download's content type follows from the object's name, whatever type the upload had. */
+const contentTypeOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
 
 export const grant = async (
   signer: Signer,
@@ -19,13 +19,13 @@ export const grant = async (
   Key: ObjectPath,
   until: Instant,
 ): Promise<Result<Grant, Unavailable>> => {
-  const span = await signer.until(until);
-  if (span.isErr()) return err(span.error);
-  const { expiresAt, sign } = span.value;
+  const period = await signer.until(until);
+  if (period.isErr()) return err(period.error);
+  const { expiresAt, sign } = period.value;
   const { GetObjectCommand, PutObjectCommand } = await load();
   const url =
     action === "read"
-      ? await sign(new GetObjectCommand({ Bucket, Key, ResponseContentType: kindOf(Key) }))
+      ? await sign(new GetObjectCommand({ Bucket, Key, ResponseContentType: contentTypeOf(Key) }))
       : await sign(new PutObjectCommand({ Bucket, Key }));
   return ok({ url, expiresAt });
 };

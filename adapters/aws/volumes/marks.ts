@@ -1,14 +1,14 @@
 /**
- * An index from volume names to accounts: one empty object per volume, so that one listing shows whether another account
- * uses a name. The mark exists before the volume is live and until after it is not. Each belongs to one volume, so
- * concurrent calls cannot remove each other's.
+ * An index from volume names to accounts: one empty object per volume, so that one listing shows whether another
+ * account uses a name. The mark exists from before the volume is live until after it stops being live. Each mark
+ * belongs to one volume, so concurrent calls cannot remove each other's.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { marksPrefix, ownMarksPrefix } from "./names.ts";
 import type { VolumeRecord } from "./record.ts";
-import type { Answer, S3Api } from "./s3-calls.ts";
+import type { ApiResult, S3Api } from "./s3-calls.ts";
 
 type Marked = Pick<VolumeRecord, "id" | "name">;
 
@@ -22,17 +22,17 @@ export class Marks {
     this.#bucket = bucket;
   }
 
-  async put(account: string, volume: Marked, options: CallOptions): Answer<void> {
+  async put(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
     const put = await this.#api.putText(this.#bucket, this.#key(account, volume), "", undefined, options);
     return put.map(() => undefined);
   }
 
-  remove(account: string, volume: Marked, options: CallOptions): Answer<void> {
+  remove(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
     return this.#api.deleteKey(this.#bucket, this.#key(account, volume), options);
   }
 
-  /** Whether another account has a volume of this name. */
-  async elsewhere(owner: AccountId, name: VolumeName, options: CallOptions): Answer<boolean> {
+  /** Returns whether another account has a volume of this name. */
+  async isHeldByOther(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<boolean> {
     // Each account is one common prefix, so two suffice.
     const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
     const page = await this.#api.keys(this.#bucket, query, options);

@@ -1,6 +1,6 @@
 /**
- * Names of buckets, and of the objects about them in the state bucket. Bucket names are global, so each ends in a random
- * part that another AWS account cannot guess and claim first:
+ * Names of buckets, and of the objects about them in the state bucket. Bucket names are global, so each ends in random
+ * characters: another AWS account cannot guess and claim it first.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -9,32 +9,32 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { OWNER_DIGITS, ownerDigits } from "../accounts/owner-digits.ts";
 
 const PREFIX = "ps-";
-/** S3's limit for bucket names. */
-const LONGEST = 63;
-const RANDOM = 8;
-/** Characters left for the volume's name, which is for people. The account's record has the full name. */
-const VOLUME = LONGEST - PREFIX.length - OWNER_DIGITS - RANDOM - "--".length;
+/** Maximum length of a bucket name. */
+const MAX_LENGTH = 63;
+const RANDOM_LENGTH = 8;
+/** Characters left for the volume's name, which is for operators. The account's record has the full name. */
+const VOLUME_LENGTH = MAX_LENGTH - PREFIX.length - OWNER_DIGITS - RANDOM_LENGTH - "--".length;
 
-/** The prefix of the bucket names of the account with these digits. */
+/** Prefix of the bucket names of the account with these digits. */
 export const bucketPrefix = (digits: string): string => `${PREFIX}${digits}-`;
 
 /** @param random lower-case letters and digits */
 export const bucketName = (owner: AccountId, name: VolumeName, random: string): string =>
-  `${bucketPrefix(ownerDigits(owner))}${name.slice(0, VOLUME)}-${random.slice(0, RANDOM)}`;
+  `${bucketPrefix(ownerDigits(owner))}${name.slice(0, VOLUME_LENGTH)}-${random.slice(0, RANDOM_LENGTH)}`;
 
 /** The owner's digits in a bucket's name. */
 export const ownerOfBucket = (bucket: string): string => bucket.slice(PREFIX.length, PREFIX.length + OWNER_DIGITS);
 
-/** A key prefix in the state bucket. */
+/** Key prefix of the volume records in the state bucket. */
 export const recordsPrefix = "volumes/";
 
-/** The object that lists the account's volumes. */
+/** Key of the object that lists the account's volumes. */
 export const recordsKey = (digest: string): string => `${recordsPrefix}${digest}.json`;
 
-/** The account digest in such a key; undefined for other keys. */
+/** The account digest in a records key; undefined for other keys. */
 export const digestOfRecords = (key: string): string | undefined => /^volumes\/([0-9a-f]{32})\.json$/.exec(key)?.[1];
 
-/** The prefix of all marks for the name, across accounts. */
+/** Prefix of all marks for the name, across accounts. */
 export const marksPrefix = (name: VolumeName): string => `volume-names/${name}/`;
 
 export const ownMarksPrefix = (owner: AccountId, name: VolumeName): string =>

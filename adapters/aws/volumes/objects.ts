@@ -1,4 +1,6 @@
-/** Lists, stats, reads and removes a volume's objects. A volume that is not live has none, whatever its bucket contains. */
+/**
+ * Lists, stats, reads and removes a volume's objects. A volume that is not live has none, whatever its bucket contains.
+ */
 
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -12,26 +14,26 @@ import { decodedKey } from "./s3-calls.ts";
 
 type Found<T> = Promise<Result<T, NotFound | Unavailable>>;
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html */
+/** Maximum page size: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html */
 const PAGE_MAX = 1000;
 
-const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`The volume '${name}' does not exist.`);
 const noObject = ({ name }: StoredVolume, path: string): NotFound => notFound(`'${name}' has no object '${path}'.`);
 
-interface Described {
+interface ObjectStat {
   readonly size: number | undefined;
   readonly at: Date | undefined;
 }
 
-/** HeadObject returns HTTP dates in whole seconds, so listings are rounded down to match. */
-const entryOf = (path: ObjectPath, { size = 0, at }: Described): ObjectEntry => ({
+/** Rounds down to seconds, because HeadObject returns HTTP dates in whole seconds. */
+const entryOf = (path: ObjectPath, { size = 0, at }: ObjectStat): ObjectEntry => ({
   path,
   size,
   updated: timestampOf(instantOfMillis(Math.floor((at?.getTime() ?? 0) / 1000) * 1000)),
 });
 
-/** Reads the record first: the policy that closes the bucket of a trashed volume takes effect late. */
-const whereItLives = async <T>(
+/** Reads the record first: the policy that closes a trashed volume's bucket takes effect with a delay. */
+const ifLive = async <T>(
   { records }: VolumeDeps,
   volume: StoredVolume,
   options: CallOptions,
@@ -44,8 +46,8 @@ const whereItLives = async <T>(
 };
 
 /**
- * Returns a page in S3's order: by the UTF-8 bytes of the keys. Skips keys that are not valid paths, such as `a/`, which
- * marks a folder.
+ * Returns a page in S3's order: by the UTF-8 bytes of the keys. Skips keys that are not valid paths, such as `a/`, with
+ * which a mount represents a folder.
  */
 const pageOf = async (
   { api }: VolumeDeps,
@@ -56,7 +58,7 @@ const pageOf = async (
   const objects: ObjectEntry[] = [];
   for (let token: string | undefined; ; ) {
     const from = token === undefined ? { StartAfter: after } : { ContinuationToken: token };
-    // Request one more to learn whether there are more.
+    // One more than the limit shows whether more exist.
     const MaxKeys = Math.min(PAGE_MAX, limit - objects.length + 1);
     const page = await api.objects({ Bucket: volume.id, Prefix: prefix, MaxKeys, ...from }, options);
     if (page.isErr()) return err(page.error);
@@ -77,7 +79,7 @@ export const listObjects = (
   volume: StoredVolume,
   query: ObjectQuery,
   options: CallOptions,
-): Found<ObjectListing> => whereItLives(deps, volume, options, () => pageOf(deps, volume, query, options));
+): Found<ObjectListing> => ifLive(deps, volume, options, () => pageOf(deps, volume, query, options));
 
 export const statObject = (
   deps: VolumeDeps,
@@ -85,17 +87,17 @@ export const statObject = (
   path: ObjectPath,
   options: CallOptions,
 ): Found<ObjectEntry> =>
-  whereItLives(deps, volume, options, async () => {
+  ifLive(deps, volume, options, async () => {
     const found = await deps.api.head(volume.id, path, options);
     if (found.isErr()) return err(found.error);
     if (found.value === "not_found") return err(noObject(volume, path));
     return ok(entryOf(path, { size: found.value.ContentLength, at: found.value.LastModified }));
   });
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
 /**
- * A response contains the bytes of a single version:
+ * A response contains the bytes of one version:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
  */
 export const readObject = (
@@ -104,11 +106,11 @@ export const readObject = (
   path: ObjectPath,
   options: CallOptions,
 ): Found<AsyncIterable<Uint8Array>> =>
-  whereItLives(deps, volume, options, async () => {
+  ifLive(deps, volume, options, async () => {
     const found = await deps.api.get(volume.id, path, options);
     if (found.isErr()) return err(found.error);
     if (found.value === "not_found") return err(noObject(volume, path));
-    return ok((found.value.Body as AsyncIterable<Uint8Array> | undefined) ?? nothing());
+    return ok((found.value.Body as AsyncIterable<Uint8Array> | undefined) ?? emptyBody());
   });
 
 export const removeObject = (
@@ -117,8 +119,8 @@ export const removeObject = (
   path: ObjectPath,
   options: CallOptions,
 ): Found<void> =>
-  whereItLives(deps, volume, options, async () => {
-    const gone = await deps.api.deleteObject(volume.id, path, options);
-    if (gone.isErr()) return err(gone.error);
-    return gone.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
+  ifLive(deps, volume, options, async () => {
+    const deleted = await deps.api.deleteObject(volume.id, path, options);
+    if (deleted.isErr()) return err(deleted.error);
+    return deleted.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
   });

@@ -1,6 +1,6 @@
 /**
- * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find the rest.
- * The work per run is limited; the next run resumes.
+ * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find what
+ * is left. The work per run is limited; the next run resumes.
  */
 
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
@@ -9,38 +9,38 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok } from "../../../core/result.ts";
 import type { VolumeDeps } from "./deps.ts";
 import type { VolumeRecord } from "./record.ts";
-import { openAgain } from "./restore-volume.ts";
-import type { Answer } from "./s3-calls.ts";
+import { reopenBucket } from "./restore-volume.ts";
+import type { ApiResult } from "./s3-calls.ts";
 import { finishTrash } from "./trash-volume.ts";
 
-/** After this time, an interrupted operation is finished or cleaned up. */
-const CUT_MS = 120_000;
+/** Milliseconds after which an interrupted operation is completed or cleaned up. */
+const ABANDONED_MS = 120_000;
 
 /** Pages of 1,000 versions per run. */
-const PAGES = 100;
+const MAX_PAGES = 100;
 
-/** Grace period, so that a purge does not overtake a last-moment restore. */
-const MERCY_MS = 600_000;
+/** Milliseconds added to the time in the trash, so that a purge does not overtake a last-moment restore. */
+const GRACE_MS = 600_000;
 
-/** Whether the volume needs work: an interrupted operation, or its time in the trash has expired. */
+/** True if the volume needs work: an operation was interrupted, or its time in the trash has expired. */
 export const isDue = ({ clock, records }: VolumeDeps, record: VolumeRecord): boolean => {
   const { state, at, deletedAt, reopen } = record;
-  if (state === "live" && reopen === true) return records.ageOf(at) >= CUT_MS;
-  if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= CUT_MS;
+  if (state === "live" && reopen === true) return records.ageOf(at) >= ABANDONED_MS;
+  if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= ABANDONED_MS;
   if (state !== "deleted" || deletedAt === undefined) return false;
-  return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + MERCY_MS;
+  return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + GRACE_MS;
 };
 
-/** `more`: versions are left. */
-const emptied = async (
+/** Deletes versions. Returns `more` if some are left. */
+const emptyBucket = async (
   { api }: VolumeDeps,
   bucket: string,
   options: CallOptions,
-): Answer<"empty" | "more" | "gone"> => {
-  for (let page = 0; page < PAGES; page++) {
+): ApiResult<"empty" | "more" | "not_found"> => {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const found = await api.versions(bucket, options);
     if (found.isErr()) return err(found.error);
-    if (found.value === "not_found") return ok("gone");
+    if (found.value === "not_found") return ok("not_found");
     if (found.value.length === 0) return ok("empty");
     const deleted = await api.deleteVersions(bucket, found.value, options);
     if (deleted.isErr()) return err(deleted.error);
@@ -48,13 +48,13 @@ const emptied = async (
   return ok("more");
 };
 
-/** False: not finished yet. */
-const clear = async (
+/** Returns false if work is left. */
+const purge = async (
   deps: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
-): Answer<boolean> => {
+): ApiResult<boolean> => {
   const { api, files, marks, records } = deps;
   const { id } = record;
   const unmounted = await files.remove(id, options);
@@ -62,7 +62,7 @@ const clear = async (
   if (!unmounted.value) return ok(false);
   const opened = await api.deletePolicy(id, options);
   if (opened.isErr()) return err(opened.error);
-  const left = await emptied(deps, id, options);
+  const left = await emptyBucket(deps, id, options);
   if (left.isErr()) return err(left.error);
   if (left.value === "more") return ok(false);
   const deleted = await api.deleteBucket(id, options);
@@ -74,16 +74,16 @@ const clear = async (
 };
 
 /**
- * Opens a restored bucket once more. By now, an interrupted discard has ended or will see that the volume is live. Closes
- * the bucket again if the volume was deleted again meanwhile.
+ * Opens a restored bucket once more. By now, an interrupted move to the trash has ended, or will see that the volume is
+ * live. Closes the bucket again if the volume has been deleted again.
  */
-const reopened = async (
+const reopenRestored = async (
   deps: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
-): Answer<unknown> => {
-  const opened = await openAgain(deps, account, record, options);
+): ApiResult<unknown> => {
+  const opened = await reopenBucket(deps, account, record, options);
   if (opened.isErr()) return err(opened.error);
   const ended = await deps.records.change(
     account,
@@ -101,15 +101,15 @@ const reopened = async (
   return isTrash ? finishTrash(deps, account, found, options) : ok(undefined);
 };
 
-/** Resumes due work, unless the volume was restored or the work finished meanwhile. */
-export const goOn = async (
+/** Resumes due work, unless the volume has been restored or the work has finished. */
+export const resumeDueWork = async (
   deps: VolumeDeps,
   account: string,
   due: VolumeRecord,
   options: CallOptions,
-): Answer<unknown> => {
+): ApiResult<unknown> => {
   if (due.state === "deleting") return finishTrash(deps, account, due, options);
-  if (due.state === "live") return reopened(deps, account, due, options);
+  if (due.state === "live") return reopenRestored(deps, account, due, options);
   const begun = await deps.records.change(
     account,
     (all) => {
@@ -119,5 +119,5 @@ export const goOn = async (
     options,
   );
   if (begun.isErr()) return err(begun.error);
-  return "record" in begun.value ? clear(deps, account, begun.value.record, options) : ok(undefined);
+  return "record" in begun.value ? purge(deps, account, begun.value.record, options) : ok(undefined);
 };

@@ -1,8 +1,8 @@
 /**
- * The state of an account's volumes: one document per account in the state bucket. Bucket tags would not do: S3 has no
- * conditional writes for them, and they become visible late
- * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel). Objects are strongly consistent
- * and support conditional writes.
+ * The state of an account's volumes: one document per account in the state bucket. Bucket tags are unsuitable: S3 has
+ * no conditional writes for them, and shows changes with a delay
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel). Objects are strongly
+ * consistent and support conditional writes.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -11,9 +11,9 @@ import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/name
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 
 /**
- * `making`: not visible yet. `live`. `hidden`: a delete is being decided. `deleting`: in the trash, bucket being closed.
- * `deleted`: in the trash, bucket closed. `restoring`: leaving the trash. `purging`: no longer visible; its bucket is being
- * deleted.
+ * `making`: being created, not visible yet. `live`: visible. `hidden`: a delete is in progress and may still be
+ * aborted. `deleting`: in the trash, its bucket is being closed. `deleted`: in the trash, its bucket is closed.
+ * `restoring`: leaving the trash. `purging`: no longer visible, its bucket is being deleted.
  */
 const states = ["making", "live", "hidden", "deleting", "deleted", "restoring", "purging"] as const;
 
@@ -34,7 +34,10 @@ const recordSchema = z.object({
   createdAt: timestamp,
   /** Set while the volume is in the trash. */
   deletedAt: timestamp.optional(),
-  /** Set on a restored volume: an interrupted discard may have closed its bucket afterwards, so it is opened once more. */
+  /**
+   * Set on a restored volume. An interrupted move to the trash may have closed its bucket later, so it is opened once
+   * more.
+   */
   reopen: z.literal(true).optional(),
 });
 
@@ -74,11 +77,11 @@ export const parseRecords = (text: string): readonly VolumeRecord[] | undefined 
   }));
 };
 
-/** The states that hold a name, by precedence. Trashed and purging volumes do not hold theirs. */
+/** States that hold a name, by precedence. */
 const order: readonly VolumeState[] = ["live", "hidden", "restoring", "making"];
 
-/** The volume that holds the name: live, hidden, restoring or making. Undefined: the name is free. */
-export const standingFor = (all: readonly VolumeRecord[], name: VolumeName): VolumeRecord | undefined =>
+/** Returns the volume that holds the name: live, hidden, restoring or making. Undefined if the name is free. */
+export const holderOf = (all: readonly VolumeRecord[], name: VolumeName): VolumeRecord | undefined =>
   order.flatMap((state) => all.find((one) => one.name === name && one.state === state) ?? [])[0];
 
 export const isInTrash = ({ state }: VolumeRecord): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Restores a volume from the trash. A conditional write claims the name, then the bucket is opened, and then the volume
- * becomes live. An interrupted restore leaves the volume in the trash; the next one resumes.
+ * Restores a volume from the trash: a conditional write claims the name, then the bucket is opened, then the volume
+ * becomes live. An interrupted restore leaves the volume in the trash; the next restore continues it.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Conflict, conflict, type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -10,35 +10,35 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { liveLifecycle } from "./bucket-settings.ts";
 import type { VolumeDeps } from "./deps.ts";
-import { isInTrash, standingFor, type VolumeRecord, volumeOf } from "./record.ts";
-import type { Answer } from "./s3-calls.ts";
+import { holderOf, isInTrash, type VolumeRecord, volumeOf } from "./record.ts";
+import type { ApiResult } from "./s3-calls.ts";
 
-const gone = (): NotFound => notFound("There is no such volume in the trash.");
+const notInTrash = (): NotFound => notFound("The trash does not contain this volume.");
 
-/** False: the bucket no longer exists. */
-export const openAgain = async (
+/** Returns false if the bucket does not exist. */
+export const reopenBucket = async (
   { api, marks }: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
-): Answer<boolean> => {
-  // First, because otherwise the trash rule could expire the objects of a late restore.
-  const kept = await api.putLifecycle(record.id, liveLifecycle(), options);
-  if (kept.isErr()) return err(kept.error);
+): ApiResult<boolean> => {
+  // The lifecycle comes first: otherwise the trash rule could expire objects during a late restore.
+  const lifecycle = await api.putLifecycle(record.id, liveLifecycle(), options);
+  if (lifecycle.isErr()) return err(lifecycle.error);
   const opened = await api.deletePolicy(record.id, options);
   if (opened.isErr()) return err(opened.error);
   const marked = await marks.put(account, record, options);
-  return marked.map(() => kept.value !== "not_found" && opened.value !== "not_found");
+  return marked.map(() => lifecycle.value !== "not_found" && opened.value !== "not_found");
 };
 
-/** Opens the bucket of a `restoring` volume and makes it live. Undefined: the volume is gone. */
-export const bringBack = async (
+/** Opens the bucket of a `restoring` volume and makes it live. Undefined if the bucket does not exist. */
+export const finishRestore = async (
   deps: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
-): Answer<VolumeRecord | undefined> => {
-  const opened = await openAgain(deps, account, record, options);
+): ApiResult<VolumeRecord | undefined> => {
+  const opened = await reopenBucket(deps, account, record, options);
   if (opened.isErr()) return err(opened.error);
   if (!opened.value) {
     // The bucket was deleted by hand.
@@ -70,11 +70,13 @@ export const restoreVolume = async (
     account,
     (all) => {
       const found = all.find((one) => one.id === id);
-      if (found === undefined || !isInTrash(found)) return { stop: gone() };
+      if (found === undefined || !isInTrash(found)) return { stop: notInTrash() };
       if (found.state === "restoring") return { stop: found };
-      const standing = standingFor(all, found.name);
-      if (standing?.state === "making") return { stop: conflict(`A volume '${found.name}' is being made now.`) };
-      if (standing !== undefined) return { stop: conflict(`You have a volume '${found.name}' now.`) };
+      const holder = holderOf(all, found.name);
+      if (holder?.state === "making")
+        return { stop: conflict(`A volume '${found.name}' is being created. Try again in a moment.`) };
+      if (holder !== undefined)
+        return { stop: conflict(`The account has another volume '${found.name}'. Delete it first.`) };
       return { put: { ...found, state: "restoring" } };
     },
     options,
@@ -82,7 +84,7 @@ export const restoreVolume = async (
   if (begun.isErr()) return err(begun.error);
   const end = "record" in begun.value ? begun.value.record : begun.value.stop;
   if ("kind" in end) return err(end);
-  const back = await bringBack(deps, account, end, options);
+  const back = await finishRestore(deps, account, end, options);
   if (back.isErr()) return err(back.error);
-  return back.value?.state === "live" ? ok(volumeOf(back.value, owner)) : err(gone());
+  return back.value?.state === "live" ? ok(volumeOf(back.value, owner)) : err(notInTrash());
 };

@@ -1,5 +1,5 @@
 /**
- * The S3 API calls for volumes. Expected states are values, not errors.
+ * The S3 API calls that volumes need. Each returns the states that it expects as values.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
  */
 import type {
@@ -17,7 +17,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import { nameOf } from "../call-policy.ts";
 
-export type Answer<T> = Promise<Result<T, Unavailable>>;
+export type ApiResult<T> = Promise<Result<T, Unavailable>>;
 
 type State = CallState["code"];
 
@@ -35,13 +35,12 @@ export interface S3ApiDeps {
 /** The object must not exist, or must have this ETag. */
 export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: string };
 
-const unexpected = (error: unknown): Unavailable =>
-  unavailable("Amazon Web Services gave an answer that was not expected.", 5, error);
+const unexpected = (error: unknown): Unavailable => unavailable("AWS returned an unexpected response.", 5, error);
 
-export const noStateBucket = (bucket: string, error?: unknown): Unavailable =>
-  unavailable(`The platform's bucket '${bucket}' is not there; look at the stack that made it.`, 60, error);
+export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
+  unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
-/** Returns the expected states as values. Any other state is a bug or an outage, so it fails as unavailable. */
+/** Returns the expected states as values. Any other state fails as unavailable, because the call cannot have it. */
 const states =
   <S extends State>(...expected: readonly S[]) =>
   <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {
@@ -52,7 +51,7 @@ const states =
   };
 
 /** Like `states`, for calls without a result. */
-const ends =
+const withoutResult =
   <S extends State>(...expected: readonly S[]) =>
   (result: Result<unknown, CallState | Unavailable>): Result<S | undefined, Unavailable> =>
     states(...expected)(result.map(() => undefined));
@@ -73,7 +72,7 @@ export class S3Api {
     bucket: string,
     key: string,
     options: CallOptions,
-  ): Answer<{ readonly text: string; readonly etag: string } | "not_found"> {
+  ): ApiResult<{ readonly text: string; readonly etag: string } | "not_found"> {
     const read = await this.#send("GetObject", options, async (client, { GetObjectCommand }, send) => {
       const { Body, ETag = "" } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), send);
       return { text: (await Body?.transformToString()) ?? "", etag: ETag };
@@ -81,30 +80,30 @@ export class S3Api {
     return this.#ofPlatform<{ text: string; etag: string }>(bucket, read);
   }
 
-  /** @param condition undefined: overwrite. Returns `changed` if the condition does not hold */
+  /** Returns `changed` if the condition does not hold. @param condition overwrites the object if undefined */
   async putText(
     bucket: string,
     key: string,
     text: string,
     condition: PutCondition | undefined,
     options: CallOptions,
-  ): Answer<"changed" | undefined> {
+  ): ApiResult<"changed" | undefined> {
     const put = await this.#send("PutObject", options, (client, { PutObjectCommand }, send) => {
-      // The client sets no length for an empty body.
+      // The SDK sets no length for an empty body.
       const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: "application/json" };
       const input = { Bucket: bucket, Key: key, ...body, ...condition };
       return client.send(new PutObjectCommand(input), send);
     });
     const known = this.#ofPlatform(bucket, put, "changed");
-    // With IfMatch, `not_found` means that the object was deleted since it was read.
+    // With IfMatch, `not_found` means that the object has been deleted since the read.
     return known.map((end) => (end === "changed" || end === "not_found" ? ("changed" as const) : undefined));
   }
 
-  async deleteKey(bucket: string, key: string, options: CallOptions): Answer<void> {
-    const gone = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) =>
+  async deleteKey(bucket: string, key: string, options: CallOptions): ApiResult<void> {
+    const deleted = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) =>
       client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), send),
     );
-    return this.#ofPlatform(bucket, gone).map(() => undefined);
+    return this.#ofPlatform(bucket, deleted).map(() => undefined);
   }
 
   /** Lists one page of the platform's own objects. */
@@ -112,13 +111,13 @@ export class S3Api {
     bucket: string,
     query: Omit<ListObjectsV2CommandInput, "Bucket">,
     options: CallOptions,
-  ): Answer<ListObjectsV2CommandOutput> {
+  ): ApiResult<ListObjectsV2CommandOutput> {
     const listed = await this.#list({ Bucket: bucket, ...query }, options);
     const known = this.#ofPlatform(bucket, listed);
-    return known.andThen((page) => (page === "not_found" ? err(noStateBucket(bucket)) : ok(page)));
+    return known.andThen((page) => (page === "not_found" ? err(stateBucketMissing(bucket)) : ok(page)));
   }
 
-  async headBucket(bucket: string, options: CallOptions): Answer<boolean> {
+  async headBucket(bucket: string, options: CallOptions): ApiResult<boolean> {
     const seen = await this.#send("HeadBucket", options, (client, { HeadBucketCommand }, send) =>
       client.send(new HeadBucketCommand({ Bucket: bucket }), send),
     );
@@ -127,25 +126,28 @@ export class S3Api {
     return seen.error.code === "not_found" ? ok(false) : err(unexpected(seen.error.error));
   }
 
-  /** `exists`: the name is taken, by this AWS account or another. `invalid`: bucket quota reached, or bad name. */
+  /**
+   * `exists`: the name is taken, by this AWS account or another. `invalid`: the bucket quota is reached, or the name is
+   * not valid.
+   */
   async createBucket(
     id: string,
     tags: Readonly<Record<string, string>>,
     options: CallOptions,
-  ): Answer<"exists" | "own" | "invalid" | "made"> {
-    const made = await this.#send("CreateBucket", options, (client, { CreateBucketCommand }, send) => {
+  ): ApiResult<"exists" | "own" | "invalid" | "created"> {
+    const created = await this.#send("CreateBucket", options, (client, { CreateBucketCommand }, send) => {
       const { region } = this.#deps;
-      const place = region === "us-east-1" ? {} : { LocationConstraint: region as "eu-west-1" };
+      const location = region === "us-east-1" ? {} : { LocationConstraint: region as "eu-west-1" };
       const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
       const input = { Bucket: id, ObjectOwnership: "BucketOwnerEnforced" } as const;
-      return client.send(new CreateBucketCommand({ ...input, CreateBucketConfiguration: { ...place, Tags } }), send);
+      return client.send(new CreateBucketCommand({ ...input, CreateBucketConfiguration: { ...location, Tags } }), send);
     });
-    if (made.isErr() && isCallState(made.error) && nameOf(made.error.error) === "BucketAlreadyOwnedByYou")
+    if (created.isErr() && isCallState(created.error) && nameOf(created.error.error) === "BucketAlreadyOwnedByYou")
       return ok("own");
-    return states("exists", "invalid")(made.map(() => "made" as const));
+    return states("exists", "invalid")(created.map(() => "created" as const));
   }
 
-  async blockPublicAccess(id: string, options: CallOptions): Answer<"not_found" | undefined> {
+  async blockPublicAccess(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
     const PublicAccessBlockConfiguration = {
       BlockPublicAcls: true,
       BlockPublicPolicy: true,
@@ -155,78 +157,78 @@ export class S3Api {
     const put = await this.#send("PutPublicAccessBlock", options, (client, { PutPublicAccessBlockCommand }, send) =>
       client.send(new PutPublicAccessBlockCommand({ Bucket: id, PublicAccessBlockConfiguration }), send),
     );
-    return ends("not_found")(put);
+    return withoutResult("not_found")(put);
   }
 
-  async keepVersions(id: string, options: CallOptions): Answer<"not_found" | undefined> {
+  async enableVersioning(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
     const put = await this.#send("PutBucketVersioning", options, (client, { PutBucketVersioningCommand }, send) =>
       client.send(new PutBucketVersioningCommand({ Bucket: id, VersioningConfiguration: { Status: "Enabled" } }), send),
     );
-    return ends("not_found")(put);
+    return withoutResult("not_found")(put);
   }
 
-  async putLifecycle(id: string, Rules: LifecycleRule[], options: CallOptions): Answer<"not_found" | undefined> {
+  async putLifecycle(id: string, Rules: LifecycleRule[], options: CallOptions): ApiResult<"not_found" | undefined> {
     const put = await this.#send("PutBucketLifecycle", options, (client, sdk, send) => {
       const input = { Bucket: id, LifecycleConfiguration: { Rules } };
       return client.send(new sdk.PutBucketLifecycleConfigurationCommand(input), send);
     });
-    return ends("not_found")(put);
+    return withoutResult("not_found")(put);
   }
 
-  async putPolicy(id: string, policy: object, options: CallOptions): Answer<"not_found" | undefined> {
+  async putPolicy(id: string, policy: object, options: CallOptions): ApiResult<"not_found" | undefined> {
     const put = await this.#send("PutBucketPolicy", options, (client, { PutBucketPolicyCommand }, send) =>
       client.send(new PutBucketPolicyCommand({ Bucket: id, Policy: JSON.stringify(policy) }), send),
     );
-    return ends("not_found")(put);
+    return withoutResult("not_found")(put);
   }
 
-  async deletePolicy(id: string, options: CallOptions): Answer<"not_found" | undefined> {
-    const gone = await this.#send("DeleteBucketPolicy", options, (client, { DeleteBucketPolicyCommand }, send) =>
+  async deletePolicy(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+    const deleted = await this.#send("DeleteBucketPolicy", options, (client, { DeleteBucketPolicyCommand }, send) =>
       client.send(new DeleteBucketPolicyCommand({ Bucket: id }), send),
     );
-    return ends("not_found")(gone);
+    return withoutResult("not_found")(deleted);
   }
 
   /** `changed`: the bucket is not empty. */
-  async deleteBucket(id: string, options: CallOptions): Answer<"not_found" | "changed" | undefined> {
-    const gone = await this.#send("DeleteBucket", options, (client, { DeleteBucketCommand }, send) =>
+  async deleteBucket(id: string, options: CallOptions): ApiResult<"not_found" | "changed" | undefined> {
+    const deleted = await this.#send("DeleteBucket", options, (client, { DeleteBucketCommand }, send) =>
       client.send(new DeleteBucketCommand({ Bucket: id }), send),
     );
-    return ends("not_found", "changed")(gone);
+    return withoutResult("not_found", "changed")(deleted);
   }
 
   async objects(input: ListObjectsV2CommandInput, options: CallOptions) {
     return states("not_found")(await this.#list(input, options));
   }
 
-  async head(bucket: string, key: string, options: CallOptions): Answer<HeadObjectCommandOutput | "not_found"> {
+  async head(bucket: string, key: string, options: CallOptions): ApiResult<HeadObjectCommandOutput | "not_found"> {
     const found = await this.#send("HeadObject", options, (client, { HeadObjectCommand }, send) =>
       client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), send),
     );
     return states("not_found")(found);
   }
 
-  async get(bucket: string, key: string, options: CallOptions): Answer<GetObjectCommandOutput | "not_found"> {
+  async get(bucket: string, key: string, options: CallOptions): ApiResult<GetObjectCommandOutput | "not_found"> {
     const found = await this.#send("GetObject", options, (client, { GetObjectCommand }, send) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), send),
     );
     return states("not_found")(found);
   }
 
-  /** Deletes an object. Counts as done if a retry no longer finds it, because the first response was lost. */
-  async deleteObject(bucket: string, key: string, options: CallOptions): Answer<"not_found" | undefined> {
+  /** Deletes an object. A retry that no longer finds it counts as success: the first response was lost. */
+  async deleteObject(bucket: string, key: string, options: CallOptions): ApiResult<"not_found" | undefined> {
     let tries = 0;
-    const gone = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) => {
+    const deleted = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) => {
       tries += 1;
       // Without this condition, S3 reports success even if the object does not exist.
       return client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: "*" }), send);
     });
-    const known = states("not_found", "changed")(gone);
+    const known = states("not_found", "changed")(deleted);
     return known.map((end) => ((end === "not_found" || end === "changed") && tries === 1 ? "not_found" : undefined));
   }
 
   /** Returns up to 1,000 versions and delete markers. */
-  async versions(bucket: string, options: CallOptions): Answer<readonly ObjectIdentifier[] | "not_found"> {
+  async versions(bucket: string, options: CallOptions): ApiResult<readonly ObjectIdentifier[] | "not_found"> {
     const listed = await this.#send("ListObjectVersions", options, (client, { ListObjectVersionsCommand }, send) =>
       client.send(new ListObjectVersionsCommand({ Bucket: bucket, EncodingType: "url" }), send),
     );
@@ -240,12 +242,16 @@ export class S3Api {
     });
   }
 
-  /** Deletes up to 1,000 versions. The next listing contains any that could not be deleted. */
-  async deleteVersions(bucket: string, versions: readonly ObjectIdentifier[], options: CallOptions): Answer<undefined> {
-    const gone = await this.#send("DeleteObjects", options, (client, { DeleteObjectsCommand }, send) =>
+  /** Deletes up to 1,000 versions. The next listing returns those that could not be deleted. */
+  async deleteVersions(
+    bucket: string,
+    versions: readonly ObjectIdentifier[],
+    options: CallOptions,
+  ): ApiResult<undefined> {
+    const deleted = await this.#send("DeleteObjects", options, (client, { DeleteObjectsCommand }, send) =>
       client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } }), send),
     );
-    const known = states("not_found")(gone);
+    const known = states("not_found")(deleted);
     return known.andThen((end) => {
       const problem = end === "not_found" ? undefined : end.Errors?.[0];
       return problem === undefined ? ok(undefined) : err(unexpected(problem));
@@ -253,7 +259,7 @@ export class S3Api {
   }
 
   /** Starts a multipart upload and returns its id. */
-  async createUpload(bucket: string, key: string, options: CallOptions): Answer<string | "not_found"> {
+  async createUpload(bucket: string, key: string, options: CallOptions): ApiResult<string | "not_found"> {
     const begun = await this.#send("CreateMultipartUpload", options, (client, { CreateMultipartUploadCommand }, send) =>
       client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }), send),
     );
@@ -266,14 +272,14 @@ export class S3Api {
     );
   }
 
-  /** If the platform's own bucket is missing, the call fails as unavailable instead of `not_found`. */
+  /** Fails with `unavailable` instead of `not_found` if the platform's own bucket does not exist. */
   #ofPlatform<T, S extends State = never>(
     bucket: string,
     result: Result<T, CallState | Unavailable>,
     ...more: readonly S[]
   ): Result<T | S | "not_found", Unavailable> {
     if (result.isErr() && isCallState(result.error) && nameOf(result.error.error) === "NoSuchBucket")
-      return err(noStateBucket(bucket, result.error.error));
+      return err(stateBucketMissing(bucket, result.error.error));
     return states<S | "not_found">("not_found", ...more)(result);
   }
 
@@ -285,5 +291,7 @@ export class S3Api {
   }
 }
 
-/** For listings with `EncodingType=url`. Without it, a key that XML cannot represent breaks the whole response. */
+/**
+ * Decodes keys of listings with `EncodingType=url`, because a key that XML cannot represent breaks the whole response.
+ */
 export const decodedKey = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));

@@ -1,6 +1,6 @@
 /**
- * Presigned URLs (Signature Version 4) that lead directly to S3. Signing makes no call. A URL expires with the credentials
- * that signed it, even before its own expiry:
+ * Presigned URLs (Signature Version 4) of S3. Signing makes no call. A URL expires with the credentials that signed it,
+ * even before its own expiry:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-presigned-url.html#who-presigned-url
  */
 import type {
@@ -23,8 +23,10 @@ type AnyCommand = Parameters<GetSignedUrl>[1];
 export type Signable = GetObjectCommand | PutObjectCommand | UploadPartCommand | CompleteMultipartUploadCommand;
 
 const SECOND_MS = 1000;
-/** Seven days, the limit: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html */
-const LONGEST_MS = 604_800_000;
+/**
+ * Maximum lifetime of a URL, seven days: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+ */
+const MAX_LIFETIME_MS = 604_800_000;
 const HOUR_MS = 3_600_000;
 
 export interface SignerDeps {
@@ -33,8 +35,8 @@ export interface SignerDeps {
   readonly clock: Clock;
 }
 
-/** A validity period that URLs are signed for. */
-export interface Span {
+/** A validity period for URLs. */
+export interface SigningPeriod {
   readonly expiresAt: Instant;
   sign(command: Signable): Promise<string>;
 }
@@ -42,8 +44,8 @@ export interface Span {
 const wholeSeconds = (millis: number): number => Math.floor(millis / SECOND_MS) * SECOND_MS;
 
 /**
- * The client without default checksums. Otherwise the URL would include a checksum of the empty body, and S3 would reject
- * every upload as corrupt.
+ * The client without default checksums. With them, the URL would include a checksum of the empty body, and S3 would
+ * reject every upload as corrupt.
  */
 const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient => {
   const signing = { ...config, requestChecksumCalculation: async () => "WHEN_REQUIRED" };
@@ -52,51 +54,56 @@ const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient 
 
 export class Signer {
   readonly #deps: SignerDeps;
-  /** Expiry of the credentials after the last refresh; the same expiry means that no newer ones exist yet. */
-  #newest: number | undefined;
+  /**
+   * Expiry of the credentials after the last refresh. If a refresh returns the same expiry, newer ones do not exist
+   * yet.
+   */
+  #renewedExpiry: number | undefined;
 
   constructor(deps: SignerDeps) {
     this.#deps = deps;
   }
 
-  /** Ends at the requested time or when the credentials expire, whichever is first. */
-  async until(wanted: Instant): Promise<Result<Span, Unavailable>> {
+  /** Returns a validity period that ends at the requested time, or when the credentials expire if that is earlier. */
+  async until(requested: Instant): Promise<Result<SigningPeriod, Unavailable>> {
     const { client: source, clock } = this.#deps;
     const now = millisOf(clock.now());
-    const end = Math.min(millisOf(wanted), now + LONGEST_MS);
+    const end = Math.min(millisOf(requested), now + MAX_LIFETIME_MS);
     const client = await source();
-    const credentials = await this.#endOfCredentials(client, end);
+    const credentials = await this.#credentialsExpiry(client, end);
     if (credentials.isErr()) return err(credentials.error);
-    if (credentials.value <= now)
-      return err(unavailable("The platform's credentials at Amazon Web Services have ended.", 60));
+    if (credentials.value <= now) return err(unavailable("The platform's AWS credentials have expired.", 60));
     const { getSignedUrl } = await load();
-    // Whole seconds, so that the URL ends no later than requested. A time in the past gives a URL that is already expired.
-    const isOver = wholeSeconds(end) <= now;
-    const start = wholeSeconds(isOver ? now - HOUR_MS : now);
-    const last = isOver ? start + SECOND_MS : wholeSeconds(Math.min(end, credentials.value));
+    // Whole seconds, so that the URL does not outlive the requested time. A time in the past returns an expired URL.
+    const isPast = wholeSeconds(end) <= now;
+    const start = wholeSeconds(isPast ? now - HOUR_MS : now);
+    const last = isPast ? start + SECOND_MS : wholeSeconds(Math.min(end, credentials.value));
     const expiresIn = (last - start) / SECOND_MS;
     const signingDate = new Date(start);
     const signing = withoutChecksums(client);
     return ok({
-      expiresAt: isOver ? wanted : instantOfMillis(last),
+      expiresAt: isPast ? requested : instantOfMillis(last),
       sign: (command) => getSignedUrl(signing, command as unknown as AnyCommand, { expiresIn, signingDate }),
     });
   }
 
-  /** Milliseconds; infinite if the credentials do not expire. Refreshes them once if they expire before `wanted`. */
-  async #endOfCredentials({ config }: S3Client, wanted: number): Promise<Result<number, Unavailable>> {
+  /**
+   * Expiry in milliseconds; infinite if the credentials do not expire. Refreshes them once if they expire before
+   * `wanted`.
+   */
+  async #credentialsExpiry({ config }: S3Client, requested: number): Promise<Result<number, Unavailable>> {
     const read = async (forceRefresh: boolean): Promise<Result<number, Unavailable>> => {
       const found = await this.#deps.call({ what: "credentials" }, () => config.credentials({ forceRefresh }));
       if (found.isOk()) return ok(found.value.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
       if (!isCallState(found.error)) return err(found.error);
-      return err(unavailable("The platform has no credentials at Amazon Web Services.", 60, found.error.error));
+      return err(unavailable("The platform has no AWS credentials.", 60, found.error.error));
     };
     const present = await read(false);
-    if (present.isErr() || present.value >= wanted || present.value === this.#newest) return present;
+    if (present.isErr() || present.value >= requested || present.value === this.#renewedExpiry) return present;
     const renewed = await read(true);
     // Some sources issue new credentials only shortly before expiry; the present ones still work.
     if (renewed.isErr()) return present;
-    this.#newest = renewed.value;
+    this.#renewedExpiry = renewed.value;
     return renewed;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Moves a volume to the trash. Marking the hidden volume's record is the commit point. Then the bucket is closed to all
- * access, and the name's mark is removed. The next call that lists the volumes finishes an interrupted move.
+ * Moves a volume to the trash. Marking the hidden volume's record puts it there, whatever happens next. Then the bucket
+ * is closed to all access, and the name's mark is removed. The next listing of volumes completes an interrupted move.
  */
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
@@ -11,16 +11,16 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { closedPolicy, trashLifecycle } from "./bucket-settings.ts";
 import type { VolumeDeps } from "./deps.ts";
 import type { VolumeRecord } from "./record.ts";
-import { openAgain } from "./restore-volume.ts";
-import type { Answer } from "./s3-calls.ts";
+import { reopenBucket } from "./restore-volume.ts";
+import type { ApiResult } from "./s3-calls.ts";
 
-/** Closes the bucket of a volume in the trash. Returns `taken back` if the volume was restored meanwhile. */
+/** Closes the bucket of a volume in the trash. Returns `restored` if a concurrent call restored the volume. */
 export const finishTrash = async (
   deps: VolumeDeps,
   account: string,
   marked: VolumeRecord,
   options: CallOptions,
-): Answer<"closed" | "taken back"> => {
+): ApiResult<"closed" | "restored"> => {
   const { api, records, marks, config, clock } = deps;
   const { id } = marked;
   const steps = [
@@ -43,8 +43,8 @@ export const finishTrash = async (
   if (ended.isErr()) return err(ended.error);
   const found = "record" in ended.value ? ended.value.record : ended.value.stop;
   if (found?.state !== "live" && found?.state !== "restoring") return ok("closed");
-  // This call may have closed the bucket after the restore had opened it.
-  return (await openAgain(deps, account, found, options)).map(() => "taken back" as const);
+  // This call may have closed the bucket after the restore opened it.
+  return (await reopenBucket(deps, account, found, options)).map(() => "restored" as const);
 };
 
 export const trashVolume = async (
@@ -53,7 +53,7 @@ export const trashVolume = async (
   deletedAt: Timestamp,
   options: CallOptions,
 ): Promise<Result<void, Conflict | Unavailable>> => {
-  const stays = conflict(`'${name}' is not being deleted any more.`);
+  const noLongerHidden = conflict(`'${name}' is no longer being deleted.`);
   const account = accountDigest(owner);
   const marked = await deps.records.change(
     account,
@@ -64,8 +64,8 @@ export const trashVolume = async (
     options,
   );
   if (marked.isErr()) return err(marked.error);
-  if ("stop" in marked.value) return err(stays);
+  if ("stop" in marked.value) return err(noLongerHidden);
   const finished = await finishTrash(deps, account, marked.value.record, options);
   if (finished.isErr()) return err(finished.error);
-  return finished.value === "closed" ? ok(undefined) : err(stays);
+  return finished.value === "closed" ? ok(undefined) : err(noLongerHidden);
 };

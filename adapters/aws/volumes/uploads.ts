@@ -15,16 +15,19 @@ import type { Signer } from "./signing.ts";
 
 const load = () => import("@aws-sdk/client-s3");
 
-const PART_MAX = 5 * GiB;
-const PARTS_MAX = 10_000;
+const MAX_PART_BYTES = 5 * GiB;
+const MAX_PARTS = 10_000;
 
-/** The limit of a single PUT. */
+/** Maximum size of a single PUT. */
 export const putMax = 5 * GiB;
-export const objectMax = PARTS_MAX * PART_MAX;
+export const objectMax = MAX_PARTS * MAX_PART_BYTES;
 
-/** A failed part must be sent again completely, so parts should be small. But a response with thousands of URLs is slow. */
-const PART_MIN = 512 * MiB;
-const FEW = 256;
+/**
+ * Small parts make a retry cheaper, because a failed part is sent again as a whole. But a response with thousands of
+ * URLs is slow.
+ */
+const MIN_PART_BYTES = 512 * MiB;
+const TARGET_PARTS = 256;
 
 export interface PartRange {
   readonly offset: number;
@@ -32,7 +35,7 @@ export interface PartRange {
 }
 
 export const partsOf = (size: number): PartRange[] => {
-  const length = Math.min(PART_MAX, Math.max(PART_MIN, Math.ceil(size / FEW)));
+  const length = Math.min(MAX_PART_BYTES, Math.max(MIN_PART_BYTES, Math.ceil(size / TARGET_PARTS)));
   const ranges: PartRange[] = [];
   for (let offset = 0; offset < size; offset += length)
     ranges.push({ offset, length: Math.min(length, size - offset) });
@@ -48,13 +51,13 @@ export const grantParts = async (
   until: Instant,
   options: CallOptions,
 ): Promise<Result<PartsGrant, NotFound | Unavailable>> => {
-  const begun = await api.createUpload(Bucket, Key, options);
-  if (begun.isErr()) return err(begun.error);
-  if (begun.value === "not_found") return err(notFound(`There is no volume '${name}'.`));
-  const UploadId = begun.value;
-  const span = await signer.until(until);
-  if (span.isErr()) return err(span.error);
-  const { expiresAt, sign } = span.value;
+  const upload = await api.createUpload(Bucket, Key, options);
+  if (upload.isErr()) return err(upload.error);
+  if (upload.value === "not_found") return err(notFound(`The volume '${name}' does not exist.`));
+  const UploadId = upload.value;
+  const period = await signer.until(until);
+  if (period.isErr()) return err(period.error);
+  const { expiresAt, sign } = period.value;
   const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
   const parts: { url: string; offset: number; length: number }[] = [];
   for (const [index, range] of partsOf(size).entries()) {

@@ -1,4 +1,4 @@
-/** `VolumeStore` on S3: one bucket per volume. The account's record holds its state (`record.ts`). */
+/** `VolumeStore` on S3: one bucket per volume. The account's document stores its state (`record.ts`). */
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, UploadsInParts, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
@@ -9,17 +9,17 @@ import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { createVolume } from "./create-volume.ts";
 import type { VolumeDeps } from "./deps.ts";
-import type { MountedFrom } from "./files/access-point.ts";
+import type { MountSource } from "./files/access-point.ts";
 import { FileSystems } from "./files/file-systems.ts";
 import { grant } from "./grants.ts";
 import { Marks } from "./marks.ts";
 import { digestOfRecords, recordsPrefix } from "./names.ts";
 import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
-import { goOn, isDue } from "./purge-volume.ts";
-import { isInTrash, standingFor, type VolumeRecord, volumeOf } from "./record.ts";
+import { isDue, resumeDueWork } from "./purge-volume.ts";
+import { holderOf, isInTrash, type VolumeRecord, volumeOf } from "./record.ts";
 import { Records } from "./records.ts";
 import { restoreVolume } from "./restore-volume.ts";
-import { decodedKey, noStateBucket, S3Api } from "./s3-calls.ts";
+import { decodedKey, S3Api, stateBucketMissing } from "./s3-calls.ts";
 import { Signer } from "./signing.ts";
 import { trashVolume } from "./trash-volume.ts";
 import { grantParts, objectMax, putMax } from "./uploads.ts";
@@ -47,18 +47,18 @@ export class AwsVolumes implements VolumeStore {
     };
   }
 
-  /** Succeeds if S3 is reachable. One read-only call. */
+  /** Ok if S3 responds; makes one read-only call. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#deps;
     const { stateBucket } = config.shared;
     const look = async (): Promise<Result<void, Unavailable>> => {
       const seen = await api.headBucket(stateBucket, options);
-      return seen.andThen((isThere) => (isThere ? ok(undefined) : err(noStateBucket(stateBucket))));
+      return seen.andThen((exists) => (exists ? ok(undefined) : err(stateBucketMissing(stateBucket))));
     };
     return settled(look());
   }
 
-  /** Resumes interrupted operations and purges expired trash, for every account. Runs at startup. */
+  /** Resumes interrupted operations and purges expired trash of every account. Runs at start. */
   sweep(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#deps;
     const sweep = async (): Promise<Result<void, Unavailable>> => {
@@ -76,26 +76,27 @@ export class AwsVolumes implements VolumeStore {
     return settled(sweep());
   }
 
-  /** Resolves when the background work has ended. */
+  /** Resolves when no background work is left. */
   async idle(): Promise<void> {
     await Promise.all(this.#finishing.values());
   }
 
   /**
-   * Returns the mount source of a volume's bucket and creates it if missing. With `subPath`, mounts that folder and creates
-   * it. Undefined: the bucket does not exist.
+   * Returns the mount source of a volume's bucket; creates its file system if needed. With `subPath`, creates and
+   * mounts that folder. Undefined if the bucket does not exist.
    */
   async mountable(
     bucket: string,
     { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
-  ): Promise<Result<MountedFrom | undefined, Unavailable>> {
+  ): Promise<Result<MountSource | undefined, Unavailable>> {
     const { api, files } = this.#deps;
-    const there = await api.headBucket(bucket, options);
-    if (there.isErr()) return err(there.error);
-    if (!there.value) return ok(undefined);
+    const seen = await api.headBucket(bucket, options);
+    if (seen.isErr()) return err(seen.error);
+    if (!seen.value) return ok(undefined);
     const found = await files.mountable(bucket, subPath, options);
     if (found.isErr() || subPath === undefined) return found;
-    // "What appears as a directory is a common prefix" (.../userguide/s3-files-synchronization.html)
+    // "What appears as a directory is a common prefix":
+    // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-synchronization.html
     const made = await api.putText(bucket, `${subPath}/`, "", { IfNoneMatch: "*" }, options);
     return made.andThen(() => found);
   }
@@ -104,15 +105,15 @@ export class AwsVolumes implements VolumeStore {
     const look = async (): Promise<Result<VolumeState, Unavailable>> => {
       const all = await this.#deps.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
-      const standing = standingFor(all.value, name);
+      const holder = holderOf(all.value, name);
       // Reopens the bucket of a restored volume if needed. Other cleanup waits for `list`.
-      if (standing?.state === "live") this.#finish(accountDigest(owner), [standing]);
-      const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
+      if (holder?.state === "live") this.#finish(accountDigest(owner), [holder]);
+      const found = holder === undefined ? ok(undefined) : await this.#upToDate(owner, holder, options);
       if (found.isErr()) return err(found.error);
       if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
       if (found.value?.state === "hidden") return ok({ kind: "hidden" });
-      const elsewhere = await this.#deps.marks.elsewhere(owner, name, options);
-      return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
+      const isHeldByOther = await this.#deps.marks.isHeldByOther(owner, name, options);
+      return isHeldByOther.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
     };
     return settled(look());
   }
@@ -143,15 +144,17 @@ export class AwsVolumes implements VolumeStore {
       accountDigest(owner),
       (all) => {
         const found = all.find((one) => one.id === id);
-        const may = found?.state === "live" || (found !== undefined && records.isForgotten(found));
-        return may ? { put: { ...found, state: "hidden" } } : { stop: found?.state };
+        const canHide = found?.state === "live" || (found !== undefined && records.isForgotten(found));
+        return canHide ? { put: { ...found, state: "hidden" } } : { stop: found?.state };
       },
       options,
     );
     return settled(hidden).andThen((end) => {
       if ("record" in end) return ok(undefined);
       return err(
-        end.stop === "hidden" ? conflict(`'${name}' is being deleted.`) : notFound(`There is no volume '${name}'.`),
+        end.stop === "hidden"
+          ? conflict(`'${name}' is being deleted.`)
+          : notFound(`The volume '${name}' does not exist.`),
       );
     });
   }
@@ -160,7 +163,7 @@ export class AwsVolumes implements VolumeStore {
     const show = async (): Promise<Result<void, Unavailable>> => {
       const shown = await this.#reveal(owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
-      // A discard failed halfway: undo it, unless the name was taken meanwhile.
+      // A move to the trash failed midway: restore the volume, unless another one has taken its name.
       if (shown.value === undefined || !isInTrash(shown.value)) return ok(undefined);
       const back = await restoreVolume(this.#deps, owner, id, options);
       return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
@@ -208,7 +211,7 @@ export class AwsVolumes implements VolumeStore {
     return settled(grant(this.#signer, "read", volume, path, until));
   }
 
-  /** One account at a time, so that startup does not compete with requests. */
+  /** Handles one account at a time, so that the start does not compete with requests. */
   async #sweepAll(accounts: readonly string[], options: CallOptions): Promise<Result<void, Unavailable>> {
     for (const account of accounts) {
       const all = await this.#deps.records.of(account, options);
@@ -219,7 +222,7 @@ export class AwsVolumes implements VolumeStore {
     return ok(undefined);
   }
 
-  /** Ends the hiding if `isOver` holds on a fresh read. Undefined: no volume has the id. */
+  /** Makes a hidden volume live if `isOver` holds on a fresh read. Undefined if no volume has the id. */
   async #reveal(
     owner: StoredVolume["owner"],
     id: string,
@@ -237,7 +240,7 @@ export class AwsVolumes implements VolumeStore {
     return shown.map((end) => ("record" in end ? end.record : end.stop));
   }
 
-  /** The volume, made visible again if its hiding has expired. */
+  /** Returns the volume. Reveals it first if it was hidden for too long. */
   #upToDate(owner: StoredVolume["owner"], record: VolumeRecord, options: CallOptions) {
     const isOver = (one: VolumeRecord): boolean => this.#deps.records.isForgotten(one);
     return isOver(record) ? this.#reveal(owner, record.id, isOver, options) : Promise.resolve(ok(record));
@@ -251,11 +254,11 @@ export class AwsVolumes implements VolumeStore {
     const finish = async (): Promise<void> => {
       try {
         for (const one of due) {
-          const end = await goOn(this.#deps, account, one, {});
-          if (end.isErr()) logger.warn("what is left of a volume is not cleared away yet", { volume: one.id });
+          const end = await resumeDueWork(this.#deps, account, one, {});
+          if (end.isErr()) logger.warn("cleanup of a volume failed; the next listing retries it", { volume: one.id });
         }
       } catch (cause) {
-        logger.error("clearing away met a problem of the platform's own", { account, cause });
+        logger.error("bug while cleaning up volumes", { account, cause });
       } finally {
         this.#finishing.delete(account);
       }

@@ -35,12 +35,12 @@ const outcomeOfRace = async (
   owner: AccountId,
   { id, since }: VolumeBucket,
   options: CallOptions,
-): ApiResult<"gone" | "taken back"> => {
+): ApiResult<"deleted" | "restored"> => {
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
-  if (found.value === undefined) return ok("gone");
+  if (found.value === undefined) return ok("deleted");
   // Restore what this call deleted after the restore had listed the objects.
-  return (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
+  return (await restoreObjects(api, id, since, options)).map(() => "restored" as const);
 };
 
 /** Empties and deletes a bucket in the trash. Returns `restored` if a concurrent call restored it. */
@@ -49,7 +49,7 @@ export const finishTrash = async (
   owner: AccountId,
   marked: VolumeBucket,
   options: CallOptions,
-): ApiResult<"gone" | "taken back"> => {
+): ApiResult<"deleted" | "restored"> => {
   const { api, buckets } = deps;
   const released = await releaseName(deps, owner, marked, options);
   if (released.isErr()) return err(released.error);
@@ -64,11 +64,11 @@ export const finishTrash = async (
   for (let round = 0; round < ROUNDS; round++) {
     const emptied = await emptyBucket(api, marked.id, isMarked, options);
     if (emptied.isErr()) return err(emptied.error);
-    if (emptied.value === "not_found") return ok("gone");
+    if (emptied.value === "not_found") return ok("deleted");
     if (emptied.value === "stopped") return outcomeOfRace(deps, owner, marked, options);
     const deleted = await api.deleteBucket(marked.id, seen.metageneration, options);
     if (deleted.isErr()) return err(deleted.error);
-    if (deleted.value !== "changed" && deleted.value !== "exists") return ok("gone");
+    if (deleted.value !== "changed" && deleted.value !== "exists") return ok("deleted");
     const stillMarked = deleted.value === "changed" ? await isMarked() : ok(true);
     if (stillMarked.isErr()) return err(stillMarked.error);
     if (!stillMarked.value) return outcomeOfRace(deps, owner, marked, options);
@@ -97,5 +97,5 @@ export const trashVolume = async (
   if ("stop" in marked.value) return err(noLongerHidden);
   const finished = await finishTrash(deps, owner, marked.value.bucket, options);
   if (finished.isErr()) return err(finished.error);
-  return finished.value === "gone" ? ok(undefined) : err(noLongerHidden);
+  return finished.value === "deleted" ? ok(undefined) : err(noLongerHidden);
 };

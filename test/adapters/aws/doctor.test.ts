@@ -174,7 +174,7 @@ test("a quota that is nearly used up is a warning", async () => {
   const account = whole();
   account.roles = 995;
   expect(missing(await look(account))).toEqual([
-    expect.objectContaining({ verdict: "warning", words: "5 of 1000 are left; every account takes one" }),
+    expect.objectContaining({ verdict: "warning", words: "5 of 1000 left; each account uses one" }),
   ]);
 });
 

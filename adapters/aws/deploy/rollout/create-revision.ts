@@ -10,7 +10,7 @@ import { pausesBetween } from "../../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
 import { nameOf } from "../../call-policy.ts";
 import type { RetryOptions } from "../../state-bucket.ts";
-import type { MountedFrom } from "../../volumes/files/access-point.ts";
+import type { MountSource } from "../../volumes/files/access-point.ts";
 import type { EcsServices } from "../ecs-calls.ts";
 import { isLimit } from "../error-kinds.ts";
 import { heldHostOf, tagsOf } from "../records/names.ts";
@@ -32,7 +32,7 @@ export interface NewRevision {
   readonly write: string;
   readonly taskRole: string;
   /** Keyed by `folderKey`. */
-  readonly fileSystems: ReadonlyMap<string, MountedFrom>;
+  readonly fileSystems: ReadonlyMap<string, MountSource>;
   readonly listenDeadline: number;
   /** The serving revision, whose settings the new one starts from. */
   readonly former: RevisionTemplate | undefined;

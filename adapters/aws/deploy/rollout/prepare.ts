@@ -6,7 +6,7 @@ import type { Unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { failureOfUnavailable } from "../../failures.ts";
-import { folderKey, type MountedFrom } from "../../volumes/files/access-point.ts";
+import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
 import type { NewRevision } from "./create-revision.ts";
 
 /** Task roles: one per account, with permissions for its own buckets only. */
@@ -21,7 +21,7 @@ export interface TaskRoles {
 export type Mountable = (
   bucket: string,
   options?: CallOptions & { readonly subPath?: string },
-) => Promise<Result<MountedFrom | undefined, Unavailable>>;
+) => Promise<Result<MountSource | undefined, Unavailable>>;
 
 export interface PrepareDeps {
   readonly identities: TaskRoles;
@@ -37,7 +37,7 @@ export const prepare = async (
 ): Promise<Result<Prepared, DeployFailure>> => {
   const role = await identities.ensure(owner, options);
   if (role.isErr()) return err(failureOfUnavailable(role.error));
-  const fileSystems = new Map<string, MountedFrom>();
+  const fileSystems = new Map<string, MountSource>();
   for (const { bucket, volume, subPath } of mounts) {
     const allowed = await identities.allow(bucket, role.value, options);
     if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));

@@ -1,16 +1,16 @@
 /**
- * Mounts a volume's folder through an access point that maps every request to root. Objects put by URL are owned by root,
- * while services often run as another user. The file system's policy grants root access.
+ * Mounts a volume's folder through an access point that maps every request to root. Root owns objects that are uploaded
+ * by URL, but services often run as another user. The file system's policy grants root access.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-access-points-creating.html
  */
 import { createHash } from "node:crypto";
 import type { CreateAccessPointRequest, ListAccessPointsDescription } from "@aws-sdk/client-s3files";
 
 /** The mount source for a folder of a bucket. */
-export interface MountedFrom {
+export interface MountSource {
   /** ARN. */
   readonly fileSystem: string;
-  /** ARN; undefined: mount the folder's path of the file system directly. */
+  /** ARN. If undefined, the service mounts the folder's path of the file system directly. */
   readonly accessPoint: string | undefined;
 }
 
@@ -21,18 +21,18 @@ export const folderKey = (bucket: string, subPath: string | undefined): string =
 export const pathOf = (subPath: string | undefined): string => `/${subPath ?? ""}`;
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_S3Files_RootDirectory.html */
-const LONGEST = 100;
+const MAX_PATH = 100;
 const PATH = /^(\/|(\/(?!\.)[^$#<>;`|&?{}^*/\n]+){1,4})$/;
 
-/** Whether the folder can have an access point: S3 Files allows at most four levels and not every character. */
+/** True if the folder can have an access point: S3 Files allows at most four levels, and not every character. */
 export const canBeAccessPoint = (subPath: string | undefined): boolean => {
   const path = pathOf(subPath);
-  return path.length <= LONGEST && PATH.test(path);
+  return path.length <= MAX_PATH && PATH.test(path);
 };
 
 const ROOT = { uid: 0, gid: 0 };
 
-/** @param bucket the file system's bucket; bucket and path form the client token, so concurrent calls create one access point */
+/** The client token makes concurrent calls create one access point. @param bucket the file system's bucket */
 export const accessPointInput = (
   fileSystemId: string,
   bucket: string,
@@ -48,7 +48,7 @@ export const accessPointInput = (
   },
 });
 
-/** Whether the access point matches the input and is not being deleted. */
+/** True if the access point matches the input and is not being deleted. */
 export const isAccessPointOf =
   ({ rootDirectory }: CreateAccessPointRequest) =>
   ({ posixUser, rootDirectory: present, status }: ListAccessPointsDescription): boolean =>

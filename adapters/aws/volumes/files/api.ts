@@ -1,5 +1,5 @@
 /**
- * The S3 Files API calls for mounts. Expected states are values, not errors.
+ * The S3 Files API calls that mounts need. Each returns the states that it expects as values.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_S3_Files.html
  */
 import type {
@@ -17,7 +17,7 @@ import { err, ok, type Result } from "../../../../core/result.ts";
 import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
 import { nameOf } from "../../call-policy.ts";
 
-export type Answer<T> = Promise<Result<T, Unavailable>>;
+export type ApiResult<T> = Promise<Result<T, Unavailable>>;
 
 const load = () => import("@aws-sdk/client-s3files");
 type Sdk = Awaited<ReturnType<typeof load>>;
@@ -31,8 +31,8 @@ export interface FilesApiDeps {
 
 const errorMessage = (error: unknown): string =>
   nameOf(error) === "ServiceQuotaExceededException"
-    ? "Amazon S3 Files makes no more file systems for this platform: look at its quotas."
-    : "Amazon S3 Files gave an answer that was not expected.";
+    ? "The AWS account has reached a quota of S3 Files. Raise the quota."
+    : "S3 Files returned an unexpected response.";
 
 export class FilesApi {
   readonly #deps: FilesApiDeps;
@@ -42,68 +42,71 @@ export class FilesApi {
   }
 
   /** Fetches all pages. */
-  fileSystems(bucketArn: string, options: CallOptions): Answer<ListFileSystemsDescription[]> {
+  fileSystems(bucketArn: string, options: CallOptions): ApiResult<ListFileSystemsDescription[]> {
     return this.#pages("ListFileSystems", options, async (client, { ListFileSystemsCommand }, send, nextToken) => {
       const page = await client.send(new ListFileSystemsCommand({ bucket: bucketArn, nextToken }), send);
       return { items: page.fileSystems ?? [], next: page.nextToken };
     });
   }
 
-  mountTargets(fileSystemId: string, options: CallOptions): Answer<ListMountTargetsDescription[]> {
+  mountTargets(fileSystemId: string, options: CallOptions): ApiResult<ListMountTargetsDescription[]> {
     return this.#pages("ListMountTargets", options, async (client, { ListMountTargetsCommand }, send, nextToken) => {
       const page = await client.send(new ListMountTargetsCommand({ fileSystemId, nextToken }), send);
       return { items: page.mountTargets ?? [], next: page.nextToken };
     });
   }
 
-  accessPoints(fileSystemId: string, options: CallOptions): Answer<ListAccessPointsDescription[]> {
+  accessPoints(fileSystemId: string, options: CallOptions): ApiResult<ListAccessPointsDescription[]> {
     return this.#pages("ListAccessPoints", options, async (client, { ListAccessPointsCommand }, send, nextToken) => {
       const page = await client.send(new ListAccessPointsCommand({ fileSystemId, nextToken }), send);
       return { items: page.accessPoints ?? [], next: page.nextToken };
     });
   }
 
-  createAccessPoint(input: CreateAccessPointRequest, options: CallOptions): Answer<"made" | "there"> {
+  createAccessPoint(input: CreateAccessPointRequest, options: CallOptions): ApiResult<"done" | "exists"> {
     return this.#ends("CreateAccessPoint", options, (client, { CreateAccessPointCommand }, send) =>
       client.send(new CreateAccessPointCommand(input), send),
     );
   }
 
-  deleteAccessPoint(accessPointId: string, options: CallOptions): Answer<"made" | "there"> {
+  deleteAccessPoint(accessPointId: string, options: CallOptions): ApiResult<"done" | "exists"> {
     return this.#ends("DeleteAccessPoint", options, (client, { DeleteAccessPointCommand }, send) =>
       client.send(new DeleteAccessPointCommand({ accessPointId }), send),
     );
   }
 
-  /** `there`: the bucket already has a file system. */
-  createFileSystem(input: CreateFileSystemRequest, options: CallOptions): Answer<"made" | "there"> {
+  /** `exists`: the bucket already has a file system. */
+  createFileSystem(input: CreateFileSystemRequest, options: CallOptions): ApiResult<"done" | "exists"> {
     return this.#ends("CreateFileSystem", options, (client, { CreateFileSystemCommand }, send) =>
       client.send(new CreateFileSystemCommand(input), send),
     );
   }
 
-  /** `there`: the subnet, or its zone, already has a mount target. */
-  createMountTarget(input: CreateMountTargetRequest, options: CallOptions): Answer<"made" | "there"> {
+  /** `exists`: the subnet or its availability zone already has a mount target. */
+  createMountTarget(input: CreateMountTargetRequest, options: CallOptions): ApiResult<"done" | "exists"> {
     return this.#ends("CreateMountTarget", options, (client, { CreateMountTargetCommand }, send) =>
       client.send(new CreateMountTargetCommand(input), send),
     );
   }
 
-  deleteMountTarget(mountTargetId: string, options: CallOptions): Answer<"made" | "there"> {
+  deleteMountTarget(mountTargetId: string, options: CallOptions): ApiResult<"done" | "exists"> {
     return this.#ends("DeleteMountTarget", options, (client, { DeleteMountTargetCommand }, send) =>
       client.send(new DeleteMountTargetCommand({ mountTargetId }), send),
     );
   }
 
-  /** Also deletes data that was not exported to the bucket yet. `there`: mount targets or access points still exist. */
-  deleteFileSystem(fileSystemId: string, options: CallOptions): Answer<"made" | "there"> {
+  /**
+   * Also deletes data that S3 Files has not exported to the bucket. `exists`: mount targets or access points still
+   * exist.
+   */
+  deleteFileSystem(fileSystemId: string, options: CallOptions): ApiResult<"done" | "exists"> {
     return this.#ends("DeleteFileSystem", options, (client, { DeleteFileSystemCommand }, send) =>
       client.send(new DeleteFileSystemCommand({ fileSystemId, forceDelete: true }), send),
     );
   }
 
-  /** False: S3 Files rejects the policy because a role in it is not visible yet. */
-  async putPolicy(fileSystemId: string, policy: object, options: CallOptions): Answer<boolean> {
+  /** Returns false if S3 Files rejects the policy because IAM does not show a role in it yet. */
+  async putPolicy(fileSystemId: string, policy: object, options: CallOptions): ApiResult<boolean> {
     const put = await this.#send("PutFileSystemPolicy", options, (client, { PutFileSystemPolicyCommand }, send) =>
       client.send(new PutFileSystemPolicyCommand({ fileSystemId, policy: JSON.stringify(policy) }), send),
     );
@@ -114,14 +117,14 @@ export class FilesApi {
       : err(unavailable(errorMessage(put.error.error), 30, put.error.error));
   }
 
-  /** Deleting something missing succeeds; a conflict is `there`. */
-  async #ends<T>(what: string, options: CallOptions, act: Act<T>): Answer<"made" | "there"> {
+  /** Deleting a missing resource succeeds. A conflict returns `exists`. */
+  async #ends<T>(what: string, options: CallOptions, act: Act<T>): ApiResult<"done" | "exists"> {
     const sent = await this.#send(what, options, act);
-    if (sent.isOk()) return ok("made");
+    if (sent.isOk()) return ok("done");
     if (!isCallState(sent.error)) return err(sent.error);
     const { code, error } = sent.error;
-    if (code === "changed") return ok("there");
-    if (code === "not_found" && what.startsWith("Delete")) return ok("made");
+    if (code === "changed") return ok("exists");
+    if (code === "not_found" && what.startsWith("Delete")) return ok("done");
     return err(unavailable(errorMessage(error), 30, error));
   }
 
@@ -131,7 +134,7 @@ export class FilesApi {
     page: (
       ...args: [...Parameters<Act<unknown>>, next: string | undefined]
     ) => Promise<{ readonly items: readonly T[]; readonly next: string | undefined }>,
-  ): Answer<T[]> {
+  ): ApiResult<T[]> {
     const all: T[] = [];
     for (let next: string | undefined; ; ) {
       const found = await this.#send(what, options, (client, sdk, send) => page(client, sdk, send, next));

@@ -1,6 +1,6 @@
 /**
- * Mounts volumes as folders. Each mounted bucket gets an S3 Files file system on its first mount, with a mount target per
- * subnet. Only the account's own role may mount it. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
+ * Mounts volumes as folders. A bucket gets an S3 Files file system at its first mount, with a mount target per subnet.
+ * Only the account's own role may mount it. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
  */
 import type {
   CreateAccessPointRequest,
@@ -20,14 +20,14 @@ import type { AwsConfig } from "../../config.ts";
 import { awsFault } from "../../errors.ts";
 import { OWNER_TAG } from "../bucket-settings.ts";
 import { ownerOfBucket } from "../names.ts";
-import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountedFrom } from "./access-point.ts";
-import { type Answer, FilesApi } from "./api.ts";
+import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountSource } from "./access-point.ts";
+import { type ApiResult, FilesApi } from "./api.ts";
 
-/** Creating a file system and its mount targets takes minutes (AWS documents no figure). */
-const AVAILABLE_MS = 600_000;
+/** How long to wait for a file system and its mount targets. Creating them takes minutes; AWS documents no bound. */
+const CREATE_TIMEOUT_MS = 600_000;
 /** How long a deletion waits for mount targets to disappear. The next deletion resumes. */
-const GONE_MS = 120_000;
-const LOOK_MS = 2000;
+const DELETE_TIMEOUT_MS = 120_000;
+const POLL_MS = 2000;
 
 export interface FileSystemsDeps {
   readonly config: AwsConfig;
@@ -35,7 +35,7 @@ export interface FileSystemsDeps {
   readonly runtime: AwsRuntimeDeps;
 }
 
-/** Read, write, and root access: objects without owner metadata are owned by root. */
+/** Grants read, write and root access. Root owns objects without owner metadata. */
 const policyFor = (role: string): object => ({
   Version: "2012-10-17",
   Statement: [
@@ -50,14 +50,14 @@ const policyFor = (role: string): object => ({
 
 interface Removal {
   readonly api: FilesApi;
-  readonly isRefused: () => boolean;
+  readonly wasDenied: () => boolean;
 }
 
-/** Permission denied. Expired credentials do not count: the same call succeeds later. */
+/** True if permission was denied. Expired credentials do not count: the same call may succeed later. */
 const isDenied = (error: unknown): boolean => nameOf(error)?.startsWith("AccessDenied") === true;
 
-const broken = (what: string, message: string | undefined): Unavailable =>
-  unavailable(`Amazon S3 Files has a ${what} that failed: ${message ?? "it does not say why"}.`, 60);
+const failedResource = (what: string, message: string | undefined): Unavailable =>
+  unavailable(`S3 Files reports a failed ${what}: ${message ?? "no reason given"}.`, 60);
 
 export class FileSystems {
   readonly #config: AwsConfig;
@@ -65,7 +65,7 @@ export class FileSystems {
   readonly #clients: ClientSource;
   readonly #api: FilesApi;
   readonly #arn: ArnParts;
-  #hasSaid = false;
+  #hasLoggedDenial = false;
 
   constructor({ config, clients, runtime }: FileSystemsDeps) {
     this.#config = config;
@@ -76,68 +76,74 @@ export class FileSystems {
   }
 
   /**
-   * Makes a folder of a volume's bucket mountable from every subnet of the platform, and returns its mount source. Only
-   * services of the bucket's own account may mount it; their role must exist. Gives up on abort or after ten minutes.
+   * Makes a folder of a volume's bucket mountable from every subnet of the platform. Returns its mount source. Only
+   * services of the bucket's account may mount it; their role must exist. Fails with `unavailable` on abort or after a
+   * timeout.
    */
   async mountable(
     bucket: string,
     subPath: string | undefined,
     options: CallOptions = {},
-  ): Promise<Result<MountedFrom, Unavailable>> {
-    const found = await this.#await(AVAILABLE_MS, options, () => this.#available(bucket, options));
+  ): Promise<Result<MountSource, Unavailable>> {
+    const found = await this.#await(CREATE_TIMEOUT_MS, options, () => this.#fileSystem(bucket, options));
     if (found.isErr()) return err(found.error);
     const { fileSystemId = "", fileSystemArn = "" } = found.value;
-    const reached = await this.#await(AVAILABLE_MS, options, () => this.#targeted(fileSystemId, options));
+    const reached = await this.#await(CREATE_TIMEOUT_MS, options, () => this.#hasMountTargets(fileSystemId, options));
     if (reached.isErr()) return err(reached.error);
     const policy = policyFor(runtimeRoleArn(this.#arn, ownerOfBucket(bucket)));
-    // IAM takes time to propagate a new role.
-    const allowed = await this.#await(GONE_MS, options, async () =>
-      (await this.#api.putPolicy(fileSystemId, policy, options)).map((is) => (is ? true : undefined)),
+    // A new role may take time to appear.
+    const allowed = await this.#await(DELETE_TIMEOUT_MS, options, async () =>
+      (await this.#api.putPolicy(fileSystemId, policy, options)).map((accepted) => (accepted ? true : undefined)),
     );
     if (allowed.isErr()) return err(allowed.error);
     if (!canBeAccessPoint(subPath)) return ok({ fileSystem: fileSystemArn, accessPoint: undefined });
-    const point = await this.#await(AVAILABLE_MS, options, () =>
-      this.#pointed(accessPointInput(fileSystemId, bucket, subPath), options),
+    const point = await this.#await(CREATE_TIMEOUT_MS, options, () =>
+      this.#accessPoint(accessPointInput(fileSystemId, bucket, subPath), options),
     );
     return point.map((accessPoint) => ({ fileSystem: fileSystemArn, accessPoint }));
   }
 
   /**
-   * Deletes the bucket's file system, with data not exported to the bucket yet. False: not gone yet. A platform without S3
-   * Files permissions mounts nothing, so it leaves file systems made by others in place.
+   * Deletes the bucket's file system, including data that S3 Files has not exported to the bucket. Fails with
+   * `unavailable` if the deletion takes too long; the next call resumes. A platform without permissions for S3 Files
+   * mounts nothing, so it leaves file systems of others in place.
    */
-  async remove(bucket: string, options: CallOptions): Answer<boolean> {
+  async remove(bucket: string, options: CallOptions): ApiResult<boolean> {
     const removal = this.#removal();
     const found = await this.#ofBucket(bucket, options, removal.api);
     if (found.isErr()) return err(found.error);
     for (const { fileSystemId = "", status } of found.value) {
       if (status === "deleting") continue;
-      const gone = await this.#await(GONE_MS, options, () => this.#removed(fileSystemId, options, removal));
-      if (gone.isErr()) return err(gone.error);
+      const removed = await this.#await(DELETE_TIMEOUT_MS, options, () =>
+        this.#isRemoved(fileSystemId, options, removal),
+      );
+      if (removed.isErr()) return err(removed.error);
     }
     return ok(true);
   }
 
-  /** An API that treats resources it may not access as missing. Logs a denial only once: it is the same for every volume. */
+  /**
+   * Returns an API that treats resources without permission as missing. Logs a denial once: it is the same for every
+   * volume.
+   */
   #removal(): Removal {
-    let isRefused = false;
+    let wasDenied = false;
     const faultOf: FaultOf = (error) => {
       if (!isDenied(error)) return awsFault(error);
-      isRefused = true;
-      if (!this.#hasSaid)
-        this.#runtime.logger.warn(
-          "Amazon S3 Files refuses to take file systems away: those of volumes that are gone stay there",
-          { error },
-        );
-      this.#hasSaid = true;
+      wasDenied = true;
+      if (!this.#hasLoggedDenial)
+        this.#runtime.logger.warn("S3 Files denied the deletion of file systems; those of purged volumes remain", {
+          error,
+        });
+      this.#hasLoggedDenial = true;
       return { kind: "state", code: "not_found" };
     };
     const api = new FilesApi({ client: () => this.#clients("files"), call: awsCalls(this.#runtime, faultOf) });
-    return { api, isRefused: () => isRefused };
+    return { api, wasDenied: () => wasDenied };
   }
 
-  /** Undefined: not yet. */
-  async #available(bucket: string, options: CallOptions): Answer<ListFileSystemsDescription | undefined> {
+  /** Returns the file system once it is available; undefined until then. */
+  async #fileSystem(bucket: string, options: CallOptions): ApiResult<ListFileSystemsDescription | undefined> {
     const found = await this.#ofBucket(bucket, options);
     if (found.isErr()) return err(found.error);
     const [present] = found.value;
@@ -147,47 +153,51 @@ export class FileSystems {
         { key: "Name", value: bucket },
         { key: OWNER_TAG, value: ownerOfBucket(bucket) },
       ];
-      // The client token makes concurrent calls create one file system. The accepted warning: renames in large buckets are
-      // slow.
+      // The client token makes concurrent calls create one file system. The accepted warning says that renames in large
+      // buckets are slow.
       const input = { bucket: this.#bucketArn(bucket), roleArn, tags, clientToken: bucket, acceptBucketWarning: true };
       return (await this.#api.createFileSystem(input, options)).map(() => undefined);
     }
-    if (present.status === "error") return err(broken("file system", present.statusMessage));
+    if (present.status === "error") return err(failedResource("file system", present.statusMessage));
     return ok(present.status === "available" || present.status === "updating" ? present : undefined);
   }
 
-  /** Undefined: some subnet has no usable mount target yet. */
-  async #targeted(fileSystemId: string, options: CallOptions): Answer<true | undefined> {
+  /** Returns true once every subnet has a usable mount target; undefined until then. */
+  async #hasMountTargets(fileSystemId: string, options: CallOptions): ApiResult<true | undefined> {
     const found = await this.#api.mountTargets(fileSystemId, options);
     if (found.isErr()) return err(found.error);
     const failed = found.value.find(({ status }) => status === "error");
-    if (failed !== undefined) return err(broken("mount target", failed.statusMessage));
+    if (failed !== undefined) return err(failedResource("mount target", failed.statusMessage));
     const { subnets, filesSecurityGroup } = this.#config.shared;
     const has = (subnet: string) => found.value.some(({ subnetId }) => subnetId === subnet);
     for (const subnetId of subnets.filter((subnet) => !has(subnet))) {
       const input = { fileSystemId, subnetId, securityGroups: [filesSecurityGroup] };
-      const made = await this.#api.createMountTarget(input, options);
-      if (made.isErr()) return err(made.error);
-      // A zone has one mount target for all of its subnets; it may belong to another subnet.
-      if (made.value === "made") return ok(undefined);
+      const created = await this.#api.createMountTarget(input, options);
+      if (created.isErr()) return err(created.error);
+      // A zone has one mount target for all its subnets; it may belong to another subnet.
+      if (created.value === "done") return ok(undefined);
     }
     const isReady = ({ status }: ListMountTargetsDescription) => status === "available" || status === "updating";
     return ok(found.value.length > 0 && found.value.every(isReady) ? true : undefined);
   }
 
-  /** The access point's ARN. Undefined: not yet. */
-  async #pointed(input: CreateAccessPointRequest, options: CallOptions): Answer<string | undefined> {
+  /** Returns the access point's ARN once it is available; undefined until then. */
+  async #accessPoint(input: CreateAccessPointRequest, options: CallOptions): ApiResult<string | undefined> {
     const found = await this.#api.accessPoints(input.fileSystemId ?? "", options);
     if (found.isErr()) return err(found.error);
     const present = found.value.find(isAccessPointOf(input));
     if (present === undefined) return (await this.#api.createAccessPoint(input, options)).map(() => undefined);
-    if (present.status === "error") return err(broken("access point", undefined));
+    if (present.status === "error") return err(failedResource("access point", undefined));
     const isReady = present.status === "available" || present.status === "updating";
     return ok(isReady ? present.accessPointArn : undefined);
   }
 
-  /** Undefined: not yet. */
-  async #removed(fileSystemId: string, options: CallOptions, { api, isRefused }: Removal): Answer<true | undefined> {
+  /** Returns true once the file system is deleted; undefined until then. */
+  async #isRemoved(
+    fileSystemId: string,
+    options: CallOptions,
+    { api, wasDenied }: Removal,
+  ): ApiResult<true | undefined> {
     const targets = await api.mountTargets(fileSystemId, options);
     if (targets.isErr()) return err(targets.error);
     for (const { mountTargetId = "", status } of targets.value) {
@@ -202,13 +212,13 @@ export class FileSystems {
       const deleted = await api.deleteAccessPoint(accessPointId, options);
       if (deleted.isErr()) return err(deleted.error);
     }
-    if (isRefused()) return ok(true);
+    if (wasDenied()) return ok(true);
     if (points.value.some(({ status }) => status !== "deleted")) return ok(undefined);
     if (targets.value.some(({ status }) => status !== "deleted")) return ok(undefined);
-    return (await api.deleteFileSystem(fileSystemId, options)).map((end) => (end === "made" ? true : undefined));
+    return (await api.deleteFileSystem(fileSystemId, options)).map((end) => (end === "done" ? true : undefined));
   }
 
-  async #ofBucket(bucket: string, options: CallOptions, api = this.#api): Answer<ListFileSystemsDescription[]> {
+  async #ofBucket(bucket: string, options: CallOptions, api = this.#api): ApiResult<ListFileSystemsDescription[]> {
     const found = await api.fileSystems(this.#bucketArn(bucket), options);
     return found.map((all) => all.filter(({ status }) => status !== "deleted"));
   }
@@ -217,21 +227,21 @@ export class FileSystems {
     return bucketArn(this.#arn, bucket);
   }
 
-  /** Polls until `look` returns a value. */
+  /** Polls until `poll` returns a value. */
   async #await<T>(
     millis: number,
     { signal }: CallOptions,
-    look: () => Answer<T | undefined>,
+    poll: () => ApiResult<T | undefined>,
   ): Promise<Result<T, Unavailable>> {
     const { clock } = this.#runtime;
     const end = millisOf(clock.now()) + millis;
     for (;;) {
-      const found = await look();
+      const found = await poll();
       if (found.isErr()) return err(found.error);
       if (found.value !== undefined) return ok(found.value);
-      if (signal?.aborted === true || millisOf(clock.now()) + LOOK_MS > end)
-        return err(unavailable("Amazon S3 Files takes its time; try again in a moment.", 30));
-      await clock.sleep(LOOK_MS, signal);
+      if (signal?.aborted === true || millisOf(clock.now()) + POLL_MS > end)
+        return err(unavailable("S3 Files is still creating or deleting the mount. Try again in a moment.", 30));
+      await clock.sleep(POLL_MS, signal);
     }
   }
 }
