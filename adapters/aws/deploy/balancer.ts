@@ -13,7 +13,7 @@ import type { TargetGroupInput } from "./render.ts";
 
 const load = () => import("@aws-sdk/client-elastic-load-balancing-v2");
 
-/** The fields of a forwarding rule that Portside reads. */
+/** The fields of a forwarding rule that Portside uses. */
 export interface ForwardRule {
   readonly arn: string;
   readonly priority: number;
@@ -32,33 +32,36 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Balancer {
   rules(retry?: RetryOptions): Called<readonly ForwardRule[]>;
-  /** The revision's target group; undefined if it does not exist. */
+  /** Returns the revision's target group; undefined if it does not exist. */
   group(
     revision: string,
     retry?: RetryOptions,
   ): Called<(TargetGroupInput & { readonly TargetGroupArn: string }) | undefined>;
   /** Returns the group's ARN. Idempotent: succeeds if the group exists with the same settings (CreateTargetGroup). */
-  makeGroup(input: TargetGroupInput, retry?: RetryOptions): Called<string>;
+  createGroup(input: TargetGroupInput, retry?: RetryOptions): Called<string>;
   setAttributes(group: string, attributes: Readonly<Record<string, string>>, retry?: RetryOptions): Called<void>;
-  /** Not retried, because each call creates a rule. `exists`: the priority is taken. Undefined: the response names no rule. */
-  makeRule(rule: NewRule, retry?: RetryOptions): Called<ForwardRule | undefined>;
-  /** `not_found`: the rule, or one of the groups, does not exist. */
+  /**
+   * Never retried, because each call creates a rule. Fails with `exists` if the priority is taken. Returns undefined if
+   * the response names no rule.
+   */
+  createRule(rule: NewRule, retry?: RetryOptions): Called<ForwardRule | undefined>;
+  /** Fails with `not_found` if the rule or one of the groups does not exist. */
   forward(rule: string, targets: ForwardRule["targets"], retry?: RetryOptions): Called<void>;
-  dropRule(rule: string, retry?: RetryOptions): Called<void>;
-  /** `changed`: a rule still references the group. Succeeds if the group does not exist. */
-  dropGroup(group: string, retry?: RetryOptions): Called<void>;
+  deleteRule(rule: string, retry?: RetryOptions): Called<void>;
+  /** Fails with `changed` if a rule still references the group. Succeeds if the group does not exist. */
+  deleteGroup(group: string, retry?: RetryOptions): Called<void>;
   health(group: string, retry?: RetryOptions): Called<readonly TargetHealthDescription[]>;
 }
 
-/** The page size limit of DescribeRules. */
-const RULES_PAGE = 400;
+/** Maximum page size of DescribeRules. */
+const RULES_PAGE_SIZE = 400;
 
 const hostsOf = ({ Conditions }: Rule): string[] =>
   (Conditions ?? []).flatMap(({ Field, Values, HostHeaderConfig }) =>
     Field === "host-header" ? (HostHeaderConfig?.Values ?? Values ?? []) : [],
   );
 
-/** An action has one group without a weight, or several with weights. */
+/** An action has either one group without a weight, or several groups with weights. */
 const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
   (Actions ?? []).flatMap(({ Type, TargetGroupArn, ForwardConfig }) => {
     if (Type !== "forward") return [];
@@ -75,15 +78,15 @@ const ruleOf = (rule: Rule): ForwardRule => ({
   targets: targetsOf(rule),
 });
 
-/** Deleting something missing succeeds. */
-const orGone = <T>(result: Result<T, CallState | Unavailable>): Result<void, CallState | Unavailable> =>
+/** Deleting a missing resource succeeds. */
+const orMissing = <T>(result: Result<T, CallState | Unavailable>): Result<void, CallState | Unavailable> =>
   result.isErr() && !(isCallState(result.error) && result.error.code === "not_found")
     ? err(result.error)
     : ok(undefined);
 
 export const createBalancer = (listener: string, clients: ClientSource, call: ProviderCall): Balancer => {
-  /** The client, its commands, and the call options. */
-  const tools = async ({ signal }: RetryOptions) =>
+  /** Returns the client, its commands and the call options. */
+  const sdk = async ({ signal }: RetryOptions) =>
     [await clients("balancer"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 
   return {
@@ -92,8 +95,8 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
       let marker: string | undefined;
       do {
         const page = await call({ what: "elbv2.DescribeRules", ...retry }, async () => {
-          const [client, { DescribeRulesCommand }, options] = await tools(retry);
-          const input = { ListenerArn: listener, PageSize: RULES_PAGE, Marker: marker };
+          const [client, { DescribeRulesCommand }, options] = await sdk(retry);
+          const input = { ListenerArn: listener, PageSize: RULES_PAGE_SIZE, Marker: marker };
           return client.send(new DescribeRulesCommand(input), options);
         });
         if (page.isErr()) return err(page.error);
@@ -105,7 +108,7 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
 
     group: async (revision, retry = {}) => {
       const found = await call({ what: "elbv2.DescribeTargetGroups", ...retry }, async () => {
-        const [client, { DescribeTargetGroupsCommand }, options] = await tools(retry);
+        const [client, { DescribeTargetGroupsCommand }, options] = await sdk(retry);
         const command = new DescribeTargetGroupsCommand({ Names: [targetGroupNameOf(revision)] });
         const [group] = (await client.send(command, options)).TargetGroups ?? [];
         if (group === undefined) return undefined;
@@ -115,23 +118,23 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
       return found.isErr() && isCallState(found.error) && found.error.code === "not_found" ? ok(undefined) : found;
     },
 
-    makeGroup: (input, retry = {}) =>
+    createGroup: (input, retry = {}) =>
       call({ what: "elbv2.CreateTargetGroup", ...retry }, async () => {
-        const [client, { CreateTargetGroupCommand }, options] = await tools(retry);
+        const [client, { CreateTargetGroupCommand }, options] = await sdk(retry);
         const { TargetGroups } = await client.send(new CreateTargetGroupCommand(input), options);
         return TargetGroups?.[0]?.TargetGroupArn ?? "";
       }),
 
     setAttributes: (group, attributes, retry = {}) =>
       call({ what: "elbv2.ModifyTargetGroupAttributes", ...retry }, async () => {
-        const [client, { ModifyTargetGroupAttributesCommand }, options] = await tools(retry);
+        const [client, { ModifyTargetGroupAttributesCommand }, options] = await sdk(retry);
         const Attributes = Object.entries(attributes).map(([Key, Value]) => ({ Key, Value }));
         await client.send(new ModifyTargetGroupAttributesCommand({ TargetGroupArn: group, Attributes }), options);
       }),
 
-    makeRule: ({ host, group, priority, tags }, retry = {}) =>
+    createRule: ({ host, group, priority, tags }, retry = {}) =>
       call({ what: "elbv2.CreateRule", ...retry, timeoutMs: 0 }, async () => {
-        const [client, { CreateRuleCommand }, options] = await tools(retry);
+        const [client, { CreateRuleCommand }, options] = await sdk(retry);
         const command = new CreateRuleCommand({
           ListenerArn: listener,
           Priority: priority,
@@ -144,31 +147,31 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
 
     forward: (rule, targets, retry = {}) =>
       call({ what: "elbv2.ModifyRule", ...retry }, async () => {
-        const [client, { ModifyRuleCommand }, options] = await tools(retry);
+        const [client, { ModifyRuleCommand }, options] = await sdk(retry);
         const TargetGroups = targets.map(({ group, weight }) => ({ TargetGroupArn: group, Weight: weight }));
         const Actions = [{ Type: "forward" as const, ForwardConfig: { TargetGroups } }];
         await client.send(new ModifyRuleCommand({ RuleArn: rule, Actions }), options);
       }),
 
-    dropRule: async (rule, retry = {}) =>
-      orGone(
+    deleteRule: async (rule, retry = {}) =>
+      orMissing(
         await call({ what: "elbv2.DeleteRule", ...retry }, async () => {
-          const [client, { DeleteRuleCommand }, options] = await tools(retry);
+          const [client, { DeleteRuleCommand }, options] = await sdk(retry);
           await client.send(new DeleteRuleCommand({ RuleArn: rule }), options);
         }),
       ),
 
-    dropGroup: async (group, retry = {}) =>
-      orGone(
+    deleteGroup: async (group, retry = {}) =>
+      orMissing(
         await call({ what: "elbv2.DeleteTargetGroup", ...retry }, async () => {
-          const [client, { DeleteTargetGroupCommand }, options] = await tools(retry);
+          const [client, { DeleteTargetGroupCommand }, options] = await sdk(retry);
           await client.send(new DeleteTargetGroupCommand({ TargetGroupArn: group }), options);
         }),
       ),
 
     health: (group, retry = {}) =>
       call({ what: "elbv2.DescribeTargetHealth", ...retry }, async () => {
-        const [client, { DescribeTargetHealthCommand }, options] = await tools(retry);
+        const [client, { DescribeTargetHealthCommand }, options] = await sdk(retry);
         const command = new DescribeTargetHealthCommand({ TargetGroupArn: group });
         return (await client.send(command, options)).TargetHealthDescriptions ?? [];
       }),

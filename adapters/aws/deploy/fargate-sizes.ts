@@ -2,7 +2,7 @@
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import { fitResources, type ResourceCatalogue, type Resources } from "../../../core/domain/deploy/resources.ts";
 
-/** Only whole CPUs. Leaves out 32, whose three memory sizes have no fixed step. */
+/** Whole CPUs only. Without 32 CPUs, because its three memory sizes have no fixed step. */
 export const fargateSizes: ResourceCatalogue = [
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
@@ -11,7 +11,7 @@ export const fargateSizes: ResourceCatalogue = [
   { cpu: 16, memory: { min: 32 * GiB, max: 120 * GiB, step: 8 * GiB } },
 ];
 
-/** The task size in ECS units: 1024 CPU units per CPU, and MiB. */
+/** Converts resources to ECS units: 1024 CPU units per CPU, and MiB. */
 export const taskSizeOf = (wanted: Resources): { readonly cpu: string; readonly memory: string } => {
   const { cpu, memory } = fitResources(wanted, fargateSizes) ?? wanted;
   return { cpu: String(cpu * 1024), memory: String(Math.ceil(memory / MiB)) };

@@ -13,50 +13,50 @@ import type { AwsConfig } from "../config.ts";
 import { type RetryOptions, stateBucket } from "../state-bucket.ts";
 import { createBalancer } from "./balancer.ts";
 import { ecsServices } from "./ecs-calls.ts";
-import { ecsFault } from "./error-kinds.ts";
-import { noteDeploy } from "./records/deploy-note.ts";
+import { ecsFault } from "./ecs-faults.ts";
+import { noteDeploy } from "./records/note-deploy.ts";
 import type { HeldRecord } from "./records/record.ts";
 import { createRecords, type Found } from "./records/records.ts";
 import { serviceOf } from "./records/service.ts";
 import { heldIn, presentOf, serving } from "./records/writes.ts";
-import { removeService } from "./remove.ts";
+import { removeService } from "./remove-service.ts";
 import type { PrepareDeps } from "./rollout/prepare.ts";
 import { rollOut } from "./rollout/rollout.ts";
-import type { RolloutDeps } from "./rollout/run-rollout.ts";
+import type { RolloutDeps } from "./rollout/rollout-attempt.ts";
 import { createScaling } from "./rollout/scaling.ts";
 
-export interface EcsNeeds extends PrepareDeps {
+export interface EcsPlatformDeps extends PrepareDeps {
   readonly lastLines: LastLines;
 }
 
-const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+const resultAsync = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
 
 export const createEcsPlatform = (
   config: Pick<AwsConfig, "region" | "settleSeconds" | "shared">,
   clients: ClientSource,
   runtime: AwsRuntimeDeps,
-  needs: EcsNeeds,
+  platformDeps: EcsPlatformDeps,
 ): ServicePlatform => {
   const { clock, ids, logger } = runtime;
   const { region, shared } = config;
   const call = awsCalls(runtime, ecsFault);
-  const place = { region, shared };
+  const location = { region, shared };
   const deps: RolloutDeps = {
     records: createRecords(stateBucket(shared.stateBucket, clients, awsCalls(runtime))),
     services: ecsServices(shared.cluster, clients, call),
     balancer: createBalancer(shared.listenerArn, clients, call),
     scaling: createScaling(shared, clients, call),
-    place,
+    location,
     clock,
     ids,
     logger,
-    ...needs,
+    ...platformDeps,
     settleMillis: config.settleSeconds * 1000,
     reaches,
   };
 
   const shown = async (record: HeldRecord, retry: RetryOptions): Promise<Result<Service, Unavailable>> =>
-    (await serving(deps, record, retry)).map((now) => serviceOf(record, now, place, clock.now()));
+    (await serving(deps, record, retry)).map((now) => serviceOf(record, now, location, clock.now()));
 
   const stateOf = async (found: Found, retry: RetryOptions): Promise<Result<NameState, Unavailable>> => {
     const held = heldIn(found);
@@ -88,15 +88,15 @@ export const createEcsPlatform = (
   };
 
   return {
-    find: (name, { signal } = {}) => promised(find(name, { signal })),
+    find: (name, { signal } = {}) => resultAsync(find(name, { signal })),
 
-    list: (owner, { signal } = {}) => promised(list(owner, { signal })),
+    list: (owner, { signal } = {}) => resultAsync(list(owner, { signal })),
 
-    rollout: toldRollout(logger, (request, signal, say) => rollOut(deps, request, signal, say)),
+    rollout: toldRollout(logger, (request, signal, report) => rollOut(deps, request, signal, report)),
 
-    remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
+    remove: (name, expected, options) => resultAsync(removeService(deps, name, expected, options)),
 
     noteDeploy: ({ name, owner }, outcome, options = {}) =>
-      promised(noteDeploy(deps, { name, owner }, outcome, options)),
+      resultAsync(noteDeploy(deps, { name, owner }, outcome, options)),
   };
 };

@@ -1,6 +1,6 @@
 /**
- * Renders a template as input for ECS and the load balancer, on top of what exists. Fields that templates do not cover keep
- * their values, e.g. changes by hand. Pure. Fields: RegisterTaskDefinition, CreateService and CreateTargetGroup models.
+ * Renders a template as input of ECS and the load balancer, based on the existing revision. Fields that Portside does
+ * not manage keep their values. Pure. Fields: models of RegisterTaskDefinition, CreateService and CreateTargetGroup.
  */
 import type {
   ContainerDefinition,
@@ -22,10 +22,10 @@ import { CONTAINER, familyOf, tagsOf, targetGroupNameOf } from "./records/names.
 export type TargetGroupInput = CreateTargetGroupCommandInput;
 export type DefinitionInput = RegisterTaskDefinitionCommandInput;
 
-/** Portside's volumes have this prefix; others were added by hand. */
+/** Name prefix of the platform's volumes; all others were added by hand. */
 const VOLUME_PREFIX = "portside-";
 
-export interface DefinitionNeeds {
+export interface DefinitionSettings {
   readonly revision: string;
   /** ARN of the account's task role. */
   readonly taskRole: string;
@@ -43,7 +43,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
     if (!names.has(key)) {
       names.set(key, name);
       const { fileSystem: fileSystemArn = "", accessPoint: accessPointArn } = fileSystems.get(key) ?? {};
-      // An access point has its own root directory and rejects another.
+      // An access point has its own root directory and rejects another one.
       const folder =
         accessPointArn !== undefined
           ? { accessPointArn }
@@ -70,7 +70,7 @@ const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate):
     envAliases,
   );
 
-/** A variable in neither the former nor the new template was set by hand and is kept. */
+/** Keeps variables that neither the former nor the new template names: they were set by hand. */
 const environmentOf = (
   template: ServiceTemplate,
   present: ContainerDefinition,
@@ -105,7 +105,7 @@ const isOurs = (name: string | undefined): boolean => name?.startsWith(VOLUME_PR
 export const renderDefinition = (
   { region, shared }: Pick<AwsConfig, "region" | "shared">,
   template: ServiceTemplate,
-  { revision, taskRole, fileSystems }: DefinitionNeeds,
+  { revision, taskRole, fileSystems }: DefinitionSettings,
   present: TaskDefinition = {},
   former?: ServiceTemplate,
 ): DefinitionInput => {
@@ -125,8 +125,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // A tag is a source's digest, so any build of it will do. Otherwise ECS would pin the first image's digest. After a
-        // rebuild no tag references that image, and the repository's cleanup deletes it.
+        // A tag is a source's digest, so any build of it is right. By default, ECS would pin the first image's digest.
+        // After a rebuild, no tag references that image, and the repository's cleanup deletes it.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
@@ -148,15 +148,15 @@ export const renderDefinition = (
   };
 };
 
-export interface ServiceNeeds {
+export interface ServiceSettings {
   readonly revision: string;
-  /** The id of the write that creates the service: CreateService's idempotency token. */
+  /** Id of the write that creates the service; CreateService's idempotency token. */
   readonly write: string;
   /** ARN. */
   readonly definition: string;
   /** ARN. */
   readonly group: string;
-  /** As many as the former revision has, so that the new one can take over its load. */
+  /** The former revision's number of instances, so that the new one can take over its load. */
   readonly instances: number;
   /** Milliseconds. */
   readonly listenDeadline: number;
@@ -165,7 +165,7 @@ export interface ServiceNeeds {
 export const renderService = (
   { shared }: Pick<AwsConfig, "shared">,
   template: ServiceTemplate,
-  { revision, write, definition, group, instances, listenDeadline }: ServiceNeeds,
+  { revision, write, definition, group, instances, listenDeadline }: ServiceSettings,
 ): CreateServiceCommandInput => ({
   cluster: shared.cluster,
   serviceName: revision,
@@ -177,14 +177,14 @@ export const renderService = (
   deploymentConfiguration: {
     minimumHealthyPercent: 100,
     maximumPercent: 200,
-    // There is nothing to roll back to: the former revision is another service and still has the traffic.
+    // No rollback: the former revision is another service and still has the traffic.
     deploymentCircuitBreaker: { enable: true, rollback: false },
   },
   networkConfiguration: {
     awsvpcConfiguration: {
       subnets: [...shared.subnets],
       securityGroups: [shared.serviceSecurityGroup],
-      // Pulls images through it if the subnets have no other way out. The security group admits only the balancer.
+      // For image pulls, if the subnets have no other route. The security group admits only the load balancer.
       assignPublicIp: "ENABLED",
     },
   },
@@ -201,7 +201,7 @@ const checksOf = (present: Partial<TargetGroupInput>): Partial<TargetGroupInput>
   HealthCheckTimeoutSeconds: present.HealthCheckTimeoutSeconds ?? 4,
   HealthyThresholdCount: present.HealthyThresholdCount ?? 2,
   UnhealthyThresholdCount: present.UnhealthyThresholdCount ?? 6,
-  // The load balancer only checks over HTTP. Any response except 5xx shows that the service listens; "the range is
+  // The load balancer checks only over HTTP. Any response except 5xx shows that the service listens; "the range is
   // 200-499".
   Matcher: { HttpCode: present.Matcher?.HttpCode ?? "200-499" },
 });
@@ -222,7 +222,7 @@ export const renderTargetGroup = (
   Tags: tagsOf({ ...template, revision }).map(([Key, Value]) => ({ Key, Value })),
 });
 
-/** A day: the lifetime of a load balancer cookie (TargetGroupAttribute). */
+/** One day: the lifetime of the load balancer's cookie (TargetGroupAttribute). */
 const STICKY_SECONDS = 86_400;
 
 export const attributesOf = ({ timeout, sessionAffinity }: ServiceTemplate): Readonly<Record<string, string>> => ({

@@ -1,6 +1,6 @@
 /**
- * Removes a revision's AWS resources. Every step names the revision, so it can be repeated. No step can remove a revision
- * that serves, because the load balancer refuses to delete a group that a rule forwards to.
+ * Removes a revision's AWS resources. Every step names the revision, so it can be repeated. No step can remove a
+ * revision that serves, because the load balancer refuses to delete a group that a rule forwards to.
  */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -25,7 +25,7 @@ export interface RetireDeps {
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 const isState = <T>(result: Result<T, CallState | Unavailable>, code: CallState["code"]): boolean =>
   result.isErr() && isCallState(result.error) && result.error.code === code;
@@ -33,7 +33,7 @@ const isState = <T>(result: Result<T, CallState | Unavailable>, code: CallState[
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
 
-/** Which of the revisions gets the host's requests; undefined: none of them. */
+/** Returns the revision that gets the host's requests; undefined if none does. */
 export const routedTo = (
   rules: readonly ForwardRule[],
   host: string,
@@ -45,8 +45,8 @@ export const routedTo = (
   });
 
 /**
- * Removes the group from all rules. Deletes a rule with no other group; from a shared rule, removes only this group, which
- * has weight 0 there.
+ * Removes the group from all rules: deletes a rule without other groups, otherwise removes only this group, which has
+ * weight 0 there.
  */
 const dropFromRules = async (
   { balancer }: RetireDeps,
@@ -58,7 +58,7 @@ const dropFromRules = async (
     if (weightOf(rule, groupName) === undefined) continue;
     const others = rule.targets.filter(({ group }) => nameInArn(group) !== groupName);
     const dropped = await (others.length === 0
-      ? balancer.dropRule(rule.arn, retry)
+      ? balancer.deleteRule(rule.arn, retry)
       : balancer.forward(rule.arn, others, retry));
     // A deleted rule no longer references the group.
     if (dropped.isErr() && !isState(dropped, "not_found")) return dropped;
@@ -72,87 +72,93 @@ const stop = async ({ scaling, services }: RetireDeps, revision: string, retry: 
   return unscaled.isErr() ? unscaled : services.remove(revision, retry);
 };
 
-/** Waits until the instances have finished their requests, or until the time is up. */
-const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: number, retry: RetryOptions) => {
-  for (let waited = 0; waited < millis && retry.signal?.aborted !== true; waited += LOOK_MS) {
+/** Waits until the instances have finished their requests, or the time is up. */
+const waitUntilDrained = async (
+  { balancer, clock }: RetireDeps,
+  group: string,
+  millis: number,
+  retry: RetryOptions,
+) => {
+  for (let waited = 0; waited < millis && retry.signal?.aborted !== true; waited += POLL_MS) {
     const health = await balancer.health(group, retry);
     if (health.isErr() || health.value.length === 0) return;
-    await clock.sleep(LOOK_MS, retry.signal);
+    await clock.sleep(POLL_MS, retry.signal);
   }
 };
 
-export interface Retired {
+export interface RetireOptions {
   readonly owner: AccountId;
   readonly revision: string;
   /** The deployment's host name. */
   readonly host: string;
   /** Milliseconds that instances get to finish requests; 0 if the revision never had traffic. */
   readonly drain: number;
-  /** Retire the revision even if it has traffic; then the result is never `serves`. */
+  /** Retires the revision even if it has traffic; the result is then never `serves`. */
   readonly always?: boolean;
 }
 
-/** How long the load balancer may report a group as in use after its last rule is gone (eventual consistency). */
+/** How long the load balancer may report a group as in use after its last rule was deleted (eventual consistency). */
 const IN_USE_MS = { min: 4000, max: 20_000 } as const;
 const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 2000;
+const MAX_PAUSE_MS = 2000;
 
 /**
- * Deletes the group once no rule references it. Reads the rules anew each time: earlier reads may be stale, and a
- * concurrent writer may be moving traffic. A refused deletion only means that a rule referenced the group, perhaps moments
- * ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if that persists.
+ * Deletes the group once no rule references it. Reads the rules anew each time: an earlier read may be stale, and a
+ * concurrent writer may be moving traffic. A refused deletion only shows that a rule referenced the group, perhaps
+ * moments ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if
+ * that persists.
  */
-const release = async (
+const deleteGroupWhenUnused = async (
   deps: RetireDeps,
   group: string,
-  { revision, host, always = false }: Retired,
+  { revision, host, always = false }: RetireOptions,
   retry: RetryOptions,
-): Called<"gone" | "serves"> => {
+): Called<"deleted" | "serves"> => {
   const { balancer, clock } = deps;
   const wait = Math.max(IN_USE_MS.min, Math.min(retry.timeoutMs ?? IN_USE_MS.max, IN_USE_MS.max));
   const end = millisOf(clock.now()) + wait;
-  for (const pause of pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+  for (const pause of pausesBetween(FIRST_PAUSE_MS, MAX_PAUSE_MS)) {
     const rules = await balancer.rules(retry);
     if (rules.isErr()) return err(rules.error);
     if (!always && routedTo(rules.value, host, [revision]) !== undefined) break;
     const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), retry);
     if (free.isErr()) return err(free.error);
-    const dropped = await balancer.dropGroup(group, retry);
-    if (dropped.isOk()) return ok("gone");
+    const dropped = await balancer.deleteGroup(group, retry);
+    if (dropped.isOk()) return ok("deleted");
     if (!isState(dropped, "changed") || millisOf(clock.now()) + pause > end) return err(dropped.error);
     await clock.sleep(pause, retry.signal);
   }
   return ok("serves");
 };
 
-/** Deletes the group and removes it from its rules. `serves`: it has traffic and was left unchanged. */
-const detach = async (deps: RetireDeps, group: string, wanted: Retired, retry: RetryOptions) => {
-  const { revision, host, drain } = wanted;
+/** Deletes the group and its rules' references. Returns `serves` if the group has traffic; then it is unchanged. */
+const detach = async (deps: RetireDeps, group: string, options: RetireOptions, retry: RetryOptions) => {
+  const { revision, host, drain } = options;
   if (drain > 0) {
     const rules = await deps.balancer.rules(retry);
     if (rules.isErr()) return err(rules.error);
     if (routedTo(rules.value, host, [revision]) !== undefined) return ok("serves" as const);
     const stopped = await stop(deps, revision, retry);
     if (stopped.isErr()) return err(stopped.error);
-    await drained(deps, group, drain, retry);
+    await waitUntilDrained(deps, group, drain, retry);
   }
-  return release(deps, group, wanted, retry);
+  return deleteGroupWhenUnused(deps, group, options, retry);
 };
 
 /**
- * `serves`: the revision has traffic and was left unchanged. `gone`: it can never get traffic, because a rule cannot
- * forward to a deleted group, however late a writer tries.
+ * Returns `serves` if the revision has traffic; then it is unchanged. Returns `deleted` if it can never get traffic
+ * again: a rule cannot forward to a deleted group, however late a writer tries.
  */
 export const retire = async (
   deps: RetireDeps,
-  wanted: Retired,
+  options: RetireOptions,
   retry: RetryOptions = {},
-): Called<"gone" | "serves"> => {
-  const { owner, revision, drain } = wanted;
+): Called<"deleted" | "serves"> => {
+  const { owner, revision, drain } = options;
   const found = await deps.balancer.group(revision, retry);
   if (found.isErr()) return err(found.error);
   const group = found.value?.TargetGroupArn;
-  const detached = group === undefined ? ok("gone" as const) : await detach(deps, group, wanted, retry);
+  const detached = group === undefined ? ok("deleted" as const) : await detach(deps, group, options, retry);
   if (detached.isErr() || detached.value === "serves") return detached;
   // A drained revision was already stopped.
   if (group === undefined || drain === 0) {
@@ -160,5 +166,5 @@ export const retire = async (
     if (stopped.isErr()) return err(stopped.error);
   }
   const forgotten = await deps.services.forget(familyOf(owner, revision), retry);
-  return forgotten.map(() => "gone" as const);
+  return forgotten.map(() => "deleted" as const);
 };

@@ -1,30 +1,30 @@
-/** Removes revisions that do not serve any more. The record keeps the remaining ones, and the next rollout retries. */
+/** Removes revisions that no longer serve. The record keeps those that remain, and the next rollout retries. */
 
 import type { HeldRecord } from "./records/record.ts";
 import { amend } from "./records/writes.ts";
 import { retire } from "./retire.ts";
-import type { Attempt } from "./rollout/run-rollout.ts";
+import type { RolloutAttempt } from "./rollout/rollout-attempt.ts";
 
 /**
  * @param drain milliseconds that instances get to finish requests
  * @param timeoutMs retry timeout per call, in milliseconds
  */
 export const sweep = async (
-  { deps, host, request }: Attempt,
+  { deps, host, request }: RolloutAttempt,
   record: HeldRecord,
   drain: number,
   timeoutMs: number,
 ): Promise<void> => {
   const { name, owner } = request.template;
-  const gone = new Set<string>();
+  const removed = new Set<string>();
   for (const revision of record.retired) {
     const retired = await retire(deps, { owner, revision, host, drain }, { timeoutMs });
-    if (retired.isOk() && retired.value === "gone") gone.add(revision);
-    else deps.logger.warn("a revision that serves no more was not taken away", { revision });
+    if (retired.isOk() && retired.value === "deleted") removed.add(revision);
+    else deps.logger.warn("a replaced revision was not removed", { revision });
   }
-  if (gone.size === 0) return;
-  const forget = (now: HeldRecord) => ({ ...now, retired: now.retired.filter((id) => !gone.has(id)) });
+  if (removed.size === 0) return;
+  const forget = (now: HeldRecord) => ({ ...now, retired: now.retired.filter((id) => !removed.has(id)) });
   const amended = await amend(deps, name, forget, { timeoutMs });
-  // The next rollout tries to remove them once more.
-  if (amended.isErr()) deps.logger.warn("what was taken away is still known", { name });
+  // The next rollout retries.
+  if (amended.isErr()) deps.logger.warn("removed revisions are still in the record", { name });
 };

@@ -1,4 +1,4 @@
-/** `ImageBuilder` on CodeBuild and ECR. Follows the build's log in CloudWatch Logs. */
+/** `ImageBuilder` on CodeBuild and ECR. Follows each build's log in CloudWatch Logs. */
 import type { Build } from "@aws-sdk/client-codebuild";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
@@ -16,12 +16,12 @@ import { sourceKeyOf, tagOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { stageSource } from "./staging.ts";
 
-/** Limits one look, however long the log is. */
-const PAGES = 20;
-/** How long to wait for late log lines. Must fit within the time that an abort has. */
+/** Log pages per poll, however long the log is. */
+const MAX_LOG_PAGES = 20;
+/** How long to wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
 const SETTLE_MS = 4000;
-/** Retry timeout for learning the id of a build whose start got no response. */
-const START_PATIENCE_MS = 1500;
+/** How long to retry, in milliseconds, to learn the id of a build whose start had no response. */
+const START_RETRY_MS = 1500;
 
 export const createCodeBuilder = (
   { shared, settleSeconds }: Pick<AwsConfig, "shared" | "settleSeconds">,
@@ -41,7 +41,7 @@ export const createCodeBuilder = (
       lines: LogLines,
       signal: AbortSignal,
     ): Promise<Result<void, CallState | Unavailable>> => {
-      for (let page = 0; page < PAGES; page++) {
+      for (let page = 0; page < MAX_LOG_PAGES; page++) {
         const got = await builds.log(build, token, signal);
         if (got.isErr()) return err(got.error);
         lines.take(Buffer.from(got.value.text));
@@ -57,11 +57,11 @@ export const createCodeBuilder = (
       if (seen.isErr()) return err(seen.error);
       const { value: build } = seen;
       if (build === undefined) return ok({ kind: "running" });
-      const isOver = build.buildComplete === true;
-      if (isOver) await clock.sleep(Math.min(settleSeconds * 1000, SETTLE_MS), signal);
+      const hasEnded = build.buildComplete === true;
+      if (hasEnded) await clock.sleep(Math.min(settleSeconds * 1000, SETTLE_MS), signal);
       const got = await read(build, lines, signal);
       if (got.isErr()) return err(got.error);
-      return ok(isOver ? { kind: "ended", failure: (tail) => failureOfBuild(build, tail) } : { kind: "running" });
+      return ok(hasEnded ? { kind: "ended", failure: (tail) => failureOfBuild(build, tail) } : { kind: "running" });
     };
     return { id, look };
   };
@@ -69,17 +69,17 @@ export const createCodeBuilder = (
   const remote: RemoteBuilds = {
     service: "CodeBuild",
     buildpacks: "Google's",
-    // The project has its own role. Its name is configured and has no default.
+    // The project has its own, configured role, so a default identity cannot be used by mistake.
     problem: undefined,
     image: async ({ owner, source }, signal) =>
       (await builds.repository(signal)).map((uri) => `${uri}:${tagOf(owner, source.digest)}`),
-    knows: ({ owner, source }, signal) => builds.knows(tagOf(owner, source.digest), signal),
+    knows: ({ owner, source }, signal) => builds.imageExists(tagOf(owner, source.digest), signal),
     stage: ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
     start: async (build, signal) => (await builds.start(renderBuild(shared, build), { signal })).map(follow),
     cancel: async (build, id) => {
       // A token starts one build. Repeating the call returns that build's id.
       const known =
-        id === undefined ? await builds.start(renderBuild(shared, build), { timeoutMs: START_PATIENCE_MS }) : ok(id);
+        id === undefined ? await builds.start(renderBuild(shared, build), { timeoutMs: START_RETRY_MS }) : ok(id);
       return known.isErr() ? err(known.error) : builds.stop(known.value);
     },
   };

@@ -1,4 +1,4 @@
-/** The API calls of CodeBuild, ECR and CloudWatch Logs for builds. */
+/** The CodeBuild, ECR and CloudWatch Logs calls of builds. */
 import type { Build, StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import type { Unavailable } from "../../../../core/errors.ts";
 import { ok, type Result } from "../../../../core/result.ts";
@@ -10,29 +10,29 @@ const loadBuilds = () => import("@aws-sdk/client-codebuild");
 const loadRegistry = () => import("@aws-sdk/client-ecr");
 const loadLogs = () => import("@aws-sdk/client-cloudwatch-logs");
 
-const PATIENCE_MS = 60_000;
-/** An abort has five seconds in total. */
-const STOP_PATIENCE_MS = 1500;
+const TIMEOUT_MS = 60_000;
+/** An abort may take five seconds in total. */
+const STOP_TIMEOUT_MS = 1500;
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface LogPage {
   /** Including line ends. */
   readonly text: string;
-  /** The start of the next page. Unchanged if there are no more lines yet. */
+  /** Start of the next page; unchanged while there are no more lines. */
   readonly token: string | undefined;
 }
 
 export interface Builds {
-  /** The repository's URI: `ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME`. */
+  /** Returns the repository's URI: `ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME`. */
   repository(signal: AbortSignal): Called<string>;
-  knows(tag: string, signal: AbortSignal): Called<boolean>;
+  imageExists(tag: string, signal: AbortSignal): Called<boolean>;
   /** Returns the build's id. Idempotent per token for five minutes (StartBuild, idempotencyToken). */
   start(
     input: StartBuildCommandInput,
     options: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Called<string>;
-  /** Undefined: not visible. */
+  /** Undefined while the build is not visible. */
   get(id: string, signal: AbortSignal): Called<Build | undefined>;
   stop(id: string): Called<void>;
   log(build: Build, token: string | undefined, signal: AbortSignal): Called<LogPage>;
@@ -47,7 +47,7 @@ export const createBuilds = (
   return {
     repository: async (signal) => {
       if (uri !== undefined) return ok(uri);
-      const found = await call({ what: "ecr.DescribeRepositories", timeoutMs: PATIENCE_MS, signal }, async () => {
+      const found = await call({ what: "ecr.DescribeRepositories", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const [client, { DescribeRepositoriesCommand }] = [await clients("registry"), await loadRegistry()];
         const command = new DescribeRepositoriesCommand({ repositoryNames: [repository] });
         return (await client.send(command, { abortSignal: signal })).repositories?.[0]?.repositoryUri ?? "";
@@ -56,8 +56,8 @@ export const createBuilds = (
       return found;
     },
 
-    knows: async (tag, signal) => {
-      const found = await call({ what: "ecr.DescribeImages", timeoutMs: PATIENCE_MS, signal }, async () => {
+    imageExists: async (tag, signal) => {
+      const found = await call({ what: "ecr.DescribeImages", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const [client, { DescribeImagesCommand }] = [await clients("registry"), await loadRegistry()];
         const command = new DescribeImagesCommand({ repositoryName: repository, imageIds: [{ imageTag: tag }] });
         return ((await client.send(command, { abortSignal: signal })).imageDetails ?? []).length > 0;
@@ -67,7 +67,7 @@ export const createBuilds = (
       return isAbsent ? ok(false) : found;
     },
 
-    start: (input, { signal, timeoutMs = PATIENCE_MS }) =>
+    start: (input, { signal, timeoutMs = TIMEOUT_MS }) =>
       call({ what: "codebuild.StartBuild", timeoutMs, signal }, async () => {
         const [client, { StartBuildCommand }] = [await clients("builds"), await loadBuilds()];
         const options = signal === undefined ? {} : { abortSignal: signal };
@@ -75,13 +75,13 @@ export const createBuilds = (
       }),
 
     get: (id, signal) =>
-      call({ what: "codebuild.BatchGetBuilds", timeoutMs: PATIENCE_MS, signal }, async () => {
+      call({ what: "codebuild.BatchGetBuilds", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const [client, { BatchGetBuildsCommand }] = [await clients("builds"), await loadBuilds()];
         return (await client.send(new BatchGetBuildsCommand({ ids: [id] }), { abortSignal: signal })).builds?.[0];
       }),
 
     stop: (id) =>
-      call({ what: "codebuild.StopBuild", timeoutMs: STOP_PATIENCE_MS }, async () => {
+      call({ what: "codebuild.StopBuild", timeoutMs: STOP_TIMEOUT_MS }, async () => {
         const [client, { StopBuildCommand }] = [await clients("builds"), await loadBuilds()];
         await client.send(new StopBuildCommand({ id }));
       }),
@@ -89,7 +89,7 @@ export const createBuilds = (
     log: async ({ logs }, token, signal) => {
       const { groupName, streamName } = logs ?? {};
       if (groupName === undefined || streamName === undefined) return ok({ text: "", token });
-      const read = await call({ what: "logs.GetLogEvents", timeoutMs: PATIENCE_MS, signal }, async () => {
+      const read = await call({ what: "logs.GetLogEvents", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const [client, { GetLogEventsCommand }] = [await clients("logs"), await loadLogs()];
         const input = { logGroupName: groupName, logStreamName: streamName, startFromHead: true, nextToken: token };
         const { events, nextForwardToken } = await client.send(new GetLogEventsCommand(input), { abortSignal: signal });

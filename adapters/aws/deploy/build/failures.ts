@@ -1,23 +1,28 @@
-/** Classifies build failures by the codes in Build.buildStatus and BuildPhase (client-codebuild, models). Pure. */
+/**
+ * Determines why a build failed, from the codes in Build.buildStatus and BuildPhase (client-codebuild, models). Pure.
+ */
 import type { Build, BuildPhase } from "@aws-sdk/client-codebuild";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { nothingDetected } from "../../../shared/deploy/buildpacks.ts";
 
-const FAULT: DeployFailure = { reason: "provider_unavailable", message: "CodeBuild failed; deploy again." };
+const FAULT: DeployFailure = { reason: "provider_unavailable", message: "CodeBuild failed. Deploy again." };
 
 const statuses: Readonly<Record<string, DeployFailure>> = {
   FAULT,
-  TIMED_OUT: { reason: "build_timeout", message: "The build took, or waited, longer than it may." },
-  STOPPED: { reason: "interrupted", message: "The build was ended." },
+  TIMED_OUT: {
+    reason: "build_timeout",
+    message: "The build exceeded its time limit, or waited too long in CodeBuild's queue.",
+  },
+  STOPPED: { reason: "interrupted", message: "The build was cancelled." },
 };
 
-const NO_SOURCE: DeployFailure = {
+const SOURCE_UNREADABLE: DeployFailure = {
   reason: "provider_unavailable",
-  message: "CodeBuild could not read the source; deploy again.",
+  message: "CodeBuild could not read the source. Deploy again.",
 };
-const NOT_STORED: DeployFailure = {
+const PUSH_FAILED: DeployFailure = {
   reason: "provider_unavailable",
-  message: "The image could not be stored; deploy again.",
+  message: "CodeBuild could not push the image. Deploy again.",
 };
 
 /** Phases whose failure is the platform's fault, not the source's. */
@@ -25,15 +30,15 @@ const phases: Readonly<Record<string, DeployFailure>> = {
   SUBMITTED: FAULT,
   QUEUED: FAULT,
   PROVISIONING: FAULT,
-  DOWNLOAD_SOURCE: NO_SOURCE,
-  INSTALL: NO_SOURCE,
-  PRE_BUILD: NO_SOURCE,
-  POST_BUILD: NOT_STORED,
-  UPLOAD_ARTIFACTS: NOT_STORED,
-  FINALIZING: NOT_STORED,
+  DOWNLOAD_SOURCE: SOURCE_UNREADABLE,
+  INSTALL: SOURCE_UNREADABLE,
+  PRE_BUILD: SOURCE_UNREADABLE,
+  POST_BUILD: PUSH_FAILED,
+  UPLOAD_ARTIFACTS: PUSH_FAILED,
+  FINALIZING: PUSH_FAILED,
 };
 
-/** "This might include a command ID and an exit code" (PhaseContext.message); there is no field for it. */
+/** "This might include a command ID and an exit code" (PhaseContext.message); the API has no field for the code. */
 const exitCodeIn = ({ contexts }: BuildPhase): number | undefined => {
   const code = contexts?.map(({ message }) => /exit status (\d+)/.exec(message ?? "")?.[1]).find(Boolean);
   return code === undefined ? undefined : Number(code);
@@ -43,7 +48,8 @@ const hasFailed = ({ phaseStatus }: BuildPhase): boolean =>
   phaseStatus !== undefined && phaseStatus !== "SUCCEEDED" && phaseStatus !== "IN_PROGRESS";
 
 /**
- * The failure of a finished build; undefined if it succeeded.
+ * Returns why an ended build failed; undefined if it succeeded.
+ *
  * @param tail the last lines of its log
  */
 export const failureOfBuild = (
@@ -54,12 +60,12 @@ export const failureOfBuild = (
   const known = statuses[buildStatus ?? ""];
   if (known !== undefined) return known;
   const phase = all?.find(hasFailed) ?? {};
-  const ours = phases[phase.phaseType ?? ""];
-  if (ours !== undefined) return { ...ours, logTail: tail };
+  const platformFailure = phases[phase.phaseType ?? ""];
+  if (platformFailure !== undefined) return { ...platformFailure, logTail: tail };
   const undetected = nothingDetected(tail);
   if (undetected !== undefined) return undetected;
   const exitCode = exitCodeIn(phase);
   const message =
-    exitCode === undefined ? "A command of the build failed." : `The build ended with exit code ${exitCode}.`;
+    exitCode === undefined ? "A build command failed." : `A build command failed with exit code ${exitCode}.`;
   return { reason: "build_failed", message, logTail: tail, ...(exitCode === undefined ? {} : { exitCode }) };
 };

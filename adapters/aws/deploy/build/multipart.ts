@@ -6,32 +6,38 @@ import { isCallState, type ProviderCall } from "../../../shared/calls/provider-c
 
 const load = () => import("@aws-sdk/client-s3");
 
-const PATIENCE_MS = 60_000;
-/** Keeps an abort short. A lifecycle rule of the bucket removes what an abort leaves (docs/providers/aws-template.yaml). */
-const ABORT_MS = 5000;
+const TIMEOUT_MS = 60_000;
+/**
+ * Timeout of an abort, in milliseconds. The bucket's lifecycle rule removes unfinished uploads
+ * (docs/providers/aws-template.yaml).
+ */
+const ABORT_TIMEOUT_MS = 5000;
 
 export const multipartUpload = (
   s3: () => Promise<S3Client>,
-  place: { readonly Bucket: string; readonly Key: string },
+  object: { readonly Bucket: string; readonly Key: string },
   call: ProviderCall,
   signal: AbortSignal,
 ): PieceUpload => {
-  const needs = (what: string) => ({ what: `s3.${what}`, timeoutMs: PATIENCE_MS, signal });
-  const sending = { abortSignal: signal };
+  const describe = (what: string) => ({ what: `s3.${what}`, timeoutMs: TIMEOUT_MS, signal });
+  const sendOptions = { abortSignal: signal };
   const parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
 
   const begin = (): Called<string> =>
-    call(needs("CreateMultipartUpload"), async () => {
+    call(describe("CreateMultipartUpload"), async () => {
       const [client, { CreateMultipartUploadCommand }] = [await s3(), await load()];
-      const { UploadId = "" } = await client.send(new CreateMultipartUploadCommand(place), sending);
+      const { UploadId = "" } = await client.send(new CreateMultipartUploadCommand(object), sendOptions);
       return UploadId;
     });
 
   const part = async (UploadId: string, Body: Uint8Array): Called<void> => {
     const PartNumber = parts.length + 1;
-    const put = await call(needs("UploadPart"), async () => {
+    const put = await call(describe("UploadPart"), async () => {
       const [client, { UploadPartCommand }] = [await s3(), await load()];
-      const { ETag = "" } = await client.send(new UploadPartCommand({ ...place, UploadId, PartNumber, Body }), sending);
+      const { ETag = "" } = await client.send(
+        new UploadPartCommand({ ...object, UploadId, PartNumber, Body }),
+        sendOptions,
+      );
       return ETag;
     });
     if (put.isErr()) return err(put.error);
@@ -39,26 +45,28 @@ export const multipartUpload = (
     return ok(undefined);
   };
 
-  const isThere = async (): Called<void> =>
-    call(needs("HeadObject"), async () => {
+  const exists = async (): Called<void> =>
+    call(describe("HeadObject"), async () => {
       const [client, { HeadObjectCommand }] = [await s3(), await load()];
-      await client.send(new HeadObjectCommand(place), sending);
+      await client.send(new HeadObjectCommand(object), sendOptions);
     });
 
   const complete = async (UploadId: string): Called<void> => {
-    const made = await call<void>(needs("CompleteMultipartUpload"), async () => {
+    const completed = await call<void>(describe("CompleteMultipartUpload"), async () => {
       const [client, { CompleteMultipartUploadCommand }] = [await s3(), await load()];
-      const input = { ...place, UploadId, MultipartUpload: { Parts: parts } };
-      await client.send(new CompleteMultipartUploadCommand(input), sending);
+      const input = { ...object, UploadId, MultipartUpload: { Parts: parts } };
+      await client.send(new CompleteMultipartUploadCommand(input), sendOptions);
     });
     // If an earlier response was lost, the upload no longer exists but the object does.
-    return made.isErr() && isCallState(made.error) && made.error.code === "not_found" ? isThere() : made;
+    return completed.isErr() && isCallState(completed.error) && completed.error.code === "not_found"
+      ? exists()
+      : completed;
   };
 
   const whole = (Body: Uint8Array): Called<void> =>
-    call(needs("PutObject"), async () => {
+    call(describe("PutObject"), async () => {
       const [client, { PutObjectCommand }] = [await s3(), await load()];
-      await client.send(new PutObjectCommand({ ...place, Body }), sending);
+      await client.send(new PutObjectCommand({ ...object, Body }), sendOptions);
     });
 
   return {
@@ -70,9 +78,9 @@ export const multipartUpload = (
       return last.isErr() ? last : complete(UploadId);
     },
     abort: (UploadId) =>
-      call<void>({ what: "s3.AbortMultipartUpload", timeoutMs: ABORT_MS }, async () => {
+      call<void>({ what: "s3.AbortMultipartUpload", timeoutMs: ABORT_TIMEOUT_MS }, async () => {
         const [client, { AbortMultipartUploadCommand }] = [await s3(), await load()];
-        await client.send(new AbortMultipartUploadCommand({ ...place, UploadId }));
+        await client.send(new AbortMultipartUploadCommand({ ...object, UploadId }));
       }),
   };
 };

@@ -1,6 +1,7 @@
 /**
- * Renders a source as a CodeBuild request: with Docker if it has a Dockerfile, else with buildpacks. Pure.
- * https://docs.aws.amazon.com/codebuild/latest/APIReference/API_StartBuild.html and .../userguide/build-spec-ref.html
+ * Renders a source as a CodeBuild request: with Docker if it has a Dockerfile, otherwise with buildpacks. Pure.
+ * https://docs.aws.amazon.com/codebuild/latest/APIReference/API_StartBuild.html,
+ * https://docs.aws.amazon.com/codebuild/latest/userguide/build-spec-ref.html
  */
 import type { StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import { BUILDPACKS_BUILDER } from "../../../shared/deploy/buildpacks.ts";
@@ -8,14 +9,14 @@ import type { RemoteBuild } from "../../../shared/deploy/remote-builder.ts";
 import type { SharedResources } from "../../config.ts";
 import { sourceKeyOf } from "./names.ts";
 
-/** Cloud builds may take 30 minutes. This limit ends builds that no server follows any more. */
+/** Time limit of a build. CodeBuild enforces it, so it also ends builds that no process watches. */
 const BUILD_MINUTES = 30;
 
 const FOLDER = "/tmp/source";
 const PACK = "buildpacksio/pack:0.38.2";
 const SOCKET = "/var/run/docker.sock";
 
-/** The source's build steps run in a Docker container without the variables that lead to the build's own credentials. */
+/** The source's build steps run in a Docker container, without the variables that lead to the build's credentials. */
 const buildCommand = (by: RemoteBuild["by"]): string => {
   if (by.kind === "dockerfile") return `docker build --tag "$IMAGE" ${FOLDER}`;
   const variables = Object.keys(by.environment).map((name) => ` --env "${name}=$${name}"`);
@@ -30,12 +31,12 @@ export const buildspecOf = (by: RemoteBuild["by"]): string =>
     phases: {
       pre_build: {
         commands: [
-          // CodeBuild only unpacks zip files (ProjectSource.location), so the build fetches the source itself.
+          // The build fetches the source itself: CodeBuild unpacks only zip files (ProjectSource.location).
           `set -o pipefail; mkdir -p ${FOLDER} && aws s3 cp "s3://$SOURCE_BUCKET/$SOURCE_KEY" - | tar -xz -C ${FOLDER}`,
           'set -o pipefail; aws ecr get-login-password | docker login --username AWS --password-stdin "$REGISTRY"',
         ],
       },
-      // Otherwise the next phase would run even after a failure of this one.
+      // Without this, the next phase runs even if this one fails.
       build: { "on-failure": "ABORT", commands: [buildCommand(by)] },
       post_build: { commands: ['docker push "$IMAGE"'] },
     },
@@ -66,7 +67,7 @@ export const renderBuild = (
       type: "PLAINTEXT",
     })),
     artifactsOverride: { type: "NO_ARTIFACTS" },
-    // Required for Docker.
+    // Docker requires this.
     privilegedModeOverride: true,
     timeoutInMinutesOverride: BUILD_MINUTES,
     queuedTimeoutInMinutesOverride: BUILD_MINUTES,

@@ -1,6 +1,6 @@
 /**
- * Names of a deployment's AWS resources. Every resource of a revision carries the revision's name, so two replicas that
- * race on one deployment cannot touch each other's resources.
+ * Names of a deployment's AWS resources. Every resource of a revision contains the revision's name, so two replicas
+ * that race on one deployment cannot change each other's resources.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -9,7 +9,7 @@ import { OWNER_LABEL, SERVICE_LABEL } from "../../../shared/deploy/labels.ts";
 import { SUFFIX_CHARS } from "../../../shared/deploy/revision-id.ts";
 import type { SharedResources } from "../../config.ts";
 
-/** The service's container. Other containers in the task were added by hand. */
+/** Name of the service's container; other containers of the task were added by hand. */
 export const CONTAINER = "app";
 
 /** A task definition's family: "up to 255 letters, numbers, underscores, and hyphens" (RegisterTaskDefinition). */
@@ -18,13 +18,15 @@ export const familyOf = (owner: AccountId, revision: string): string =>
 
 const GROUP_PREFIX = "portside-";
 
-/** A target group's name. The limit is 32 characters, so it has only the revision's unique suffix (CreateTargetGroup). */
+/**
+ * A target group's name. The limit is 32 characters, so it has only the revision's unique suffix (CreateTargetGroup).
+ */
 export const targetGroupNameOf = (revision: string): string => `${GROUP_PREFIX}${revision.slice(-SUFFIX_CHARS)}`;
 
 /** The target group's name in its ARN, `...:targetgroup/NAME/ID`. */
 export const nameInArn = (arn: string): string => arn.split("/").at(-2) ?? "";
 
-/** Whether Portside created the target group. */
+/** True if Portside created the target group. */
 export const isOwnGroup = (arn: string): boolean => nameInArn(arn).startsWith(GROUP_PREFIX);
 
 /** A deployment's host name without a port, as rule conditions need it. */
@@ -35,11 +37,11 @@ export const urlOf = ({ scheme, domain }: Pick<SharedResources, "scheme" | "doma
   `${scheme}://${name}.${domain}`;
 
 /**
- * A host name that no client requests. Some rule must reference a revision's group before it gets traffic, because the load
- * balancer does not check groups that no listener uses (TargetHealth, Target.NotInUse). Contains the secret part of a
- * write.
+ * A host name that no client requests. A rule must reference a revision's group before the group gets traffic, because
+ * the load balancer does not check groups that no listener uses (TargetHealth, Target.NotInUse). The name contains a
+ * write's random id.
  */
-export const heldHostOf = (write: string): string => `${write}.portside.invalid`;
+export const placeholderHostOf = (write: string): string => `${write}.portside.invalid`;
 
 export interface Tagged {
   readonly owner: AccountId;
@@ -47,7 +49,7 @@ export interface Tagged {
   readonly revision: string;
 }
 
-/** Tags for the console and bills. A tag's value has at most 256 characters. */
+/** Tags for the console and for cost reports. A tag's value has at most 256 characters. */
 export const tagsOf = ({ owner, name, revision }: Tagged): readonly (readonly [string, string])[] => [
   [OWNER_LABEL, accountDigest(owner)],
   [SERVICE_LABEL, name],

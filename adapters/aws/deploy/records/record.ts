@@ -1,6 +1,6 @@
 /**
- * The state of a deployment: its owner, every template that may have traffic, the step of its rollout, and its last
- * deploy's status. One object in the state bucket, because ECS has no conditional writes. Templates contain services'
+ * The state of a deployment: its owner, every template that may have traffic, the rollout's step, and the last deploy's
+ * status. It is one object in the state bucket, because ECS has no conditional writes. Templates contain the services'
  * environment variables, so only the platform may read it. Pure.
  */
 import { z } from "zod";
@@ -12,18 +12,18 @@ import { parseService, renderService } from "../../../shared/deploy/service-docu
 const VERSION = "portside/v1";
 
 const stateSchema = z.object({
-  /** The id of the write that set this state; a conditional write must name the id that it read. */
+  /** Id of the write that set this state. A conditional write must name the id that it read. */
   write: z.string(),
-  /** The time of that write, RFC 3339. */
+  /** Time of that write, RFC 3339. */
   at: z.string(),
   /** The revision of the attempted template. */
   revision: z.string(),
   /**
-   * `rolling`: the revision has no traffic yet. `moving`: only the listener's rule tells whether it has. `moved`: it has
-   * all. `ended`: it never had any.
+   * `rolling`: the revision has no traffic yet. `moving`: only the listener's rule shows whether it has traffic.
+   * `moved`: it has all traffic. `ended`: it never had traffic.
    */
   step: z.enum(["rolling", "moving", "moved", "ended"]),
-  /** RFC 3339; after this time, the writer counts as dead. */
+  /** RFC 3339. The writer counts as dead after this. */
   until: z.string(),
 });
 
@@ -57,7 +57,7 @@ export interface RevisionTemplate {
 
 export interface HeldRecord {
   readonly kind: "held";
-  /** Identifies this deployment of the name; a later deployment gets another uid. */
+  /** Identifies this deployment of the name; a later deployment has another uid. */
   readonly uid: string;
   readonly createdAt: string;
   readonly state: RolloutState;
@@ -66,12 +66,12 @@ export interface HeldRecord {
   readonly former: readonly RevisionTemplate[];
   /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];
-  /** RFC 3339: the time limit of a removal in progress. */
+  /** RFC 3339. The deadline of a removal in progress. */
   readonly removing: string | null;
   readonly lastDeploy: DeployNote | null;
 }
 
-/** A freed name; reserved for its account until `until`. */
+/** A freed name, reserved for its account until `until`. */
 export interface FreedRecord {
   readonly kind: "freed";
   readonly name: string;
@@ -100,7 +100,7 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-/** Parses the record of a name. Undefined if Portside did not write it or if an edit by hand broke it. */
+/** Parses a name's record. Undefined if Portside did not write it, or a manual edit has broken it. */
 export const parseRecord = (name: string, text: string): NameRecord | undefined => {
   const raw = jsonOf(text);
   const freed = freedSchema.safeParse(raw);
@@ -120,5 +120,5 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   return { ...data, attempted, former };
 };
 
-/** The port's etag for conditional writes. Changes with every write of a rollout, but not with a note. */
+/** The etag for the port's conditional writes. Every rollout write changes it; notes do not. */
 export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

@@ -1,10 +1,10 @@
 /**
  * Deployment records in the state bucket: `services/NAME.json`, one per name, across all accounts.
  *
- * Listing an account's deployments takes three reads: the names it ever had (`owners/DIGEST/NAME`, written before the
- * record), every record's ETag (one call per thousand), and `lists/DIGEST.json`, a cache of the account's records from the
- * last list. Records whose ETag has changed are read one by one, and the cache is rewritten. An entry counts only if its
- * ETag matches, so the cache may be stale.
+ * Listing an account's deployments takes three reads: the names that the account ever had (`owners/DIGEST/NAME`,
+ * written before the record), the ETags of all records (one call per thousand), and `lists/DIGEST.json`, a cache of the
+ * account's records. The listing reads records with a changed ETag one by one and rewrites the cache. A cache entry
+ * counts only if its ETag matches, so the cache may be stale.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -16,7 +16,7 @@ import type { CallState } from "../../../shared/calls/provider-call.ts";
 import type { PutCondition, RetryOptions, StateBucket } from "../../state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
-/** What is stored under a name, and the object's ETag for S3's conditions. */
+/** The object of a name, with its ETag for S3's conditions. */
 export type Found =
   | { readonly kind: "none" }
   /** An object that is not a Portside record. */
@@ -32,7 +32,7 @@ export interface Records {
     found: Found,
     retry?: RetryOptions,
   ): Promise<Result<string, CallState | Unavailable>>;
-  /** Records that the account may have a deployment of this name. Must precede the record. */
+  /** Records that the account may have a deployment of this name. Must precede the deployment's record. */
   point(
     owner: AccountId,
     name: DeploymentName,
@@ -44,21 +44,24 @@ export interface Records {
 const SERVICES = "services/";
 const SUFFIX = ".json";
 /** Concurrent reads. */
-const AT_ONCE = 20;
-/** The bucket's lifecycle deletes objects with this tag some time after the name is free again (docs/providers/aws-template.yaml). */
+const CONCURRENCY = 20;
+/**
+ * The bucket's lifecycle rule deletes objects with this tag after the name's reservation
+ * (docs/providers/aws-template.yaml).
+ */
 export const FREED_TAG = "portside-state=freed";
 
 const keyOf = (name: string): string => `${SERVICES}${name}${SUFFIX}`;
 const ownersOf = (owner: AccountId): string => `owners/${accountDigest(owner)}/`;
 const listOf = (owner: AccountId): string => `lists/${accountDigest(owner)}${SUFFIX}`;
 
-/** A cache entry: name, ETag, and the record's text. */
-const keptSchema = z.array(z.tuple([z.string(), z.string(), z.string()]));
-type Kept = z.output<typeof keptSchema>;
+/** A cache entry: the name, the ETag, and the record's text. */
+const cacheSchema = z.array(z.tuple([z.string(), z.string(), z.string()]));
+type CacheEntries = z.output<typeof cacheSchema>;
 
-const keptIn = (text: string): Kept => {
+const cachedIn = (text: string): CacheEntries => {
   try {
-    const parsed = keptSchema.safeParse(JSON.parse(text));
+    const parsed = cacheSchema.safeParse(JSON.parse(text));
     return parsed.success ? parsed.data : [];
   } catch {
     return [];
@@ -68,22 +71,22 @@ const keptIn = (text: string): Kept => {
 export const createRecords = (bucket: StateBucket): Records => {
   const conditionOf = (found: Found): PutCondition => (found.kind === "ours" ? { etag: found.objectEtag } : "absent");
 
-  const readAll = async (names: readonly string[], retry: RetryOptions): Promise<Result<Kept, Unavailable>> => {
-    const kept: Kept = [];
-    for (let from = 0; from < names.length; from += AT_ONCE) {
-      const some = names.slice(from, from + AT_ONCE);
+  const readAll = async (names: readonly string[], retry: RetryOptions): Promise<Result<CacheEntries, Unavailable>> => {
+    const cacheEntries: CacheEntries = [];
+    for (let from = 0; from < names.length; from += CONCURRENCY) {
+      const some = names.slice(from, from + CONCURRENCY);
       const read = await Promise.all(some.map((name) => bucket.get(keyOf(name), retry)));
       for (const [index, one] of read.entries()) {
         if (one.isErr()) return err(one.error);
-        if (one.value !== null) kept.push([some[index] as string, one.value.etag, one.value.text]);
+        if (one.value !== null) cacheEntries.push([some[index] as string, one.value.etag, one.value.text]);
       }
     }
-    return ok(kept);
+    return ok(cacheEntries);
   };
 
-  const remember = async (owner: AccountId, kept: Kept, retry: RetryOptions): Promise<void> => {
-    // Best effort: if it fails, the next list reads the same records again.
-    (await bucket.put(listOf(owner), JSON.stringify(kept), "any", "", { ...retry, timeoutMs: 0 })).unwrapOr("");
+  const writeCache = async (owner: AccountId, cacheEntries: CacheEntries, retry: RetryOptions): Promise<void> => {
+    // Best effort: if it fails, the next listing reads the same records again.
+    (await bucket.put(listOf(owner), JSON.stringify(cacheEntries), "any", "", { ...retry, timeoutMs: 0 })).unwrapOr("");
   };
 
   return {
@@ -106,16 +109,16 @@ export const createRecords = (bucket: StateBucket): Records => {
     point: (owner, name, retry) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", retry),
 
     list: async (owner, retry = {}) => {
-      const [mine, all, cached] = await Promise.all([
+      const [ownNames, all, cached] = await Promise.all([
         bucket.list(ownersOf(owner), retry),
         bucket.list(SERVICES, retry),
         bucket.get(listOf(owner), retry),
       ]);
-      if (mine.isErr()) return err(mine.error);
+      if (ownNames.isErr()) return err(ownNames.error);
       if (all.isErr()) return err(all.error);
       if (cached.isErr()) return err(cached.error);
-      const names = new Set(mine.value.map(({ key }) => key.slice(ownersOf(owner).length)));
-      const known = new Map(keptIn(cached.value?.text ?? "[]").map((one) => [one[0], one]));
+      const names = new Set(ownNames.value.map(({ key }) => key.slice(ownersOf(owner).length)));
+      const known = new Map(cachedIn(cached.value?.text ?? "[]").map((one) => [one[0], one]));
       const present = all.value
         .map(({ key, etag }) => ({ name: key.slice(SERVICES.length, -SUFFIX.length), etag }))
         .filter(({ name }) => names.has(name));
@@ -123,15 +126,15 @@ export const createRecords = (bucket: StateBucket): Records => {
         const one = known.get(name);
         return one?.[1] === etag ? [one] : [];
       });
-      const fresh = new Set(same.map(([name]) => name));
+      const unchanged = new Set(same.map(([name]) => name));
       const read = await readAll(
-        present.flatMap(({ name }) => (fresh.has(name) ? [] : [name])),
+        present.flatMap(({ name }) => (unchanged.has(name) ? [] : [name])),
         retry,
       );
       if (read.isErr()) return err(read.error);
-      const kept = [...same, ...read.value];
-      if (read.value.length > 0) await remember(owner, kept, retry);
-      const records = kept.flatMap(([name, , text]) => parseRecord(name, text) ?? []);
+      const cacheEntries = [...same, ...read.value];
+      if (read.value.length > 0) await writeCache(owner, cacheEntries, retry);
+      const records = cacheEntries.flatMap(([name, , text]) => parseRecord(name, text) ?? []);
       return ok(records.filter((one): one is HeldRecord => one.kind === "held" && one.attempted.owner === owner));
     },
   };

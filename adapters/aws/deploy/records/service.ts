@@ -9,40 +9,40 @@ import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
 
 export type EcsLocation = Pick<AwsConfig, "region" | "shared">;
 
-const isOver = (until: string, now: Instant): boolean => {
+const hasExpired = (until: string, now: Instant): boolean => {
   const end = parseInstant(until);
   return end === undefined || end <= now;
 };
 
-/** A writer is moving traffic and will soon record the result. */
+/** True while a writer moves traffic; it will record the result. */
 export const isMoving = ({ state }: HeldRecord, now: Instant): boolean =>
-  state.step === "moving" && !isOver(state.until, now);
+  state.step === "moving" && !hasExpired(state.until, now);
 
-/** A removal is in progress. */
+/** True while a removal is in progress. */
 export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
-  removing !== null && !isOver(removing, now);
+  removing !== null && !hasExpired(removing, now);
 
 /**
- * True if the record cannot tell which revision has traffic, because the writer that moved or removed it died. The
- * listener's rule decides then.
+ * True if the record does not show which revision has traffic, because the writer that moved or removed it has died.
+ * The listener's rule decides then.
  */
 export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
   (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;
 
-/** All revisions that may serve. */
+/** Returns all revisions that may serve. */
 export const knownOf = ({ state, attempted, former }: HeldRecord): RevisionTemplate[] => [
   { id: state.revision, template: attempted },
   ...former,
 ];
 
-/** The serving revisions according to the record. */
+/** Returns the serving revisions according to the record. */
 export const servingOf = (record: HeldRecord): readonly RevisionTemplate[] =>
   record.state.step === "moved" ? [{ id: record.state.revision, template: record.attempted }] : record.former;
 
 const isRolling = ({ state, removing }: HeldRecord, now: Instant): boolean =>
-  (state.step === "rolling" || state.step === "moving") && removing === null && !isOver(state.until, now);
+  (state.step === "rolling" || state.step === "moving") && removing === null && !hasExpired(state.until, now);
 
-/** @param serving the revisions with traffic: by the record, or by the rule if in doubt */
+/** @param serving the revisions with traffic, by the record or, if in doubt, by the rule */
 export const serviceOf = (
   record: HeldRecord,
   serving: readonly RevisionTemplate[],

@@ -1,10 +1,10 @@
 /**
- * Conditional writes. The port's etag names a rollout's last write and is stored in the record, because the object's own
- * ETag also changes with every note. A write reads the record, compares the port's etag, and writes with the ETag of that
- * read. If S3 reports a change in between, it reads again. So the comparison holds when the write happens: a change in
- * between is a note, or makes the next comparison fail.
+ * Conditional writes. The port's etag names a rollout's last write. The record stores it, because the object's own ETag
+ * changes with every note too. A write reads the record, compares the port's etag, and writes with the ETag of that
+ * same read. If S3 reports a change since the read, it starts over. So the comparison holds at the moment of the write:
+ * a concurrent change was a note, or it makes the next comparison fail.
  *
- * A write whose response was lost is recognised by its id and not repeated.
+ * A write whose response was lost is found by its id and not repeated.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
@@ -30,7 +30,7 @@ import { type EcsLocation, isInDoubt, isMoving, isRemoved, knownOf, servingOf } 
 export interface WriteDeps {
   readonly records: Records;
   readonly balancer: Balancer;
-  readonly place: EcsLocation;
+  readonly location: EcsLocation;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -38,8 +38,8 @@ export interface WriteDeps {
 export const heldIn = (found: Found): HeldRecord | undefined =>
   found.kind === "ours" && found.record.kind === "held" ? found.record : undefined;
 
-/** The state of a name for a write that starts a rollout, or with `isGoingOn` for a later write of one. */
-export const presentOf = (found: Found, now: Instant, isGoingOn = false): Present => {
+/** The state of a name, for a write that starts a rollout or, with `isLaterWrite`, continues one. */
+export const presentOf = (found: Found, now: Instant, isLaterWrite = false): Present => {
   if (found.kind === "none") return { kind: "free" };
   if (found.kind === "foreign") return { kind: "reserved", owner: NOBODY };
   const { record } = found;
@@ -48,14 +48,14 @@ export const presentOf = (found: Found, now: Instant, isGoingOn = false): Presen
     return until !== undefined && until > now ? { kind: "reserved", owner: record.owner } : { kind: "free" };
   }
   const { owner } = record.attempted;
-  // A removal in progress makes every rollout lose. A removal whose process died does not block new rollouts.
-  if (isGoingOn ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };
+  // A removal in progress makes every rollout lose. A removal whose process has died does not block new rollouts.
+  if (isLaterWrite ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };
   return { kind: "held", owner, etag: etagOf(record) };
 };
 
-/** The revisions with traffic: by the record, or by the listener's rule if in doubt. */
+/** Returns the revisions with traffic, by the record or, if in doubt, by the listener's rule. */
 export const serving = async (
-  { balancer, place, clock }: Pick<WriteDeps, "balancer" | "place" | "clock">,
+  { balancer, location, clock }: Pick<WriteDeps, "balancer" | "location" | "clock">,
   record: HeldRecord,
   retry: RetryOptions = {},
 ): Promise<Result<readonly RevisionTemplate[], Unavailable>> => {
@@ -68,13 +68,13 @@ export const serving = async (
   const known = knownOf(record);
   const id = routedTo(
     rules.value,
-    hostOf(place.shared, record.attempted.name),
+    hostOf(location.shared, record.attempted.name),
     known.map((one) => one.id),
   );
   return ok(known.filter((one) => one.id === id));
 };
 
-/** Notes may interfere with each try; more interference than this is no coincidence. */
+/** Each attempt may collide with a note; so many collisions in a row mean another problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -82,50 +82,50 @@ export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
   readonly expected: Expected;
-  /** The id that the record will carry in `state.write`. */
+  /** The id that the record gets in `state.write`. */
   readonly write: string;
-  /** Set for a later write of a rollout in progress. */
-  readonly isGoingOn?: boolean;
+  /** True for a later write of a rollout. */
+  readonly isLaterWrite?: boolean;
   readonly change: (seen: Found) => Promise<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
 }
 
-/** Waits until the writer that moves traffic has recorded the result or counts as dead. */
-const settle = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: RetryOptions): Promise<void> => {
+/** Waits until the writer that moves traffic has recorded the result, or counts as dead. */
+const waitForWriter = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: RetryOptions): Promise<void> => {
   const left = millisOf(parseInstant(record.state.until) ?? clock.now()) - millisOf(clock.now());
   await clock.sleep(Math.min(Math.max(left, PAUSE_MS), 1000), signal);
 };
 
-/** Whether the write has already taken effect, has lost, or (undefined) is still to be made. */
-const standingOf = (
-  { owner, expected, write, isGoingOn = false }: ConditionalWrite,
+/** Returns the record if the write is already applied, the failure if the write has lost, and undefined otherwise. */
+const outcomeOf = (
+  { owner, expected, write, isLaterWrite = false }: ConditionalWrite,
   seen: Found,
   now: Instant,
 ): Result<HeldRecord, DeployFailure> | undefined => {
   const held = heldIn(seen);
   if (held?.state.write === write && held.removing === null) return ok(held);
-  const lost = writeConflict(owner, expected, presentOf(seen, now, isGoingOn));
+  const lost = writeConflict(owner, expected, presentOf(seen, now, isLaterWrite));
   return lost === undefined ? undefined : err(lost);
 };
 
-/** Returns the record that was written and is current. */
+/** Returns the current record once the write is applied. */
 export const writeConditionally = async (
   deps: WriteDeps,
-  wanted: ConditionalWrite,
+  conditionalWrite: ConditionalWrite,
   retry: RetryOptions = {},
 ): Promise<Result<HeldRecord, DeployFailure>> => {
   const { records, clock } = deps;
-  const { name, change, isGoingOn = false } = wanted;
+  const { name, change, isLaterWrite = false } = conditionalWrite;
   for (let tries = 0; tries < TRIES; ) {
-    // The first retry is immediate; further ones back off.
+    // The second attempt follows immediately; later ones back off.
     if (tries > 1) await clock.sleep(PAUSE_MS * tries, retry.signal);
     const read = await records.read(name, retry);
     if (read.isErr()) return err(failureOfUnavailable(read.error));
     const seen = read.value;
-    const decided = standingOf(wanted, seen, clock.now());
+    const decided = outcomeOf(conditionalWrite, seen, clock.now());
     if (decided !== undefined) return decided;
     const held = heldIn(seen);
-    if (!isGoingOn && held !== undefined && isMoving(held, clock.now()) && retry.signal?.aborted !== true) {
-      await settle(deps, held, retry);
+    if (!isLaterWrite && held !== undefined && isMoving(held, clock.now()) && retry.signal?.aborted !== true) {
+      await waitForWriter(deps, held, retry);
       continue;
     }
     tries += 1;
@@ -138,11 +138,14 @@ export const writeConditionally = async (
   }
   return err({
     reason: "provider_unavailable",
-    message: "The platform's state is busy with this service; deploy again.",
+    message: "Too many concurrent changes of the service. Deploy again.",
   });
 };
 
-/** Changes fields other than the rollout's state and keeps the port's etag. If `change` returns undefined, writes nothing. */
+/**
+ * Changes fields outside the rollout's state, which does not change the port's etag. Writes nothing if `change` returns
+ * undefined.
+ */
 export const amend = async (
   { records, clock }: Pick<WriteDeps, "records" | "clock">,
   name: DeploymentName,
@@ -160,5 +163,5 @@ export const amend = async (
     if (written.isOk()) return ok(undefined);
     if (!isCallState(written.error)) return err(failureOfCall(written.error));
   }
-  return err({ reason: "provider_unavailable", message: "The platform's state is busy with this service." });
+  return err({ reason: "provider_unavailable", message: "Too many concurrent changes of the service. Try again." });
 };

@@ -1,26 +1,34 @@
-/** Polls a revision until it is ready, has failed, or times out. */
+/** Polls a revision until it is ready, has failed or times out. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
 import { err, ok } from "../../../../core/result.ts";
 import { pausesBetween } from "../../../shared/calls/backoff.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
-import type { Attempt, Say, Step } from "./run-rollout.ts";
+import type { ReportProgress, RolloutAttempt, Step } from "./rollout-attempt.ts";
 import { didNotListen } from "./stopped-task.ts";
 import { verdictOn, withLastLines } from "./verdict.ts";
 
-const TOO_SLOW: DeployFailure = { reason: "rollout_timeout", message: "ECS did not finish the rollout in its time." };
+const TOO_SLOW: DeployFailure = {
+  reason: "rollout_timeout",
+  message: "ECS did not finish the rollout within its time limit.",
+};
 
-const FIRST_LOOK_MS = 300;
-const LONGEST_LOOK_MS = 3000;
+const FIRST_POLL_MS = 300;
+const MAX_POLL_MS = 3000;
 
 /** Succeeds once the revision is ready. @param group the ARN of its target group */
-export const awaitReady = async (attempt: Attempt, record: HeldRecord, group: string, say: Say): Step<void> => {
+export const awaitReady = async (
+  attempt: RolloutAttempt,
+  record: HeldRecord,
+  group: string,
+  report: ReportProgress,
+): Step<void> => {
   const { deps, request, revision, signal, end } = attempt;
   const { template, listenDeadline } = request;
   const candidate = { template, revision, group };
   let listensUntil: Instant | undefined;
-  for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
+  for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
     const lost = await attempt.lost(record);
     if (signal.aborted) return err(INTERRUPTED);
     if (lost !== undefined) return err(lost);
@@ -30,7 +38,7 @@ export const awaitReady = async (attempt: Attempt, record: HeldRecord, group: st
     if (verdict.value === "ready") return ok(undefined);
     const now = deps.clock.now();
     if (verdict.value === "running" && listensUntil === undefined) {
-      say("The service has started; waiting until it answers");
+      report("The service has started; waiting until it responds");
       listensUntil = plusMillis(now, listenDeadline);
     }
     if (listensUntil !== undefined && now >= listensUntil)

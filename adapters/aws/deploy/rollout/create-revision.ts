@@ -1,4 +1,4 @@
-/** Creates a revision: its service and its target group, without traffic. */
+/** Creates a revision without traffic: its service and its target group. */
 import type { TaskDefinition } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -12,8 +12,8 @@ import { nameOf } from "../../call-policy.ts";
 import type { RetryOptions } from "../../state-bucket.ts";
 import type { MountSource } from "../../volumes/files/access-point.ts";
 import type { EcsServices } from "../ecs-calls.ts";
-import { isLimit } from "../error-kinds.ts";
-import { heldHostOf, tagsOf } from "../records/names.ts";
+import { isLimit } from "../ecs-faults.ts";
+import { placeholderHostOf, tagsOf } from "../records/names.ts";
 import type { RevisionTemplate } from "../records/record.ts";
 import type { EcsLocation } from "../records/service.ts";
 import { attributesOf, renderDefinition, renderService, renderTargetGroup, type TargetGroupInput } from "../render.ts";
@@ -22,7 +22,7 @@ import { instanceLimits } from "./scaling.ts";
 
 export interface RevisionDeps extends RuleDeps {
   readonly services: EcsServices;
-  readonly place: EcsLocation;
+  readonly location: EcsLocation;
   readonly logger: Logger;
 }
 
@@ -34,12 +34,12 @@ export interface NewRevision {
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
   readonly listenDeadline: number;
-  /** The serving revision, whose settings the new one starts from. */
+  /** The serving revision; the new one starts from its settings. */
   readonly former: RevisionTemplate | undefined;
 }
 
-/** What exists of the former revision, including changes by hand. */
-interface Standing {
+/** The former revision's resources, including manual changes. */
+interface FormerResources {
   readonly definition?: TaskDefinition;
   readonly group?: Partial<TargetGroupInput>;
   readonly instances: number;
@@ -47,65 +47,65 @@ interface Standing {
 
 type Step<T> = Promise<Result<T, DeployFailure>>;
 
-const refused = ({ logger }: RevisionDeps, revision: string, error: CallState | Unavailable): DeployFailure => {
+const failureOf = ({ logger }: RevisionDeps, revision: string, error: CallState | Unavailable): DeployFailure => {
   if (!isCallState(error)) return failureOfRule(error);
   if (isLimit(error.error)) return failureOfRule(error);
-  logger.error("Amazon does not take a service", { revision, error: error.error });
+  logger.error("ECS or the load balancer rejected a service", { revision, error: error.error });
   return {
     reason: "internal",
-    message: "Amazon Web Services does not take the service as declared; the platform's operator can see why.",
+    message: "AWS rejected the declaration. The operator finds the reason in the server's log.",
   };
 };
 
-const standing = async ({ services, balancer }: RevisionDeps, former: string, retry: RetryOptions) => {
+const readFormer = async ({ services, balancer }: RevisionDeps, former: string, retry: RetryOptions) => {
   const service = await services.find(former, retry);
   if (service.isErr()) return err(service.error);
   const { taskDefinition, desiredCount = 1, status } = service.value ?? {};
-  if (taskDefinition === undefined || status !== "ACTIVE") return ok<Standing>({ instances: 1 });
+  if (taskDefinition === undefined || status !== "ACTIVE") return ok<FormerResources>({ instances: 1 });
   const definition = await services.definition(taskDefinition, retry);
   if (definition.isErr()) return err(definition.error);
   const group = await balancer.group(former, retry);
   if (group.isErr()) return err(group.error);
-  return ok<Standing>({
+  return ok<FormerResources>({
     definition: definition.value,
     instances: desiredCount,
     ...(group.value && { group: group.value }),
   });
 };
 
-const mostOf = ({ maxInstances }: ServiceTemplate): number =>
+const maxInstancesOf = ({ maxInstances }: ServiceTemplate): number =>
   maxInstances === 0 ? instanceLimits.preset : maxInstances;
 
 /** ARNs of the revision's load balancer resources. */
 export interface CreatedRevision {
   readonly group: string;
-  /** The rule for a host that no client requests. */
-  readonly heldRule: string;
+  /** The rule with a host that no client requests. */
+  readonly placeholderRule: string;
 }
 
-/** How long ECS may not see that a rule references the group. AWS documents no figure. */
-const ASSOCIATED_MS = 15_000;
+/** How long ECS may not see that a rule references the group, in milliseconds. AWS documents no bound. */
+const ASSOCIATION_TIMEOUT_MS = 15_000;
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 3000;
+const MAX_PAUSE_MS = 3000;
 
 /**
- * Right after its rule was created, ECS may still see the group without a load balancer. It then fails with the exception
- * for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws waits here too. The token makes retries
- * idempotent.
+ * Right after the rule's creation, ECS may still see the group without a load balancer. It then fails with the
+ * exception for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws retries here too. The token
+ * makes retries idempotent.
  */
 const createService = async (
   { services, clock }: RevisionDeps,
   input: Parameters<EcsServices["create"]>[0],
   retry: RetryOptions,
 ): ReturnType<EcsServices["create"]> => {
-  const end = millisOf(clock.now()) + ASSOCIATED_MS;
-  const pauses = pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  const end = millisOf(clock.now()) + ASSOCIATION_TIMEOUT_MS;
+  const pauses = pausesBetween(FIRST_PAUSE_MS, MAX_PAUSE_MS);
   const create = async (): ReturnType<EcsServices["create"]> => {
     const created = await services.create(input, retry);
-    const mayPass =
+    const isTransient =
       created.isErr() && isCallState(created.error) && nameOf(created.error.error) === "InvalidParameterException";
     const { value: pause = 0 } = pauses.next();
-    if (!mayPass || retry.signal?.aborted === true || millisOf(clock.now()) + pause > end) return created;
+    if (!isTransient || retry.signal?.aborted === true || millisOf(clock.now()) + pause > end) return created;
     await clock.sleep(pause, retry.signal);
     return create();
   };
@@ -114,37 +114,38 @@ const createService = async (
 
 export const createRevision = async (
   deps: RevisionDeps,
-  wanted: NewRevision,
+  newRevision: NewRevision,
   retry: RetryOptions,
 ): Step<CreatedRevision> => {
-  const { services, balancer, place } = deps;
-  const { template, revision, write, former, listenDeadline } = wanted;
-  const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, retry);
-  if (over.isErr()) return err(refused(deps, revision, over.error));
-  const { definition: present, group: formerGroup, instances } = over.value;
+  const { services, balancer, location } = deps;
+  const { template, revision, write, former, listenDeadline } = newRevision;
+  const before =
+    former === undefined ? ok<FormerResources>({ instances: 1 }) : await readFormer(deps, former.id, retry);
+  if (before.isErr()) return err(failureOf(deps, revision, before.error));
+  const { definition: present, group: formerGroup, instances } = before.value;
   const registered = await services.register(
-    renderDefinition(place, template, wanted, present, former?.template),
+    renderDefinition(location, template, newRevision, present, former?.template),
     retry,
   );
-  if (registered.isErr()) return err(refused(deps, revision, registered.error));
-  const group = await balancer.makeGroup(renderTargetGroup(place, template, revision, formerGroup), retry);
-  if (group.isErr()) return err(refused(deps, revision, group.error));
-  const set = await balancer.setAttributes(group.value, attributesOf(template), retry);
-  if (set.isErr()) return err(refused(deps, revision, set.error));
-  // Until it serves, a rule for an unused host references it: ECS rejects groups without a load balancer, and they get no
-  // checks.
+  if (registered.isErr()) return err(failureOf(deps, revision, registered.error));
+  const group = await balancer.createGroup(renderTargetGroup(location, template, revision, formerGroup), retry);
+  if (group.isErr()) return err(failureOf(deps, revision, group.error));
+  const attributes = await balancer.setAttributes(group.value, attributesOf(template), retry);
+  if (attributes.isErr()) return err(failureOf(deps, revision, attributes.error));
+  // Until the revision serves, a rule with an unused host references its group: ECS rejects groups without a load
+  // balancer, and the load balancer does not check them.
   const tags = tagsOf({ ...template, revision });
-  const held = await ensureRule(deps, { host: heldHostOf(write), group: group.value, tags }, retry);
-  if (held.isErr()) return err(held.error);
-  const service = renderService(place, template, {
+  const placeholder = await ensureRule(deps, { host: placeholderHostOf(write), group: group.value, tags }, retry);
+  if (placeholder.isErr()) return err(placeholder.error);
+  const service = renderService(location, template, {
     revision,
     write,
     definition: registered.value,
     group: group.value,
-    instances: Math.min(Math.max(instances, 1), mostOf(template)),
+    instances: Math.min(Math.max(instances, 1), maxInstancesOf(template)),
     listenDeadline,
   });
   const created = await createService(deps, service, retry);
-  if (created.isErr()) return err(refused(deps, revision, created.error));
-  return ok({ group: group.value, heldRule: held.value.arn });
+  if (created.isErr()) return err(failureOf(deps, revision, created.error));
+  return ok({ group: group.value, placeholderRule: placeholder.value.arn });
 };

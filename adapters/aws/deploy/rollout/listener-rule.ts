@@ -1,30 +1,32 @@
-/** A deployment's listener rules: the public one, and one that holds a revision before it serves. */
+/** A deployment's listener rules: the public one, and one that references a revision before it serves. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { isCallState } from "../../../shared/calls/provider-call.ts";
 import type { RetryOptions } from "../../state-bucket.ts";
 import type { Balancer, ForwardRule, NewRule } from "../balancer.ts";
-import { isLimit } from "../error-kinds.ts";
+import { isLimit } from "../ecs-faults.ts";
 import { isOwnGroup } from "../records/names.ts";
 import { failureOfCall } from "./verdict.ts";
 
-/** CreateRule accepts priorities from 1 to 50,000. */
+/** Number of priorities, from 1 (CreateRule). */
 const PRIORITIES = 50_000;
 const TRIES = 20;
 const PAUSE_MS = 200;
 
-const NO_ROOM: DeployFailure = {
+const QUOTA_EXHAUSTED: DeployFailure = {
   reason: "quota_exceeded",
-  message: "The load balancer has no room for another service: its quotas of rules and target groups are used up.",
+  message: "The load balancer's quota of rules or target groups is exhausted. Delete a deployment or raise the quota.",
 };
 
-const GONE: DeployFailure = {
+const SUPERSEDED: DeployFailure = {
   reason: "superseded",
   message: "Another deploy changed this deployment in the meantime. Deploy again to replace it.",
 };
 
-/** Starts at a hash of the seed, so that concurrent creators rarely collide; the loser takes another priority. */
+/**
+ * Starts at a hash of the seed, so that concurrent callers rarely collide. A caller that loses takes another priority.
+ */
 const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   const start = [...seed].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % PRIORITIES, 7);
   for (let step = 0; step < PRIORITIES; step++) {
@@ -34,14 +36,14 @@ const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   return PRIORITIES;
 };
 
-/** Whether a rule that is not Portside's already uses the host. */
+/** True if a rule that Portside did not create uses the host. */
 export const isTaken = (rules: readonly ForwardRule[], host: string): boolean =>
   rules.some((rule) => rule.hosts.includes(host) && !rule.targets.some(({ group }) => isOwnGroup(group)));
 
 export const failureOfRule = (error: Parameters<typeof failureOfCall>[0]): DeployFailure => {
   if (!isCallState(error)) return failureOfCall(error);
-  if (isLimit(error.error)) return NO_ROOM;
-  return error.code === "not_found" ? GONE : failureOfCall(error);
+  if (isLimit(error.error)) return QUOTA_EXHAUSTED;
+  return error.code === "not_found" ? SUPERSEDED : failureOfCall(error);
 };
 
 export interface RuleDeps {
@@ -50,27 +52,31 @@ export interface RuleDeps {
 }
 
 /**
- * Returns the host's rule, and creates it if missing. After a failed create, reads the rules again, so that it creates no
- * second rule if only the response was lost. After a success it does not, because the list may lag behind.
+ * Returns the host's rule; creates it if it does not exist. After a failed create, reads the rules again, so that a
+ * lost response does not lead to a second rule. After a successful create, does not read them, because the list may lag
+ * behind.
  */
 export const ensureRule = async (
   { balancer, clock }: RuleDeps,
   rule: Omit<NewRule, "priority">,
   retry: RetryOptions,
 ): Promise<Result<ForwardRule, DeployFailure>> => {
-  let last: DeployFailure = NO_ROOM;
+  let last: DeployFailure = QUOTA_EXHAUSTED;
   for (let tries = 0; tries < TRIES; tries++) {
     const rules = await balancer.rules(retry);
     if (rules.isErr()) return err(failureOfRule(rules.error));
     const known = rules.value.find(({ hosts }) => hosts.includes(rule.host));
     if (known !== undefined) return ok(known);
     const taken = new Set(rules.value.map(({ priority }) => priority));
-    const made = await balancer.makeRule({ ...rule, priority: priorityFor(`${rule.group}${tries}`, taken) }, retry);
-    if (made.isOk() && made.value !== undefined) return ok(made.value);
-    if (made.isOk()) continue;
-    last = failureOfRule(made.error);
-    const mayPass = isCallState(made.error) ? made.error.code === "exists" : last.reason !== "permission";
-    if (!mayPass || retry.signal?.aborted === true) return err(last);
+    const created = await balancer.createRule(
+      { ...rule, priority: priorityFor(`${rule.group}${tries}`, taken) },
+      retry,
+    );
+    if (created.isOk() && created.value !== undefined) return ok(created.value);
+    if (created.isOk()) continue;
+    last = failureOfRule(created.error);
+    const isTransient = isCallState(created.error) ? created.error.code === "exists" : last.reason !== "permission";
+    if (!isTransient || retry.signal?.aborted === true) return err(last);
     await clock.sleep(PAUSE_MS * (tries + 1), retry.signal);
   }
   return err(last);

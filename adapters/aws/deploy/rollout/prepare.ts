@@ -1,4 +1,6 @@
-/** Creates a revision's prerequisites: the account's role with its permissions, and the mount sources of its volumes. */
+/**
+ * Creates a revision's prerequisites: the account's role with its permissions, and the mount sources of its volumes.
+ */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -9,15 +11,15 @@ import { failureOfUnavailable } from "../../failures.ts";
 import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
 import type { NewRevision } from "./create-revision.ts";
 
-/** Task roles: one per account, with permissions for its own buckets only. */
+/** Task roles, one per account, with permissions for its own buckets only. */
 export interface TaskRoles {
-  /** Returns the ARN of the account's role, and creates the role if missing. */
+  /** Returns the ARN of the account's role. Creates the role if it does not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Gives a role its permissions on a bucket of its account. `false`: the bucket does not exist. */
+  /** Grants a role its permissions on a bucket of its account. Returns false if the bucket does not exist. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-/** The mount source of a bucket or of its folder `subPath`. Undefined: the bucket does not exist. */
+/** Returns the mount source of a bucket or of its folder `subPath`. Undefined if the bucket does not exist. */
 export type Mountable = (
   bucket: string,
   options?: CallOptions & { readonly subPath?: string },
@@ -44,7 +46,7 @@ export const prepare = async (
     const mounted = await mountable(bucket, subPath === undefined ? options : { ...options, subPath });
     if (mounted.isErr()) return err(failureOfUnavailable(mounted.error));
     if (!allowed.value || mounted.value === undefined)
-      return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });
+      return err({ reason: "volume_unavailable", message: `The volume '${volume}' does not exist.` });
     fileSystems.set(folderKey(bucket, subPath), mounted.value);
   }
   return ok({ taskRole: role.value, fileSystems });

@@ -1,5 +1,5 @@
 /**
- * Scales instances by load, with target tracking by Application Auto Scaling.
+ * Scales instances by load, with target tracking of Application Auto Scaling.
  * https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-target-tracking.html
  */
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -12,27 +12,32 @@ import type { RetryOptions } from "../../state-bucket.ts";
 
 const load = () => import("@aws-sdk/client-application-auto-scaling");
 
-/** The default for `max_instances` 0, and the maximum: a target group has 1,000 targets (load-balancer-limits). */
+/**
+ * The meaning of `max_instances` 0, and the maximum: a target group has up to 1,000 targets
+ * (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html).
+ */
 export const instanceLimits = { preset: 10, max: 1000 } as const;
 
 /**
- * The metric counts requests per minute, not concurrent ones. An instance counts as full at `concurrency` requests per
- * second, which equals its concurrency if a request takes one second.
+ * The metric counts requests per minute, not concurrent requests. An instance counts as full at `concurrency` requests
+ * per second, which equals its concurrency if a request takes one second.
  */
 const SECONDS_OF_METRIC = 60;
 
-const IN_SECONDS = 300;
-const OUT_SECONDS = 30;
+const SCALE_IN_SECONDS = 300;
+const SCALE_OUT_SECONDS = 30;
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Scaling {
   set(revision: string, group: string, template: ServiceTemplate, retry?: RetryOptions): Called<void>;
-  /** Deletes the target with its policies and alarms. Succeeds if it does not exist. */
+  /** Deletes the scalable target with its policies and alarms. Succeeds if it does not exist. */
   remove(revision: string, retry?: RetryOptions): Called<void>;
 }
 
-/** `app/NAME/ID/targetgroup/NAME/ID`, from the ARNs of the listener and the group (PredefinedMetricSpecification). */
+/**
+ * Builds `app/NAME/ID/targetgroup/NAME/ID` from the ARNs of the listener and the group (PredefinedMetricSpecification).
+ */
 export const resourceLabelOf = (listener: string, group: string): string => {
   const balancer = listener.split(":listener/")[1]?.split("/").slice(0, 3).join("/") ?? "";
   return `${balancer}/${group.split(":").at(-1) ?? ""}`;
@@ -49,20 +54,20 @@ export const createScaling = (
       ScalableDimension: "ecs:service:DesiredCount",
       ResourceId: `service/${cluster}/${revision}`,
     }) as const;
-  const tools = async ({ signal }: RetryOptions) =>
+  const sdk = async ({ signal }: RetryOptions) =>
     [await clients("scaling"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 
   return {
     set: async (revision, group, { concurrency, maxInstances }, retry = {}) => {
       const registered = await call({ what: "autoscaling.RegisterScalableTarget", ...retry }, async () => {
-        const [client, { RegisterScalableTargetCommand }, options] = await tools(retry);
+        const [client, { RegisterScalableTargetCommand }, options] = await sdk(retry);
         const MaxCapacity = maxInstances === 0 ? instanceLimits.preset : maxInstances;
         const command = new RegisterScalableTargetCommand({ ...targetOf(revision), MinCapacity: 1, MaxCapacity });
         await client.send(command, options);
       });
       if (registered.isErr()) return err(registered.error);
       return call({ what: "autoscaling.PutScalingPolicy", ...retry }, async () => {
-        const [client, { PutScalingPolicyCommand }, options] = await tools(retry);
+        const [client, { PutScalingPolicyCommand }, options] = await sdk(retry);
         const command = new PutScalingPolicyCommand({
           ...targetOf(revision),
           PolicyName: "portside-requests",
@@ -73,8 +78,8 @@ export const createScaling = (
               ResourceLabel: resourceLabelOf(listenerArn, group),
             },
             TargetValue: concurrency * SECONDS_OF_METRIC,
-            ScaleInCooldown: IN_SECONDS,
-            ScaleOutCooldown: OUT_SECONDS,
+            ScaleInCooldown: SCALE_IN_SECONDS,
+            ScaleOutCooldown: SCALE_OUT_SECONDS,
           },
         });
         await client.send(command, options);
@@ -83,7 +88,7 @@ export const createScaling = (
 
     remove: async (revision, retry = {}) => {
       const removed = await call({ what: "autoscaling.DeregisterScalableTarget", ...retry }, async () => {
-        const [client, { DeregisterScalableTargetCommand }, options] = await tools(retry);
+        const [client, { DeregisterScalableTargetCommand }, options] = await sdk(retry);
         await client.send(new DeregisterScalableTargetCommand(targetOf(revision)), options);
       });
       return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"

@@ -1,66 +1,66 @@
 /**
- * Classifies why a task stopped: by stop code, by the container's exit code, and by the error name at the start of either
+ * Classifies why a task stopped: by its stop code, the container's exit code, and the error name at the start of either
  * reason. Pure. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
  */
 import type { Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { CONTAINER } from "../records/names.ts";
 
-/** The error's name in `CannotPullContainerError: ...`. */
+/** Returns the error's name in `CannotPullContainerError: ...`. */
 const errorIn = (reason: string | undefined): string =>
   /^\s*([A-Za-z]+(?:Error|Exception))\b/.exec(reason ?? "")?.[1] ?? "";
 
 const OUT_OF_MEMORY: DeployFailure = {
   reason: "out_of_memory",
-  message: "The service was ended for using more memory than declared; declare more.",
+  message: "The service exceeded its declared memory and was killed. Declare more memory.",
 };
 
 const errors: Readonly<Record<string, DeployFailure>> = {
   CannotPullContainerError: {
     reason: "image_not_found",
-    message: "ECS could not get the image; deploy the source again.",
+    message: "ECS could not pull the image. Deploy the source again.",
   },
   CannotPullImageManifestError: {
     reason: "image_not_found",
-    message: "ECS could not get the image; deploy the source again.",
+    message: "ECS could not pull the image. Deploy the source again.",
   },
   ResourceInitializationError: {
     reason: "permission",
     message:
-      "ECS could not set up what the service needs: its image, its log or its volumes; the operator can see why.",
+      "ECS could not set up the service's image, log or volumes. The operator finds the reason in the server's log.",
   },
   CannotCreateVolumeError: { reason: "volume_unavailable", message: "ECS could not mount a volume of the service." },
   CannotStartContainerError: {
     reason: "crashed",
-    message: "The container could not be started; look at the image's command.",
+    message: "The container did not start. Check the image's command.",
   },
   OutOfMemoryError: OUT_OF_MEMORY,
-  InternalError: { reason: "provider_unavailable", message: "Fargate failed to start the service; deploy again." },
-  TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service; deploy again." },
+  InternalError: { reason: "provider_unavailable", message: "Fargate failed to start the service. Deploy again." },
+  TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service. Deploy again." },
 };
 
 /** Stop codes that are not the service's fault; ECS starts a replacement. */
-const passing: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
+const transientStopCodes: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
 
 export const didNotListen = (port: number): DeployFailure => ({
   reason: "did_not_listen",
-  message: `Nothing answered HTTP on port ${port} of all addresses (0.0.0.0) in time, or it answered with an error of its own (5xx) at '/'; listen on PORT.`,
+  message: `The service did not respond over HTTP on port ${port} in time, or responded at '/' with a status of 500 or above. Listen on 0.0.0.0 and the port in PORT.`,
 });
 
-/** Undefined: the task's end does not fail the rollout. */
+/** Undefined if the stop does not fail the rollout. */
 export const failureOfTask = (task: Task, port: number): DeployFailure | undefined => {
   const { stopCode = "", stoppedReason, containers } = task;
-  if (passing.has(stopCode)) return undefined;
+  if (transientStopCodes.has(stopCode)) return undefined;
   const container = containers?.find(({ name }) => name === CONTAINER);
   const known = errors[errorIn(container?.reason)] ?? errors[errorIn(stoppedReason)];
   const { exitCode } = container ?? {};
   if (known !== undefined) return exitCode === undefined ? known : { ...known, exitCode };
-  // Health checks failed, and ECS stopped the task to try another.
+  // Health checks failed, and ECS stopped the task to start another.
   if (stopCode === "ServiceSchedulerInitiated") return didNotListen(port);
   if (exitCode !== undefined)
     return {
       reason: exitCode === 0 ? "exited" : "crashed",
-      message: `The service ended with exit code ${exitCode} instead of listening on PORT.`,
+      message: `The service exited with code ${exitCode} before it listened on PORT.`,
       exitCode,
     };
   return errors["TaskFailedToStart"];

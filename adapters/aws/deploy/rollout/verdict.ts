@@ -1,4 +1,4 @@
-/** Determines a revision's state: ready, in progress, or failed and why. */
+/** The outcome of a revision: ready, in progress, or failed and why. */
 import type { Service } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -19,11 +19,11 @@ export interface VerdictDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly lastLines: LastLines;
-  /** How long an entry may take to appear, in milliseconds. */
+  /** How long a log entry may take to become visible, in milliseconds. */
   readonly settleMillis: number;
 }
 
-/** Nothing runs yet; something runs but does not listen yet; everything is healthy. */
+/** `starting`: no instance runs. `running`: instances run but not all are healthy. `ready`: all are healthy. */
 export type Progress = "starting" | "running" | "ready";
 
 export interface Candidate {
@@ -35,9 +35,12 @@ export interface Candidate {
 
 const TAIL_LINES = 20;
 
-const GONE: DeployFailure = { reason: "provider_unavailable", message: "Something else took the revision away." };
+const RESOURCES_DELETED: DeployFailure = {
+  reason: "provider_unavailable",
+  message: "The revision's resources were deleted during the deploy. Deploy again.",
+};
 
-/** Adds the revision's last lines to a failure. Waits once for late entries. */
+/** Adds the revision's last log lines to a failure. Waits once for late entries. */
 export const withLastLines = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   { template: { owner, name }, revision }: Candidate,
@@ -56,17 +59,20 @@ export const withLastLines = async (
 
 /** Maps the error of a failed call to a deploy failure. */
 export const failureOfCall = (error: CallState | Unavailable): DeployFailure =>
-  isCallState(error) ? GONE : failureOfUnavailable(error);
+  isCallState(error) ? RESOURCES_DELETED : failureOfUnavailable(error);
 
-/** "If there are no capacity": service events have no codes (service-event-messages-list). */
+/**
+ * Service events have no codes, only texts:
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-event-messages-list.html
+ */
 const LIMIT = /reached the limit on the number of/i;
 
 const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
   events?.some(({ message }) => LIMIT.test(message ?? ""))
-    ? { reason: "quota_exceeded", message: "The platform's quota of Fargate is used up; try again later." }
+    ? { reason: "quota_exceeded", message: "The platform's Fargate quota is exhausted. Deploy again later." }
     : undefined;
 
-const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, retry: RetryOptions) => {
+const failureOfStopped = async (deps: VerdictDeps, candidate: Candidate, retry: RetryOptions) => {
   const stopped = await deps.services.stopped(candidate.revision, retry);
   if (stopped.isErr()) return failureOfCall(stopped.error);
   const { port } = candidate.template;
@@ -74,8 +80,8 @@ const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, retry: Ret
 };
 
 /**
- * Ready once ECS reports the deployment as complete and the load balancer reports every target as healthy. A stopped task
- * fails immediately, because ECS would start another.
+ * Returns `ready` once ECS reports the deployment as complete and the load balancer reports every target as healthy.
+ * Fails as soon as a task has stopped, because ECS would only start another.
  */
 export const verdictOn = async (
   deps: VerdictDeps,
@@ -87,18 +93,18 @@ export const verdictOn = async (
   if (found.isErr()) return err(failureOfCall(found.error));
   // "The Amazon ECS API follows an eventual consistency model" (API_RunTask): a new service may appear late.
   if (found.value === undefined) return ok("starting");
-  if (found.value.status !== "ACTIVE") return err(GONE);
+  if (found.value.status !== "ACTIVE") return err(RESOURCES_DELETED);
   const { desiredCount = 1, runningCount = 0, deployments = [] } = found.value;
   const primary = deployments.find(({ status }) => status === "PRIMARY");
   const hasFailed = primary?.rolloutState === "FAILED";
   // ECS counts a stopped task as failed with a delay. If enough tasks run, none has stopped.
   if (hasFailed || runningCount < desiredCount) {
-    const failure = await lookAtStopped(deps, candidate, retry);
+    const failure = await failureOfStopped(deps, candidate, retry);
     if (failure !== undefined) return err(await withLastLines(deps, candidate, failure, retry.signal));
   }
   const limited = failureOfEvents(found.value);
   if (limited !== undefined || hasFailed) {
-    logger.warn("ECS did not bring up a revision", {
+    logger.warn("ECS did not start a revision", {
       revision: candidate.revision,
       reason: primary?.rolloutStateReason,
     });
@@ -108,6 +114,6 @@ export const verdictOn = async (
   if (primary?.rolloutState !== "COMPLETED") return ok("running");
   const health = await balancer.health(candidate.group, retry);
   if (health.isErr()) return err(failureOfCall(health.error));
-  const well = health.value.filter(({ TargetHealth }) => TargetHealth?.State === "healthy");
-  return ok(well.length >= desiredCount && runningCount >= desiredCount ? "ready" : "running");
+  const healthy = health.value.filter(({ TargetHealth }) => TargetHealth?.State === "healthy");
+  return ok(healthy.length >= desiredCount && runningCount >= desiredCount ? "ready" : "running");
 };

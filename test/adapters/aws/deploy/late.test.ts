@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { awsCalls } from "../../../../adapters/aws/call-policy.ts";
 import { ecsServices } from "../../../../adapters/aws/deploy/ecs-calls.ts";
-import { ecsFault } from "../../../../adapters/aws/deploy/error-kinds.ts";
+import { ecsFault } from "../../../../adapters/aws/deploy/ecs-faults.ts";
 import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import { CLUSTER } from "../../../fakes/aws/ecs/ecs.ts";
 import { nameOf } from "../../../support/http/brands.ts";

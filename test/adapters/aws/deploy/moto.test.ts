@@ -19,7 +19,7 @@ import { clientSource } from "../../../../adapters/aws/clients.ts";
 import { createBalancer } from "../../../../adapters/aws/deploy/balancer.ts";
 import { createBuilds } from "../../../../adapters/aws/deploy/build/builds.ts";
 import { ecsServices } from "../../../../adapters/aws/deploy/ecs-calls.ts";
-import { ecsFault } from "../../../../adapters/aws/deploy/error-kinds.ts";
+import { ecsFault } from "../../../../adapters/aws/deploy/ecs-faults.ts";
 import { createRecords } from "../../../../adapters/aws/deploy/records/records.ts";
 import { retire } from "../../../../adapters/aws/deploy/retire.ts";
 import { createRevision } from "../../../../adapters/aws/deploy/rollout/create-revision.ts";
@@ -69,7 +69,7 @@ const open = async () => {
   const call = awsCalls(ambient, ecsFault);
   return {
     ...ambient,
-    place: { region: REGION, shared },
+    location: { region: REGION, shared },
     services: ecsServices(shared.cluster, clients, call),
     balancer: createBalancer(shared.listenerArn, clients, call),
     scaling: createScaling(shared, clients, call),
@@ -91,7 +91,7 @@ const good = <T>(result: Result<T, unknown>): T => {
 test("every call of a revision's life is one that moto takes", { timeout: 120_000 }, async (context) => {
   needs(context, "moto");
   const aws = await open();
-  const { balancer, services, scaling, place } = aws;
+  const { balancer, services, scaling, location } = aws;
   const owner = accountOf("acme");
   const template = templateFor(owner, nameOf("app"), "image");
   const wanted = {
@@ -107,8 +107,8 @@ test("every call of a revision's life is one that moto takes", { timeout: 120_00
   };
   const one = await make("app-000000000001");
   const host = "app.apps.portside.test";
-  good(await balancer.makeRule({ host, group: one.group, priority: 5, tags: [["a", "b"]] }));
-  const taken = await balancer.makeRule({ host, group: one.group, priority: 5, tags: [] });
+  good(await balancer.createRule({ host, group: one.group, priority: 5, tags: [["a", "b"]] }));
+  const taken = await balancer.createRule({ host, group: one.group, priority: 5, tags: [] });
   expect(taken._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "exists" });
   good(await scaling.set("app-000000000001", one.group, template));
   // On top of the existing revision.
@@ -122,17 +122,17 @@ test("every call of a revision's life is one that moto takes", { timeout: 120_00
   good(await balancer.forward(front?.arn ?? "", targets));
   expect(good(await balancer.rules()).find(({ arn }) => arn === front?.arn)?.targets).toEqual(targets);
   // A group that a rule references stays.
-  expect((await balancer.dropGroup(two.group))._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "changed" });
+  expect((await balancer.deleteGroup(two.group))._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "changed" });
   expect(good(await retire(aws, { owner, revision: "app-000000000002", host, drain: 0 }))).toBe("serves");
   expect(good(await services.find("app-000000000001"))?.serviceName).toBe("app-000000000001");
-  const [first] = good(await balancer.rules()).filter(({ arn }) => arn === one.heldRule);
+  const [first] = good(await balancer.rules()).filter(({ arn }) => arn === one.placeholderRule);
   expect(first?.targets).toEqual([{ group: one.group, weight: 1 }]);
   // Only once: for a missing target moto returns ValidationException, while the model has ObjectNotFoundException.
   good(await scaling.remove("app-000000000001"));
   good(await services.remove("app-000000000001"));
   good(await services.remove("app-never-was"));
-  good(await balancer.dropRule(one.heldRule));
-  expect(place.shared.listenerArn).toContain(":listener/app/portside/");
+  good(await balancer.deleteRule(one.placeholderRule));
+  expect(location.shared.listenerArn).toContain(":listener/app/portside/");
   aws.close();
 });
 
@@ -154,6 +154,6 @@ test("conditional writes, and a list of them", { timeout: 60_000 }, async (conte
   expect(good(await records.read(nameOf("a")))).toEqual({ kind: "foreign" });
   const { signal } = new AbortController();
   expect(good(await builds.repository(signal))).toMatch(/\.dkr\.ecr\..*\/portside$/);
-  expect(good(await builds.knows("no-such-tag", signal))).toBe(false);
+  expect(good(await builds.imageExists("no-such-tag", signal))).toBe(false);
   close();
 });

@@ -1,4 +1,4 @@
-/** Exceptions specific to ECS, Elastic Load Balancing and Application Auto Scaling. */
+/** Classifies exceptions of ECS, Elastic Load Balancing and Application Auto Scaling. */
 import type { CallFault } from "../../shared/calls/provider-call.ts";
 import { awsFault } from "../errors.ts";
 
@@ -22,7 +22,7 @@ const faults: ReadonlyMap<string, CallFault> = new Map([
 export const ecsFault = (error: unknown): CallFault | undefined =>
   (error instanceof Error ? faults.get(error.name) : undefined) ?? awsFault(error);
 
-/** Quotas that are used up: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
+/** Exceeded quotas: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
 const limits: ReadonlySet<string> = new Set([
   "TooManyRulesException",
   "TooManyTargetGroupsException",

@@ -1,4 +1,4 @@
-/** One rollout attempt: its ids, its deadline, and its chain of conditional writes. */
+/** One rollout: its ids, its deadline, and its chain of conditional writes. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { RolloutRequest } from "../../../../core/ports/service-platform.ts";
@@ -22,29 +22,34 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, Retir
 }
 
 export type Step<T> = Promise<Result<T, DeployFailure>>;
-export type Say = (message: string) => void;
+export type ReportProgress = (message: string) => void;
 
-/** Added to the listen deadline: time to place the task, pull the image, and pass the checks until ECS reports completion. */
+/**
+ * Added to the time to listen, for placing the task, pulling the image, and passing the checks until ECS reports
+ * completion.
+ */
 const SLACK_MS = 5 * 60_000;
-/** Retry timeout of a call within a phase. */
+/** How long to retry a call, in milliseconds. */
 export const RETRY_TIMEOUT_MS = 60_000;
-/** Retry timeout at the end: an abort must finish within 10 s. */
+/** How long to retry a call at the end: an abort must finish within 10 s. */
 export const FINAL_RETRY_TIMEOUT_MS = 1500;
-/** How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls. */
+/**
+ * How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls.
+ */
 const MOVING_MS = 3 * 60_000;
 
-export class Attempt {
+export class RolloutAttempt {
   readonly deps: RolloutDeps;
   readonly request: RolloutRequest;
   readonly signal: AbortSignal;
-  /** The deadline of the rollout. The clock starts once the prerequisites exist, because a first mount takes minutes. */
+  /** The rollout's deadline. It starts once the prerequisites exist, because a first mount takes minutes. */
   readonly end: Instant;
   /** The id of the rollout's first write. */
   readonly write: string;
   readonly revision: string;
   readonly host: string;
-  /** ARN of the rule that references the revision before it gets traffic; undefined until the rule exists. */
-  heldRule: string | undefined;
+  /** ARN of the rule that references the revision before it has traffic; undefined until the rule exists. */
+  placeholderRule: string | undefined;
 
   constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
     this.deps = deps;
@@ -53,7 +58,7 @@ export class Attempt {
     this.end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
     this.write = deps.ids.id();
     this.revision = revisionIdOf(request.template.name, this.write);
-    this.host = hostOf(deps.place.shared, request.template.name);
+    this.host = hostOf(deps.location.shared, request.template.name);
   }
 
   /** Retry options for the calls of a phase, capped at the rollout's deadline. */
@@ -67,8 +72,8 @@ export class Attempt {
     return { write, step, revision: this.revision, at, until: timestampOf(until) };
   }
 
-  /** A later write of this rollout. Fails if another writer changed the record since. */
-  goOn(
+  /** A later write of this rollout. Fails if another writer has changed the record since. */
+  writeStep(
     before: HeldRecord,
     step: "moving" | "moved" | "ended",
     change: Partial<Pick<HeldRecord, "former" | "retired">>,
@@ -83,15 +88,15 @@ export class Attempt {
       const record = heldIn(seen) ?? before;
       return ok({ ...record, ...change, state: this.state(write, step, until) });
     };
-    return writeConditionally(this.deps, { name, owner, expected, write, isGoingOn: true, change: next }, retry);
+    return writeConditionally(this.deps, { name, owner, expected, write, isLaterWrite: true, change: next }, retry);
   }
 
-  /** Why this rollout has lost, if another writer changed the record since. */
+  /** Returns why this rollout has lost, if another writer has changed the record. */
   async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
     const { name, owner } = this.request.template;
     const expected = { etag: etagOf(record), owner };
     // Rewriting the same state writes nothing; it only compares.
-    const write = { name, owner, expected, write: record.state.write, isGoingOn: true, change: () => ok(record) };
+    const write = { name, owner, expected, write: record.state.write, isLaterWrite: true, change: () => ok(record) };
     const same = await writeConditionally(this.deps, write, this.left());
     return same.isErr() ? same.error : undefined;
   }

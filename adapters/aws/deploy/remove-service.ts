@@ -1,7 +1,7 @@
 /**
- * Removes a deployment. Like every write, this is conditional. First a mark in the record makes every rollout lose. Then
- * its rules and its revisions' resources are deleted, and last the name is reserved for its account. If the removal is
- * interrupted, the mark stays, and the same command resumes.
+ * Removes a deployment with conditional writes. First, a mark in the record makes every rollout lose. Then the
+ * deployment's rules and its revisions' resources are deleted. Last, the name is reserved for its account. If the
+ * removal is interrupted, the mark stays, and the next removal resumes.
  */
 
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
@@ -28,19 +28,19 @@ import { type RetireDeps, retire } from "./retire.ts";
 
 const TRIES = 20;
 const PAUSE_MS = 500;
-/** How long a removal blocks deploys of the name. */
-const REMOVING_MS = 3 * 60_000;
+/** How long a removal blocks deploys of the name, in milliseconds. */
+const REMOVAL_TIMEOUT_MS = 3 * 60_000;
 const DAY_MS = 86_400_000;
 
 export type RemoveDeps = WriteDeps & RetireDeps;
 type Expected = Parameters<ServicePlatform["remove"]>[1];
 type Removed<T> = Promise<Result<T, NotFound | Conflict | Unavailable>>;
 
-const busy = (error: unknown): Unavailable => unavailable("Amazon Web Services is busy with this service.", 5, error);
+const busy = (error: unknown): Unavailable => unavailable("AWS is busy with this service. Try again.", 5, error);
 
 const outage = (error: CallState | Unavailable): Unavailable => (isCallState(error) ? busy(error.error) : error);
 
-/** The record to remove, if the caller may remove it. */
+/** Returns the record to remove, if the caller may remove it. */
 const target = async (
   { records }: RemoveDeps,
   name: DeploymentName,
@@ -51,21 +51,21 @@ const target = async (
   if (read.isErr()) return err(read.error);
   const found = read.value;
   const held = heldIn(found);
-  if (held === undefined && found.kind !== "foreign") return err(notFound(`There is no service '${name}'.`));
+  if (held === undefined && found.kind !== "foreign") return err(notFound(`The service '${name}' does not exist.`));
   if (held?.attempted.owner !== expected.owner || etagOf(held) !== expected.etag)
-    return err(conflict(`'${name}' was changed meanwhile; try again.`));
+    return err(conflict(`Another call changed '${name}'. Try again.`));
   return ok({ found, held });
 };
 
-/** Marks the record: from here on, every rollout of the deployment loses. */
-const mark = async (
+/** Marks the record. From here on, every rollout of the deployment loses. */
+const markRecord = async (
   deps: RemoveDeps,
   name: DeploymentName,
   expected: Expected,
   options: CallOptions,
 ): Removed<HeldRecord> => {
   const { records, clock } = deps;
-  const removing = timestampOf(plusMillis(clock.now(), REMOVING_MS));
+  const removing = timestampOf(plusMillis(clock.now(), REMOVAL_TIMEOUT_MS));
   let last: unknown;
   for (let tries = 0; tries < TRIES; ) {
     const seen = await target(deps, name, expected, options);
@@ -87,7 +87,7 @@ const mark = async (
 };
 
 /** Stops routing requests to the deployment. */
-const closeDoor = async (
+const deleteRules = async (
   { balancer }: RemoveDeps,
   host: string,
   options: CallOptions,
@@ -96,13 +96,13 @@ const closeDoor = async (
   if (rules.isErr()) return err(outage(rules.error));
   for (const { arn, hosts } of rules.value) {
     if (!hosts.includes(host)) continue;
-    const dropped = await balancer.dropRule(arn, options);
+    const dropped = await balancer.deleteRule(arn, options);
     if (dropped.isErr()) return err(outage(dropped.error));
   }
   return ok(undefined);
 };
 
-const free = async (
+const reserveName = async (
   deps: RemoveDeps,
   name: DeploymentName,
   expected: Expected,
@@ -115,9 +115,9 @@ const free = async (
     const read = await records.read(name, options);
     if (read.isErr()) return err(read.error);
     const held = heldIn(read.value);
-    // An earlier write succeeded but its response was lost, or another caller removed the deployment.
+    // An earlier write succeeded but its response was lost, or another call has removed the deployment.
     if (held === undefined) return ok(undefined);
-    if (etagOf(held) !== expected.etag) return err(conflict(`'${name}' was changed meanwhile; try again.`));
+    if (etagOf(held) !== expected.etag) return err(conflict(`Another call changed '${name}'. Try again.`));
     const freed = { kind: "freed", name, owner: expected.owner, until } as const;
     const written = await records.write(name, freed, read.value, options);
     if (written.isOk()) return ok(undefined);
@@ -133,15 +133,15 @@ export const removeService = async (
   expected: Expected,
   options: CallOptions = {},
 ): Removed<void> => {
-  const marked = await mark(deps, name, expected, options);
+  const marked = await markRecord(deps, name, expected, options);
   if (marked.isErr()) return err(marked.error);
-  const host = hostOf(deps.place.shared, name);
-  const closed = await closeDoor(deps, host, options);
+  const host = hostOf(deps.location.shared, name);
+  const closed = await deleteRules(deps, host, options);
   if (closed.isErr()) return err(closed.error);
   const { owner } = expected;
   for (const revision of new Set([...knownOf(marked.value).map(({ id }) => id), ...marked.value.retired])) {
-    const gone = await retire(deps, { owner, revision, host, drain: 0, always: true }, options);
-    if (gone.isErr()) return err(outage(gone.error));
+    const retired = await retire(deps, { owner, revision, host, drain: 0, always: true }, options);
+    if (retired.isErr()) return err(outage(retired.error));
   }
-  return free(deps, name, expected, options);
+  return reserveName(deps, name, expected, options);
 };

@@ -1,4 +1,4 @@
-/** Writes the note of the last deploy's status. A separate write, which does not change the port's etag. */
+/** Persists the last deploy's status in a separate write, which does not change the port's etag. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";

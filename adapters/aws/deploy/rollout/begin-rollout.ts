@@ -1,5 +1,5 @@
 /**
- * The first write of a rollout: it claims the name and makes the template visible. Takes over an earlier attempt that died
+ * The first write of a rollout. It claims the name and makes the template visible. Takes over from an attempt that died
  * while it moved traffic (`rollout.ts` explains why that is safe).
  */
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
@@ -12,28 +12,31 @@ import { amend, heldIn, serving, writeConditionally } from "../records/writes.ts
 import { retire } from "../retire.ts";
 import { failRollout } from "./abandon.ts";
 import { failureOfRule, isTaken } from "./listener-rule.ts";
-import type { Attempt, Step } from "./run-rollout.ts";
+import type { RolloutAttempt, Step } from "./rollout-attempt.ts";
 
 /** Claims an unused name. */
-const claim = async (attempt: Attempt): Step<void> => {
+const claim = async (attempt: RolloutAttempt): Step<void> => {
   const { balancer, records } = attempt.deps;
   const { name, owner } = attempt.request.template;
   const rules = await balancer.rules(attempt.left());
   if (rules.isErr()) return err(failureOfRule(rules.error));
   if (isTaken(rules.value, attempt.host))
-    return err({ reason: "name_taken", message: "The load balancer has a rule of somebody else's for this name." });
-  // Written before the record, so that a list never misses a deployment.
+    return err({
+      reason: "name_taken",
+      message: "Another application's rule on the load balancer uses this name. Choose another name.",
+    });
+  // Written before the record, so that a listing never misses a deployment.
   const pointed = await records.point(owner, name, attempt.left());
   return pointed.isErr() ? err(failureOfRule(pointed.error)) : ok(undefined);
 };
 
-interface First {
+interface FirstRecord {
   readonly record: HeldRecord;
   /** An earlier attempt that died while it moved traffic. */
   readonly unfinished: RevisionTemplate | undefined;
 }
 
-const firstOver = async (attempt: Attempt, seen: Found): Step<First> => {
+const firstRecordOver = async (attempt: RolloutAttempt, seen: Found): Step<FirstRecord> => {
   const { ids, clock } = attempt.deps;
   const before = heldIn(seen);
   const claimed = before === undefined ? await claim(attempt) : ok(undefined);
@@ -57,8 +60,15 @@ const firstOver = async (attempt: Attempt, seen: Found): Step<First> => {
   return ok({ record, unfinished: known.find(({ id }) => hasMoved(id) && idle.includes(id)) });
 };
 
-/** The writer that moved traffic is gone or late. Retiring its group settles it: the revision serves now, or never will. */
-const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: RevisionTemplate): Step<HeldRecord> => {
+/**
+ * Takes over from a writer that died or stalled while it moved traffic. Retiring its group settles the outcome: the
+ * revision serves now, or never will.
+ */
+const takeOver = async (
+  attempt: RolloutAttempt,
+  record: HeldRecord,
+  unfinished: RevisionTemplate,
+): Step<HeldRecord> => {
   const { deps, host, write } = attempt;
   const { name, owner } = attempt.request.template;
   const fenced = await retire(deps, { owner, revision: unfinished.id, host, drain: 0 }, attempt.left());
@@ -66,21 +76,21 @@ const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: Revisi
     await failRollout(attempt, record, failureOfRule(fenced.error));
     return err(failureOfRule(fenced.error));
   }
-  if (fenced.value === "gone") return ok(record);
+  if (fenced.value === "deleted") return ok(record);
   const idle = record.former.map(({ id }) => id);
   const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
   const known = { former: [unfinished], retired };
-  // Applied to the current record: a note or a removal's mark may have been written in between.
+  // Applies to the current record, which may contain a new note or a removal's mark.
   const change = (now: HeldRecord) => (now.state.write === write ? { ...now, ...known } : undefined);
   return (await amend(deps, name, change, attempt.left())).map(() => ({ ...record, ...known }));
 };
 
-export const beginRollout = async (attempt: Attempt): Step<HeldRecord> => {
+export const beginRollout = async (attempt: RolloutAttempt): Step<HeldRecord> => {
   const { expected, template } = attempt.request;
   const { name, owner } = template;
   let unfinished: RevisionTemplate | undefined;
   const change = async (seen: Found) => {
-    const first = await firstOver(attempt, seen);
+    const first = await firstRecordOver(attempt, seen);
     unfinished = first.isOk() ? first.value.unfinished : undefined;
     return first.map(({ record }) => record);
   };

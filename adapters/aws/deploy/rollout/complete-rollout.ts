@@ -1,0 +1,55 @@
+/** Ends a rollout after its traffic has moved: records that, checks the URL, and removes the former revisions. */
+
+import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
+import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
+import { failed } from "../../../shared/deploy/rollout-ends.ts";
+import { urlOf } from "../records/names.ts";
+import type { HeldRecord } from "../records/record.ts";
+import { sweep } from "../sweep.ts";
+import { RETRY_TIMEOUT_MS, type ReportProgress, type RolloutAttempt, type Step } from "./rollout-attempt.ts";
+
+const REACH_TIMEOUT_MS = 30_000;
+/** Milliseconds that a replaced revision may take to finish its requests before the deploy continues anyway. */
+const DRAIN_TIMEOUT_MS = 30_000;
+const TRIES = 3;
+
+/** Records that traffic has moved. Retries, because traffic has moved already. */
+const recordMoved = async (
+  attempt: RolloutAttempt,
+  moving: HeldRecord,
+  retired: readonly string[],
+  tries = TRIES,
+): Step<HeldRecord> => {
+  const moved = await attempt.writeStep(moving, "moved", { former: [], retired }, { timeoutMs: RETRY_TIMEOUT_MS });
+  const isFinal = moved.isOk() || isLost(moved.error) || tries === 1;
+  return isFinal ? moved : recordMoved(attempt, moving, retired, tries - 1);
+};
+
+/** Deletes the rule early, because a listener has few rules. If that fails, the rule is removed with its revision. */
+const deletePlaceholderRule = async ({ deps, placeholderRule, revision }: RolloutAttempt): Promise<void> => {
+  if (placeholderRule === undefined) return;
+  const dropped = await deps.balancer.deleteRule(placeholderRule, { timeoutMs: RETRY_TIMEOUT_MS });
+  if (dropped.isErr()) deps.logger.warn("an unused listener rule was not deleted", { revision });
+};
+
+/** @param moving the record in step `moving` */
+export const completeRollout = async (
+  attempt: RolloutAttempt,
+  moving: HeldRecord,
+  report: ReportProgress,
+): Promise<RolloutEvent> => {
+  const { deps, request, revision } = attempt;
+  const retired = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];
+  const moved = await recordMoved(attempt, moving, retired);
+  if (moved.isErr()) return failed(moved.error);
+  await deletePlaceholderRule(attempt);
+  const url = urlOf(deps.location.shared, request.template.name);
+  const isReachable = await deps.reaches(url, REACH_TIMEOUT_MS, deps.clock);
+  if (retired.length > 0) report("Stopping the previous revision");
+  await sweep(attempt, moved.value, DRAIN_TIMEOUT_MS, RETRY_TIMEOUT_MS);
+  if (isReachable) return { kind: "ready", revision, url };
+  return failed({
+    reason: "rollout_timeout",
+    message: `The revision has all traffic, but ${url} accepts no connection.`,
+  });
+};
