@@ -1,6 +1,7 @@
 /**
  * `SqlEngine` on Athena. A separate process parses and translates each statement, and prepends the account's `logs` and
- * `billing` views. A run with `LIMIT 0` determines the columns. The work group's limits and a deadline bound the real run.
+ * `billing` views. A run with `LIMIT 0` determines the columns. The work group's limits and a deadline bound the real
+ * run.
  */
 
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -19,19 +20,19 @@ import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/
 import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { failureOf } from "./failures.ts";
-import { answerOf, type Column, type Row, shapesOf } from "./values.ts";
+import { type Column, type Row, resultOf, shapesOf } from "./values.ts";
 import { billingView, logsView, quotedName } from "./views.ts";
 
 /** "Length Constraints: Maximum length of 262144" (StartQueryExecution, `QueryString`). */
-const STATEMENT_CHARS = 262_144;
-/** The page size limit of GetQueryResults. */
+const MAX_STATEMENT_CHARS = 262_144;
+/** Maximum page size of GetQueryResults. */
 const PAGE_ROWS = 1000;
-const FIRST_LOOK_MS = 100;
-const LONGEST_LOOK_MS = 1000;
+const FIRST_POLL_MS = 100;
+const MAX_POLL_MS = 1000;
 
 const load = () => import("@aws-sdk/client-athena");
 
-/** The Athena tables behind the names that statements use. */
+/** The Athena tables that statements see as `logs` and `billing`. */
 export interface AthenaSources {
   readonly workGroup: string;
   readonly logTable: string;
@@ -47,7 +48,7 @@ interface Page {
   readonly next: string | undefined;
 }
 
-/** One statement's run: the time left, and the signal that aborts it. */
+/** The run of one statement: the time left, and the signal that aborts it. */
 interface Run {
   readonly left: () => number;
   readonly signal: AbortSignal;
@@ -82,7 +83,7 @@ export class AwsSql implements SqlEngine {
     const left = () => Math.max(end - millisOf(clock.now()), 1);
     return withinDeadline(clock, limits.deadline, signal, async (ended): Promise<Result<SqlRows, Failed>> => {
       try {
-        return ok(await this.#answer(scope, statement, limits, { left, signal: ended }));
+        return ok(await this.#query(scope, statement, limits, { left, signal: ended }));
       } catch (error) {
         if (error instanceof Ended) return err(error.failure);
         throw error;
@@ -94,18 +95,18 @@ export class AwsSql implements SqlEngine {
     return this.#describer.close();
   }
 
-  async #answer(scope: SqlScope, statement: string, limits: SqlLimits, run: Run): Promise<SqlRows> {
-    const tried = await this.#translated(scope, statement, [], run);
-    const columns = await this.#columns(tried, run);
+  async #query(scope: SqlScope, statement: string, limits: SqlLimits, run: Run): Promise<SqlRows> {
+    const plain = await this.#translate(scope, statement, [], run);
+    const columns = await this.#columns(plain, run);
     // Columns with duplicate or empty names cannot be selected one by one; the caller reports them.
     if (columnProblems(columns.map(({ name }) => name)).length > 0)
       return { columns: columns.map(({ name }) => ({ name, type: "STRING" })), rows: each([]) };
     const isPlain = columns.every(({ shape }) => shape === "plain");
-    return this.#rows(isPlain ? tried : await this.#translated(scope, statement, columns, run), columns, limits, run);
+    return this.#rows(isPlain ? plain : await this.#translate(scope, statement, columns, run), columns, limits, run);
   }
 
-  /** The translated statement. The views that it prepends restrict which rows it can read. */
-  async #translated(
+  /** Returns the translated statement. The prepended views decide which account's rows it can read. */
+  async #translate(
     scope: SqlScope,
     statement: string,
     columns: readonly ShapedColumn[],
@@ -122,43 +123,44 @@ export class AwsSql implements SqlEngine {
     const [problem] = statementProblems(summary);
     if (problem !== undefined) throw new Ended(invalid(problem.message));
     if (billingTable === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
-      throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
-    if (sent.length > STATEMENT_CHARS) throw new Ended(invalid("the statement is too long for the engine"));
+      throw new Ended(invalid("this platform has no billing table; its operator can set `billingTable`"));
+    if (sent.length > MAX_STATEMENT_CHARS)
+      throw new Ended(invalid("the translated statement exceeds the engine's length limit; shorten it"));
     return sent;
   }
 
   /** Determines the columns of the result without reading rows. */
   async #columns(statement: string, run: Run): Promise<readonly ShapedColumn[]> {
-    const id = await this.#finished(`SELECT * FROM (${statement}) LIMIT 0`, run, false);
+    const id = await this.#execute(`SELECT * FROM (${statement}) LIMIT 0`, run, false);
     const { columns } = await this.#page(id, undefined, run);
     return shapesOf(columns);
   }
 
   async #rows(statement: string, plan: readonly ShapedColumn[], limits: SqlLimits, run: Run): Promise<SqlRows> {
-    const id = await this.#finished(statement, run, true);
+    const id = await this.#execute(statement, run, true);
     const first = await this.#page(id, undefined, run);
     // The first row of the first page contains the column names.
     let page: Page = { ...first, rows: first.rows.slice(1) };
-    const answer = answerOf(page.columns, plan, page.rows[0]);
+    const result = resultOf(page.columns, plan, page.rows[0]);
     const rows: (readonly SqlValue[])[] = [];
     for (let bytes = 0; ; page = await this.#page(id, page.next, run)) {
       if (rows.length + page.rows.length > limits.rows) throw new Ended({ kind: "too_many_rows" });
-      const values = page.rows.map(answer.valuesOf);
+      const values = page.rows.map(result.valuesOf);
       bytes += Buffer.byteLength(JSON.stringify(values));
       if (bytes > limits.bytes) throw new Ended({ kind: "too_large" });
       rows.push(...values);
-      if (page.next === undefined) return { columns: answer.columns, rows: each(rows) };
+      if (page.next === undefined) return { columns: result.columns, rows: each(rows) };
     }
   }
 
-  /** Runs a statement until it finishes and returns its id. Stops it on abort, because AWS charges for the scan. */
-  async #finished(statement: string, run: Run, hasRun: boolean): Promise<string> {
+  /** Runs a statement until it finishes, and returns its id. Stops it on abort, because AWS charges for the scan. */
+  async #execute(statement: string, run: Run, hasRun: boolean): Promise<string> {
     const client = await this.#clients("athena");
     const { StartQueryExecutionCommand } = await load();
     const input = {
       QueryString: statement,
       WorkGroup: this.#sources.workGroup,
-      // Retries send the same token, so a lost response does not run the query twice. At least 32 characters.
+      // A retry sends the same token, so a lost response does not run the query twice. The minimum is 32 characters.
       ClientRequestToken: `portside-${this.#runtime.ids.id()}${this.#runtime.ids.id()}`.slice(0, 40),
     };
     const started = await this.#send("athena:StartQueryExecution", run, () =>
@@ -169,21 +171,21 @@ export class AwsSql implements SqlEngine {
     run.signal.addEventListener("abort", stop, { once: true });
     if (run.signal.aborted) stop();
     try {
-      await this.#settled(id, run, hasRun);
+      await this.#awaitEnd(id, run, hasRun);
       return id;
     } finally {
       run.signal.removeEventListener("abort", stop);
     }
   }
 
-  async #settled(id: string, run: Run, hasRun: boolean): Promise<void> {
+  async #awaitEnd(id: string, run: Run, hasRun: boolean): Promise<void> {
     const client = await this.#clients("athena");
     const { GetQueryExecutionCommand } = await load();
-    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
-      const looked = await this.#send("athena:GetQueryExecution", run, () =>
+    for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+      const polled = await this.#send("athena:GetQueryExecution", run, () =>
         client.send(new GetQueryExecutionCommand({ QueryExecutionId: id })),
       );
-      const status = looked.QueryExecution?.Status ?? {};
+      const status = polled.QueryExecution?.Status ?? {};
       if (status.State === "SUCCEEDED") return;
       if (status.State === "FAILED" || status.State === "CANCELLED")
         throw new Ended(failureOf(status, this.#hidden, hasRun));
@@ -211,26 +213,30 @@ export class AwsSql implements SqlEngine {
   async #send<T>(what: string, { left, signal }: Run, call: () => Promise<T>): Promise<T> {
     const sent = await this.#call({ what, timeoutMs: left(), signal }, call);
     if (sent.isOk()) return sent.value;
-    throw new Ended(this.#refused(sent.error));
+    throw new Ended(this.#failureOfCall(sent.error));
   }
 
-  #refused(error: CallState | Unavailable): Failed {
+  #failureOfCall(error: CallState | Unavailable): Failed {
     if (!isCallState(error)) return error;
     const { AthenaErrorCode, message = "" } = error.error as { AthenaErrorCode?: string; message?: string };
-    // "MALFORMED_QUERY" of an InvalidRequestException: Athena rejected the statement itself.
+    // An InvalidRequestException with "MALFORMED_QUERY": Athena rejected the statement itself.
     if (AthenaErrorCode === "MALFORMED_QUERY")
       return failureOf(
         { State: "FAILED", AthenaError: { ErrorType: 1006, ErrorMessage: message } },
         this.#hidden,
         false,
       );
-    this.#runtime.logger.error("Athena does not take a query: look at athenaWorkgroup and its output", {
+    this.#runtime.logger.error("Athena rejected a query; check athenaWorkgroup and its output location", {
       error: error.error,
     });
-    return unavailable("The SQL engine of this platform is not set up as it should be.", 60, error.error);
+    return unavailable(
+      "The platform's SQL engine is misconfigured. Its operator finds the reason in the server's log.",
+      60,
+      error.error,
+    );
   }
 
-  /** Names of the platform to remove from error messages. */
+  /** Names of the platform that error messages must not contain. */
   get #hidden(): readonly string[] {
     const { logTable, billingTable, workGroup } = this.#sources;
     const tables = [logTable, billingTable ?? logTable];

@@ -9,30 +9,30 @@ import { AwsSql } from "./engine.ts";
 
 const packages = ["@aws-sdk/client-athena", "@polyglot-sql/sdk"] as const;
 
-const howToSet =
-  "SQL needs the log in Athena: set `Sql` to `true` in the stack of docs/providers/aws-template.yaml, and name its outputs in " +
-  "`athenaWorkgroup` and `logTable`";
+const howToEnable =
+  "SQL needs the log in Athena: set `Sql` to `true` in the stack of docs/providers/aws-template.yaml, and set " +
+  "`athenaWorkgroup` and `logTable` to its outputs";
 
 /**
- * Seconds until an entry of CloudWatch Logs is visible to SQL. Firehose buffers for a minute before it delivers. AWS
- * guarantees no figure.
+ * Seconds until an entry of CloudWatch Logs is visible to SQL. Firehose buffers for a minute before it delivers. An
+ * estimate: AWS documents no bound.
  */
 export const sqlLagSeconds = 120;
 
 /** @param find finds an installed package; tests pass their own */
 export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsConfig, find?: FindPackage): Feature => {
-  if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToSet);
+  if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToEnable);
   const problem = sqlProblem(packages, find);
   if (problem !== undefined) return missing(problem);
-  const limits = "times have the millisecond, STRUCT takes literals, and formats of times are to be written out";
+  const limits = "timestamps have millisecond precision, and STRUCT and time formats accept only literals";
   return offered(
     billingTable === undefined
-      ? `by Athena over the log's table; ${limits}; billing is not set up: name the export of CUR 2.0 in \`billingTable\``
+      ? `by Athena over the log's table; ${limits}; without billing: set \`billingTable\` to the export of CUR 2.0`
       : `by Athena over the log's table and the export of CUR 2.0; ${limits}`,
   );
 };
 
-/** Without a table, the capability reports that SQL is missing, and no statement reaches the engine. */
+/** Without a table, the capability reports what is missing, and no statement reaches the engine. */
 export const createAwsSql = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {

@@ -1,4 +1,7 @@
-/** Maps Trino types, as `typeof` prints them, to GoogleSQL names: https://trino.io/docs/current/language/types.html */
+/**
+ * Parses Trino's types, as `typeof` prints them, and names them in GoogleSQL:
+ * https://trino.io/docs/current/language/types.html
+ */
 
 export type TrinoType =
   | { readonly kind: "scalar"; readonly name: string }
@@ -11,7 +14,7 @@ const scalars: Readonly<Record<string, string>> = {
   ...{ date: "DATE", timestamp: "TIMESTAMP", "timestamp with time zone": "TIMESTAMP", json: "JSON" },
 };
 
-/** Removes the precision, e.g. from `timestamp(3) with time zone`. */
+/** Removes the precision, as in `timestamp(3) with time zone`. */
 const bareName = (text: string): string =>
   text
     .replace(/\([^)]*\)/g, "")
@@ -36,7 +39,7 @@ const partsOf = (text: string): string[] => {
 
 const inside = (text: string): string => text.slice(text.indexOf("(") + 1, text.lastIndexOf(")"));
 
-/** `"a b" integer`, `a integer`, or only a type. */
+/** Parses `"a b" integer`, `a integer`, or a type without a name. */
 const fieldOf = (text: string) => {
   const [, quoted, plain, type] = /^(?:"((?:[^"]|"")*)"|([A-Za-z_]\w*))\s+(.+)$/.exec(text) ?? [];
   const isType = plain !== undefined && /^(timestamp|time|interval|double)$/i.test(plain);

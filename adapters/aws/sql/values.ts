@@ -1,6 +1,6 @@
 /**
- * Converts GetQueryResults values to the values of a SQL answer. Athena returns only text. The statement requests
- * lists, records and JSON as JSON, and bytes as base64 (`shape.ts`).
+ * Converts the values of GetQueryResults to those of a SQL response. Athena returns only text. The statement returns
+ * lists, records and JSON as JSON, and bytes as base64 (`trino/shape.ts`).
  */
 
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -25,7 +25,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 
 const typeName = (column: Column): string => (column.Type ?? "varchar").toLowerCase().replace(/\(.*/, "").trim();
 
-/** How the statement must return each column, by its type. */
+/** Returns how the statement must encode each column, by its type. */
 export const shapesOf = (columns: readonly Column[]): readonly ShapedColumn[] =>
   columns.map((column) => ({ name: column.Name ?? "", shape: shapes[typeName(column)] ?? "plain" }));
 
@@ -38,7 +38,7 @@ const momentOf = (text: string): SqlValue => {
 
 const scalarOf = scalarReader(momentOf);
 
-/** A value inside a list or record, already parsed from JSON. */
+/** Converts a value inside a list or record, already parsed from JSON. */
 const innerOf = (type: TrinoType, json: unknown): SqlValue => {
   if (json === null || json === undefined) return null;
   if (type.kind === "array") return (json as readonly unknown[]).map((one) => innerOf(type.element, one));
@@ -51,15 +51,15 @@ const innerOf = (type: TrinoType, json: unknown): SqlValue => {
   return type.name === "JSON" ? (json as SqlValue) : scalarOf(type.name, String(json));
 };
 
-const typeOf = (column: Column, shape: Shape, said: string | undefined): TrinoType => {
+const typeOf = (column: Column, shape: Shape, printedType: string | undefined): TrinoType => {
   if (shape === "bytes") return { kind: "scalar", name: "BYTES" };
   if (shape === "json") return { kind: "scalar", name: "JSON" };
   // Without rows, the element type of a list is unknown.
-  if (shape === "typed") return said === undefined ? { kind: "scalar", name: "JSON" } : parseType(said);
+  if (shape === "typed") return printedType === undefined ? { kind: "scalar", name: "JSON" } : parseType(printedType);
   return parseType(column.Type ?? "varchar");
 };
 
-export interface Answer {
+export interface ResultReader {
   readonly columns: readonly SqlColumn[];
   readonly valuesOf: (row: Row) => readonly SqlValue[];
 }
@@ -67,15 +67,25 @@ export interface Answer {
 const cell = (row: Row, n: number): string | undefined => row.Data?.[n]?.VarCharValue;
 
 /**
- * @param columns of the result, including the appended columns that contain types
- * @param plan the columns as the statement requested them
+ * @param columns of the result, including the appended columns with types
+ *
+ * @param plan the columns as the statement encodes them
+ *
  * @param first the first row, which contains the types of lists and records
  */
-export const answerOf = (columns: readonly Column[], plan: readonly ShapedColumn[], first: Row | undefined): Answer => {
-  const sayers = new Map(columns.map(({ Name = "" }, n) => [Name, n]));
+export const resultOf = (
+  columns: readonly Column[],
+  plan: readonly ShapedColumn[],
+  first: Row | undefined,
+): ResultReader => {
+  const typeColumns = new Map(columns.map(({ Name = "" }, n) => [Name, n]));
   const types = plan.map(({ shape }, n) => {
-    const sayer = sayers.get(`${TYPE_OF}${n}`);
-    return typeOf(columns[n] ?? {}, shape, first === undefined || sayer === undefined ? undefined : cell(first, sayer));
+    const typeColumn = typeColumns.get(`${TYPE_OF}${n}`);
+    return typeOf(
+      columns[n] ?? {},
+      shape,
+      first === undefined || typeColumn === undefined ? undefined : cell(first, typeColumn),
+    );
   });
   return {
     columns: plan.map(({ name }, n) => ({ name, type: googleType(types[n] as TrinoType) })),

@@ -1,11 +1,12 @@
 /**
- * One account's `logs` and `billing` views in Trino SQL. Their tables come from `docs/providers/aws-template.yaml` and the billing
- * console:
+ * One account's `logs` and `billing` views in Trino's SQL. `docs/providers/aws-template.yaml` and the billing console
+ * create their tables.
  *
- * Log table: the records of a log group subscription, delivered by Firehose decompressed, as one JSON object per line
+ * Log table: the records of a log group subscription, which Firehose delivers decompressed, as one JSON object per line
  * (https://docs.aws.amazon.com/firehose/latest/dev/writing-with-cloudwatch-logs-decompression.html): `messagetype`,
- * `owner`, `loggroup`, `logstream`, `subscriptionfilters`, `logevents` (a list of `id`, `timestamp`, `message`), and the
- * partition `day`. Message extraction is off: extracted messages would not name their stream, and so their account.
+ * `owner`, `loggroup`, `logstream`, `subscriptionfilters`, `logevents` (a list of `id`, `timestamp`, `message`), and
+ * the partition `day`. Message extraction is off: extracted messages do not contain their stream, and therefore not
+ * their account.
  *
  * Billing table: CUR 2.0 (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html). The map
  * `resource_tags` contains the cost allocation tags.
@@ -19,7 +20,7 @@ import { PLATFORM_STREAM } from "../logs/entry.ts";
 
 const line = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();
 
-/** The columns of the log table in Glue, with Hive types; must match the template. */
+/** Columns of the log table in Glue, with Hive types. They must match the template. */
 export const logTableColumns: readonly (readonly [string, string])[] = [
   ["messagetype", "string"],
   ["owner", "string"],
@@ -36,21 +37,21 @@ export const quotedName = (table: string): string =>
     .map((part) => `"${part.replaceAll('"', "")}"`)
     .join(".");
 
-const said = "COALESCE(json_extract_scalar(line, '$.severity'), json_extract_scalar(line, '$.level'))";
-const severity = `CASE ${severityCases(said, `TRY_CAST(${said} AS DOUBLE)`)} ELSE 'DEFAULT' END`;
+const jsonSeverity = "COALESCE(json_extract_scalar(line, '$.severity'), json_extract_scalar(line, '$.level'))";
+const severity = `CASE ${severityCases(jsonSeverity, `TRY_CAST(${jsonSeverity} AS DOUBLE)`)} ELSE 'DEFAULT' END`;
 
 const written = (field: string): string => `json_extract_scalar(written, '$.${field}')`;
 
 const labels = `CAST(map_filter(MAP(ARRAY['service_name', 'revision_name', 'instance_id'],
   ARRAY[service, revision, instance]), (k, v) -> v IS NOT NULL) AS JSON)`;
 
-/** The line's JSON object, parsed as `readLine` does; null for any other text. */
+/** Parses the line's JSON object like `readLine`; null for any other text. */
 const object = (text: string): string =>
   `CASE WHEN starts_with(trim(${text}), '{') THEN TRY(json_parse(trim(${text}))) END`;
 
 /**
- * Times have millisecond precision. `insert_id` includes the nanoseconds and sorts in log order.
- * @param table from `quotedName`
+ * Timestamps have millisecond precision. `insert_id` contains the nanoseconds and sorts in log order. @param table from
+ * `quotedName`
  */
 export const logsView = (table: string, group: string, owner: AccountId): string =>
   line(`SELECT from_unixtime(CAST(ms AS DOUBLE) / 1000) AS "timestamp",
@@ -76,13 +77,13 @@ export const logsView = (table: string, group: string, owner: AccountId): string
 
 /**
  * Reads the tags `portside-owner` and `portside-service`, which must be active cost allocation tags. A deployment's
- * service, tasks and target groups have both. Buckets of volumes and their file systems have only the owner's.
+ * service, tasks and target groups have both. Volume buckets and their file systems have only the owner's.
  */
 const tag = (name: string): string => `element_at(resource_tags, 'user_${name}')`;
 
 /**
- * One row per SKU and day. File systems carry the owner's short digits, from the bucket's name. @param table from
- * `quotedName`
+ * Returns one row per SKU and day. File systems have the owner's short digits, from the bucket's name. @param table
+ * from `quotedName`
  */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT with_timezone(used_on, 'UTC') AS usage_start_time,

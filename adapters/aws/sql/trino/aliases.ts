@@ -1,8 +1,8 @@
-/** Names that a SELECT gives its columns, which GROUP BY and HAVING may use in GoogleSQL and not in Trino. */
+/** Expands the column aliases of a SELECT in GROUP BY and HAVING: GoogleSQL allows them there, Trino does not. */
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 
-/** Columns of the tables: where a name is one of theirs, it is meant. */
+/** Columns of the tables. A column's name takes precedence over an alias. */
 const columns: ReadonlySet<string> = new Set(
   Object.values(sqlTables).flatMap((table) => table.map(({ name }) => name)),
 );
@@ -16,17 +16,20 @@ const aliasesOf = (body: JsonObject): ReadonlyMap<string, Json> =>
     }),
   );
 
-/** Names without a table, in their expression's place; a query within has names of its own. */
+/**
+ * Replaces unqualified names by the expressions of their aliases. Leaves subqueries unchanged: they have their own
+ * names.
+ */
 const expanded = (value: Json, aliases: ReadonlyMap<string, Json>): Json => {
   if (Array.isArray(value)) return value.map((one) => expanded(one, aliases));
   if (!isObject(value)) return value;
   const node = nodeOf(value);
   if (node?.kind === "select") return value;
-  const meant =
+  const replacement =
     node?.kind === "column" && !isObject(node.body["table"])
       ? aliases.get(nameOf(node.body["name"]).toLowerCase())
       : undefined;
-  if (meant !== undefined) return { paren: { this: meant, trailing_comments: [] } };
+  if (replacement !== undefined) return { paren: { this: replacement, trailing_comments: [] } };
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expanded(one as Json, aliases)]));
 };
 
@@ -37,6 +40,6 @@ export const expandAliases = (value: Json): Json => {
   const node = nodeOf(inner);
   if (node?.kind !== "select") return inner;
   const aliases = aliasesOf(node.body);
-  const places = ["group_by", "having"].map((key) => [key, expanded(node.body[key] ?? null, aliases)]);
-  return { select: { ...node.body, ...Object.fromEntries(places) } };
+  const clauses = ["group_by", "having"].map((key) => [key, expanded(node.body[key] ?? null, aliases)]);
+  return { select: { ...node.body, ...Object.fromEntries(clauses) } };
 };

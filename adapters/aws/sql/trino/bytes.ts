@@ -1,7 +1,7 @@
-/** Bytes that are written out: Trino's hexadecimal literals are lost on the way there, a call is not. */
+/** Converts byte literals to calls, because the translation loses Trino's hexadecimal literals. */
 import { call, isObject, type Json, nodeOf, text } from "../../../shared/sql/googlesql/tree.ts";
 
-/** The parser reads the escapes of `b"\x01"`, and leaves those of `b'\x01'` as they are. */
+/** Unescapes `\x01`: the parser does so in `b"\x01"` but not in `b'\x01'`. */
 const unescaped = (text: string): string =>
   text.replace(/\\x([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 

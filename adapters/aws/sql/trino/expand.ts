@@ -1,4 +1,4 @@
-/** Puts Trino's expressions in the place of what Trino does not have, over a tree of its own dialect. */
+/** Replaces expressions that Trino does not support, over a tree of Trino's dialect. */
 import { parse } from "@polyglot-sql/sdk";
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import { trinoFormat, trinoMoment, trinoReplacement } from "./formats.ts";
 import { macroDefaults, trinoMacros } from "./macros.ts";
 
-/** The expression of a macro, its arguments as columns called `arg_1`, `arg_2`. */
+/** The parsed expression of a macro. Its arguments are columns named `arg_1`, `arg_2`. */
 const templates = new Map<string, Json>();
 const templateOf = (name: string): Json => {
   const known = templates.get(name);
@@ -24,42 +24,42 @@ const templateOf = (name: string): Json => {
   if (!success) throw new Error(`the macro ${name} does not parse: ${error}`);
   const [statement] = ast as unknown as readonly Json[];
   const [alias] = listOf(nodeOf(statement)?.body["expressions"]);
-  const made = nodeOf(alias)?.body["this"] as Json;
-  templates.set(name, made);
-  return made;
+  const template = nodeOf(alias)?.body["this"] as Json;
+  templates.set(name, template);
+  return template;
 };
 
-const filled = (value: Json, args: readonly Json[]): Json => {
-  if (Array.isArray(value)) return value.map((one) => filled(one, args));
+const substitute = (value: Json, args: readonly Json[]): Json => {
+  if (Array.isArray(value)) return value.map((one) => substitute(one, args));
   if (!isObject(value)) return value;
   const node = nodeOf(value);
   const name = node?.kind === "column" && isObject(node.body["name"]) ? String(node.body["name"]["name"]) : "";
   const number = /^arg_(\d)$/.exec(name)?.[1];
   if (number !== undefined) {
     const given = args[Number(number) - 1];
-    if (given === undefined) throw new NotOffered("a function lacks an argument");
+    if (given === undefined) throw new NotOffered("a function is missing an argument");
     return given;
   }
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filled(one as Json, args)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, substitute(one as Json, args)]));
 };
 
 const macro = (name: string, args: readonly Json[]): Json => {
-  const preset = macroDefaults[name];
-  const all = preset === undefined || args.length > 1 ? args : [...args, text(preset)];
-  return { paren: { this: filled(templateOf(name), all), trailing_comments: [] } };
+  const defaultArg = macroDefaults[name];
+  const all = defaultArg === undefined || args.length > 1 ? args : [...args, text(defaultArg)];
+  return { paren: { this: substitute(templateOf(name), all), trailing_comments: [] } };
 };
 
-const written = (value: Json | undefined): string | undefined => {
+const literalOf = (value: Json | undefined): string | undefined => {
   const node = nodeOf(value);
   const isText = node?.kind === "literal" && node.body["literal_type"] !== "number";
   return isText ? String(node.body["value"]) : undefined;
 };
 
-const needsWritten = (name: string, value: Json | undefined): string => {
-  const said = written(value);
-  if (said === undefined)
-    throw new NotOffered(`${name.replace("bq_", "").toUpperCase()} takes a text that is written out`);
-  return said;
+const requireLiteral = (name: string, value: Json | undefined): string => {
+  const literalText = literalOf(value);
+  if (literalText === undefined)
+    throw new NotOffered(`${name.replace("bq_", "").toUpperCase()} accepts only a literal here`);
+  return literalText;
 };
 
 const units: ReadonlySet<string> = new Set([
@@ -74,22 +74,22 @@ const units: ReadonlySet<string> = new Set([
   "year",
 ]);
 
-/** Trino's intervals have no weeks, and no number that is not written out: `date_add` has both. */
-const moved = (value: Json, interval: Json | undefined, sign: 1 | -1): Json => {
+/** Uses `date_add`, because Trino's intervals have no weeks and accept only literal numbers. */
+const addInterval = (value: Json, interval: Json | undefined, sign: 1 | -1): Json => {
   const node = nodeOf(interval);
   const unit =
     node?.kind === "interval" && isObject(node.body["unit"]) ? String(node.body["unit"]["unit"]).toLowerCase() : "";
-  if (!units.has(unit)) throw new NotOffered(`an interval of ${unit || "this form"} is not offered here`);
+  if (!units.has(unit)) throw new NotOffered(`an interval of ${unit || "this form"} is not supported here`);
   const count = node?.body["this"] as Json;
-  const said = written(count);
-  const whole: Json = said === undefined ? count : number(said);
+  const literalText = literalOf(count);
+  const whole: Json = literalText === undefined ? count : number(literalText);
   const amount: Json = sign === 1 ? whole : { neg: { this: whole } };
   return call("date_add", [text(unit), amount, value]);
 };
 
 const literalMoment = (name: string, args: readonly Json[]): Json => {
-  const said = written(args[0]);
-  const moment = said === undefined ? undefined : trinoMoment(said);
+  const literalText = literalOf(args[0]);
+  const moment = literalText === undefined ? undefined : trinoMoment(literalText);
   return macro(name, moment === undefined ? args : [text(moment)]);
 };
 
@@ -101,38 +101,39 @@ const expandCall = (given: string, args: readonly Json[]): Json | undefined => {
       return literalMoment(name, args);
     case "bq_timestamp_add":
     case "bq_date_add":
-      return moved(args[0] as Json, args[1], 1);
+      return addInterval(args[0] as Json, args[1], 1);
     case "bq_timestamp_sub":
     case "bq_date_sub":
-      return moved(args[0] as Json, args[1], -1);
+      return addInterval(args[0] as Json, args[1], -1);
     case "bq_format_timestamp":
     case "bq_format_date":
     case "bq_parse_timestamp":
     case "bq_parse_date":
-      return macro(name, [text(trinoFormat(needsWritten(name, args[0]))), args[1] as Json]);
+      return macro(name, [text(trinoFormat(requireLiteral(name, args[0]))), args[1] as Json]);
     case "bq_regexp_replace":
-      return macro(name, [args[0] as Json, args[1] as Json, text(trinoReplacement(needsWritten(name, args[2])))]);
+      return macro(name, [args[0] as Json, args[1] as Json, text(trinoReplacement(requireLiteral(name, args[2])))]);
     case "bq_timestamp_trunc":
-      return written(args[0]) === "microsecond" ? (args[1] as Json) : macro(name, args);
+      return literalOf(args[0]) === "microsecond" ? (args[1] as Json) : macro(name, args);
     case "bq_timestamp_diff":
-      if (written(args[0]) === "microsecond") throw new NotOffered("TIMESTAMP_DIFF in MICROSECOND is not offered here");
+      if (literalOf(args[0]) === "microsecond")
+        throw new NotOffered("TIMESTAMP_DIFF in MICROSECOND is not supported here");
       return macro(name, args);
     case "array":
       return arrayOf(args[0]);
     case "row":
-      throw new NotOffered("a STRUCT of anything but literals is not offered here; name its fields as columns");
+      throw new NotOffered("STRUCT accepts only literals here; select its fields as columns");
     default:
       return Object.hasOwn(trinoMacros, name) ? macro(name, args) : undefined;
   }
 };
 
-/** `ARRAY(SELECT x ...)`. */
+/** Translates `ARRAY(SELECT x ...)`. */
 const arrayOf = (query: Json | undefined): Json => {
   const node = nodeOf(query);
   const [first, ...more] = node?.kind === "select" ? listOf(node.body["expressions"]) : [];
-  if (first === undefined || more.length > 0) throw new NotOffered("ARRAY takes a SELECT of one column");
+  if (first === undefined || more.length > 0) throw new NotOffered("ARRAY accepts only a SELECT with one column");
   const value = nodeOf(first)?.kind === "alias" ? (nodeOf(first)?.body["this"] as Json) : first;
-  const gathered = {
+  const aggregate = {
     array_agg: {
       this: value,
       distinct: false,
@@ -143,7 +144,7 @@ const arrayOf = (query: Json | undefined): Json => {
       name: "ARRAY_AGG",
     },
   };
-  const inner = { select: { ...node?.body, expressions: [gathered], order_by: null } } as unknown as Json;
+  const inner = { select: { ...node?.body, expressions: [aggregate], order_by: null } } as unknown as Json;
   return {
     subquery: {
       this: inner,
@@ -164,9 +165,9 @@ const arrayOf = (query: Json | undefined): Json => {
   } as unknown as Json;
 };
 
-const gatheredText = (body: JsonObject): Json => {
+const joinedArray = (body: JsonObject): Json => {
   if (body["limit"] !== undefined && body["limit"] !== null)
-    throw new NotOffered("LIMIT inside of STRING_AGG is not offered");
+    throw new NotOffered("LIMIT inside STRING_AGG is not supported");
   const list = {
     array_agg: {
       this: body["this"] as Json,
@@ -182,28 +183,31 @@ const gatheredText = (body: JsonObject): Json => {
 const asDouble = (value: Json): Json => {
   const { ast } = parse("SELECT CAST(arg_1 AS DOUBLE) AS v", "trino" as never);
   const [alias] = listOf(nodeOf((ast as unknown as readonly Json[])[0])?.body["expressions"]);
-  return filled(nodeOf(alias)?.body["this"] as Json, [value]);
+  return substitute(nodeOf(alias)?.body["this"] as Json, [value]);
 };
 
 const literal = (body: JsonObject): Json | undefined => {
   const value = String(body["value"]);
-  // A number with a point is a FLOAT64 in GoogleSQL, and a decimal in Trino.
+  // A number with a point is a FLOAT64 in GoogleSQL, but a decimal in Trino.
   if (body["literal_type"] === "number" && /^\d*\.\d*$/.test(value))
     return { literal: { ...body, value: `${value.replace(/^\./, "0.").replace(/\.$/, ".0")}E0` } };
   return undefined;
 };
 
-/** GoogleSQL's moments have no other type, whatever the translator made of them. */
+/** GoogleSQL's TIMESTAMP always has a time zone, whatever type the translator chose. */
 const expandCast = (kind: string, body: JsonObject): Json | undefined => {
   const type = isObject(body["to"]) ? String(body["to"]["data_type"]) : "";
-  const said = written(body["this"]);
+  const literalText = literalOf(body["this"]);
   if (type === "timestamp" && isObject(body["to"]) && body["to"]["timezone"] !== true)
     return literalMoment(kind === "cast" ? "bq_timestamp" : "bq_safe_timestamp", [body["this"] as Json]);
-  const special = type === "double" ? doubles[said?.toLowerCase() ?? ""] : undefined;
+  const special = type === "double" ? doubles[literalText?.toLowerCase() ?? ""] : undefined;
   return special === undefined ? undefined : { [kind]: { ...body, this: text(special) } };
 };
 
-/** As Java reads them, whose letters count: https://docs.oracle.com/javase/8/docs/api/java/lang/Double.html#valueOf-java.lang.String- */
+/**
+ * The spellings that Java accepts; they are case-sensitive:
+ * https://docs.oracle.com/javase/8/docs/api/java/lang/Double.html#valueOf-java.lang.String-
+ */
 const doubles: Readonly<Record<string, string>> = {
   ...{ nan: "NaN", inf: "Infinity", "+inf": "Infinity", "-inf": "-Infinity" },
   ...{ infinity: "Infinity", "+infinity": "Infinity", "-infinity": "-Infinity" },
@@ -224,7 +228,7 @@ const expandNode = (kind: string, body: JsonObject): Json | undefined => {
     case "safe_cast":
       return expandCast(kind, body);
     case "string_agg":
-      return gatheredText(body);
+      return joinedArray(body);
     case "div":
       return { div: { ...body, left: asDouble(body["left"] as Json) } };
     case "literal":
@@ -234,18 +238,18 @@ const expandNode = (kind: string, body: JsonObject): Json | undefined => {
       return macro(kind.replace("_func", ""), [body["this"] as Json, (body["length"] ?? body["expression"]) as Json]);
     case "star":
       if (listOf(body["except"]).length > 0 || listOf(body["replace"]).length > 0)
-        throw new NotOffered("SELECT * EXCEPT and REPLACE are not offered here; name the columns");
+        throw new NotOffered("SELECT * EXCEPT and REPLACE are not supported here; name the columns");
       return undefined;
     default:
       return Object.hasOwn(trinoMacros, kind) ? macro(kind, argsOf(kind, body)) : undefined;
   }
 };
 
-/** Arguments of functions that the parser knows by a node of their own. */
+/** Arguments of functions for which the parser has a node type. */
 const argsOf = (kind: string, body: JsonObject): readonly Json[] => {
   const args = [body["this"], body["expression"] ?? body["separator"] ?? body["pattern"]];
   const given = args.filter((one) => one !== undefined && one !== null) as Json[];
-  if (given.length === 0) throw new NotOffered(`${kind.toUpperCase()} is not offered in this form`);
+  if (given.length === 0) throw new NotOffered(`${kind.toUpperCase()} is not supported in this form`);
   return given;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Formats of times, and replacements of texts, that are written in a statement: GoogleSQL's are those of strftime and RE2
- * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements), Trino's those of MySQL and Java
+ * Literal time formats and replacement texts. GoogleSQL uses those of strftime and RE2
+ * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements), Trino those of MySQL and Java
  * (https://trino.io/docs/current/functions/datetime.html#mysql-date-functions).
  */
 import { type Instant, parseDateTime } from "../../../../core/domain/wire/instant.ts";
@@ -24,12 +24,12 @@ const elements: Readonly<Record<string, string>> = {
 
 export const trinoFormat = (format: string): string =>
   format.replace(/%(E\d?S|.?)/gs, (_all, element: string) => {
-    const meant = elements[element];
-    if (meant === undefined) throw new NotOffered(`the element %${element} of a format of times is not offered here`);
-    return meant;
+    const trino = elements[element];
+    if (trino === undefined) throw new NotOffered(`the time format element %${element} is not supported here`);
+    return trino;
   });
 
-/** `\1` is the first group there, `$1` here. */
+/** The first group is `\1` in RE2 and `$1` in Java. */
 export const trinoReplacement = (text: string): string =>
   text.replace(/\\(\d)|\\\\|\$/g, (all, group: string | undefined) =>
     group === undefined ? (all === "$" ? "\\$" : "\\\\") : `$${group}`,
@@ -45,7 +45,10 @@ const textOf = (instant: Instant): string => {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}.${String(micros % MICROS_PER_SECOND).padStart(6, "0")} UTC`;
 };
 
-/** A moment that is written out, as every version of Trino reads it; undefined for what is none of RFC 3339's forms. */
+/**
+ * Formats a literal timestamp so that every version of Trino reads it. Undefined if the text is not in RFC 3339's
+ * format.
+ */
 export const trinoMoment = (text: string): string | undefined => {
   const [, date, clock = "00:00:00", zone = "Z"] =
     /^(\d{4}-\d\d-\d\d)(?:[ Tt](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|z|UTC|[+-]\d\d(?::?\d\d)?)?$/.exec(text.trim()) ??

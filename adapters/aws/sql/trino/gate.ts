@@ -1,11 +1,11 @@
 /**
- * The last look before a statement is sent, over the tree of what is sent: it reads `logs`, `billing` and its own WITH
- * clauses, and calls nothing that is not known. It does not trust the statement rule, nor the translator.
+ * The last check before a statement is sent. It reads the tree that is sent, which may read only `logs`, `billing` and
+ * its own WITH clauses, and call only known functions. It relies on neither the statement rule nor the translator.
  */
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { sqlTableNames } from "../../../../core/domain/sql/tables.ts";
 
-/** What the translation of the allowed functions and of operators may call. */
+/** Functions that the translation of allowed functions and operators may call. */
 const functions: ReadonlySet<string> = new Set(
   [
     "count count_if sum avg min max any_value array_agg approx_distinct approx_percentile bool_and bool_or every",
@@ -25,12 +25,12 @@ const functions: ReadonlySet<string> = new Set(
     .split(" "),
 );
 
-/** What is refused, in words; undefined where it may be sent. */
-export const refusedOf = ({ tables, tableFunctions, functions: called }: StatementSummary): string | undefined => {
+/** Returns why the statement must not be sent; undefined if it may be. */
+export const rejectionOf = ({ tables, tableFunctions, functions: called }: StatementSummary): string | undefined => {
   const table = tables.find(({ name }) => !sqlTableNames.has(name.toLowerCase()));
-  if (table !== undefined) return `the table '${table.name}' is not offered`;
+  if (table !== undefined) return `the table '${table.name}' is not available`;
   const [tableFunction] = tableFunctions;
-  if (tableFunction !== undefined) return `the table function ${tableFunction.name} is not offered`;
-  const strange = called.find(({ name }) => !functions.has(name.toLowerCase()));
-  return strange === undefined ? undefined : `the function ${strange.name} is not offered here`;
+  if (tableFunction !== undefined) return `the table function ${tableFunction.name} is not available`;
+  const unsupported = called.find(({ name }) => !functions.has(name.toLowerCase()));
+  return unsupported === undefined ? undefined : `the function ${unsupported.name} is not supported here`;
 };

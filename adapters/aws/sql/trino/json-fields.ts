@@ -1,5 +1,5 @@
 /**
- * Fields of JSON columns that are written with dots, which Trino has for rows alone: `json_payload.user.id` is made
+ * Translates dotted fields of JSON columns, which Trino supports only for rows: `json_payload.user.id` becomes
  * JSON_QUERY(json_payload, '$.user.id').
  */
 import { ownNames, pathOf, type Step } from "../../../shared/sql/googlesql/json-paths.ts";

@@ -1,8 +1,8 @@
 /**
- * GoogleSQL's functions in Trino's words, where the two differ: what `rewrite.ts` calls `bq_NAME`, as an expression in which
- * `$1`, `$2` stand for the arguments. Athena has no functions of one's own but by Lambda, so they are put in place.
- * https://trino.io/docs/current/functions.html, of which Athena has what
- * https://docs.aws.amazon.com/athena/latest/ug/functions-env3.html says.
+ * GoogleSQL functions that differ in Trino: each `bq_NAME` that `rewrite.ts` calls, as a Trino expression in which
+ * `$1`, `$2` stand for the arguments. The expressions are inlined, because Athena supports user-defined functions only
+ * through Lambda. https://trino.io/docs/current/functions.html; Athena supports the subset in
+ * https://docs.aws.amazon.com/athena/latest/ug/functions-env3.html.
  */
 
 const EPOCH = "from_unixtime(0)";
@@ -30,7 +30,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_is_nan: "is_nan($1)",
   bq_is_inf: "is_infinite($1)",
   bq_mod: "mod($1, $2)",
-  // Of whole numbers Trino's quotient is whole.
+  // Trino's division of whole numbers returns a whole number.
   bq_div: "(CAST($1 AS BIGINT) / CAST($2 AS BIGINT))",
   bq_safe_divide: "CASE WHEN $2 <> 0 THEN CAST($1 AS DOUBLE) / $2 END",
   bq_bytes: "from_hex($1)",
@@ -42,11 +42,11 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_date: "CAST($1 AS DATE)",
   bq_timestamp_trunc: "date_trunc($1, $2)",
   bq_date_trunc: "date_trunc($1, $2)",
-  // GoogleSQL's week begins on Sunday, Trino's on Monday.
+  // GoogleSQL's week starts on Sunday, Trino's on Monday.
   bq_timestamp_trunc_sunday: monday(MOMENT),
   bq_date_trunc_sunday: monday("DATE"),
   bq_timestamp_diff: "date_diff($1, $2, $3)",
-  // Borders that were crossed, where Trino counts whole parts that have passed.
+  // Counts the boundaries that were crossed; Trino's date_diff alone counts complete units.
   bq_date_diff: "date_diff($1, date_trunc($1, $2), date_trunc($1, $3))",
   bq_format_timestamp: "date_format($2, $1)",
   bq_format_date: "date_format($2, $1)",
@@ -54,7 +54,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_parse_date: "CAST(date_parse($2, $1) AS DATE)",
   bq_unix_seconds: `date_diff('second', ${EPOCH}, $1)`,
   bq_unix_millis: `date_diff('millisecond', ${EPOCH}, $1)`,
-  // A double has room for the microseconds of this century.
+  // A double represents the microseconds of this century exactly.
   bq_unix_micros: "CAST(round(to_unixtime($1) * 1000000) AS BIGINT)",
   bq_timestamp_seconds: `date_add('second', $1, ${EPOCH})`,
   bq_timestamp_millis: `date_add('millisecond', $1, ${EPOCH})`,
@@ -69,12 +69,12 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_extract_minute: "minute($1)",
   bq_extract_second: "second($1)",
   bq_extract_isoweek: "week($1)",
-  // Sundays of the year up to the day, as %U of strftime counts.
+  // Counts the Sundays of the year up to the day, like strftime's %U.
   bq_extract_week: "((day_of_year($1) + 6 - mod(day_of_week($1), 7)) / 7)",
   bq_extract_dayofweek: "(mod(day_of_week($1), 7) + 1)",
   bq_extract_millisecond: "millisecond($1)",
   bq_extract_date: "CAST($1 AS DATE)",
-  // Approximate, as its name says.
+  // Approximate, although the name says otherwise.
   quantile_disc: "approx_percentile($1, $2)",
   left: "substr($1, 1, $2)",
   right: "substr($1, greatest(length($1) - $2 + 1, 1))",
@@ -85,7 +85,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   string_agg: "array_join(array_agg($1), $2)",
 };
 
-/** Arguments that may be left out. */
+/** Defaults of optional arguments. */
 export const macroDefaults: Readonly<Record<string, string>> = {
   bq_json_value: "$",
   bq_json_query: "$",

@@ -1,13 +1,13 @@
 /**
- * The columns of an answer as text that can be read back. Athena writes lists and records without quotes, so that their
- * values cannot be told from what they are made of; as JSON they can. It is the query's own columns that are wrapped, for
- * Trino keeps no order of a query within another.
+ * Wraps the columns of a result so that their text can be parsed. Athena prints lists and records without quotes, which
+ * is ambiguous; JSON is not. The query's own columns are wrapped, because an outer query in Trino does not preserve the
+ * order of an inner one.
  */
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 import type { Shape, ShapedColumn } from "../../../shared/sql/process/protocol.ts";
 
-/** Of the columns that say what others are of. */
+/** Name prefix of the appended columns that contain the types of others. */
 export const TYPE_OF = "portside type of ";
 
 const identifier = (name: string): Json => ({ name, quoted: true, trailing_comments: [] });
@@ -42,12 +42,12 @@ const bare = (value: Json): Json => {
 
 const isStar = (value: Json): boolean => nodeOf(value)?.kind === "star";
 
-/** Its expressions one by one, a star as the columns that it stands for. */
+/** Returns the expressions of a SELECT, with a star expanded to its columns. */
 const expressionsOf = (body: JsonObject, columns: readonly ShapedColumn[]): readonly Json[] => {
   const given = listOf(body["expressions"]);
   const stars = given.filter(isStar);
   if (stars.length === 0) return given;
-  if (stars.length > 1) throw new NotOffered("two stars among the columns are not offered here; name the columns");
+  if (stars.length > 1) throw new NotOffered("only one star is supported here; name the columns");
   return given.flatMap((one, index) => {
     if (!isStar(one)) return [one];
     const table = nodeOf(one)?.body["table"];
@@ -78,7 +78,7 @@ const shapedSelect = (body: JsonObject, columns: readonly ShapedColumn[]): Json 
   return { select: { ...body, expressions: [...expressions, ...types] } };
 };
 
-/** The query with its columns shaped, those of every part of a UNION alike. */
+/** Returns the query with its columns wrapped, in every part of a UNION. */
 export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
   if (columns.every(({ shape }) => shape === "plain")) return query;
   const node = nodeOf(query);
@@ -95,6 +95,6 @@ export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
       return { [node.kind]: { ...node.body, left: shaped(left, columns), right: shaped(right, columns) } };
     }
     default:
-      throw new NotOffered("this form of a query is not offered here");
+      throw new NotOffered("this form of a query is not supported here");
   }
 };

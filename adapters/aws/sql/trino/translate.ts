@@ -1,4 +1,4 @@
-/** GoogleSQL in, Trino's SQL out, by way of the syntax tree and never by text. */
+/** Translates GoogleSQL to Trino's SQL through syntax trees, never as text. */
 import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "../../../shared/sql/googlesql/parser.ts";
 import { NotOffered, rewrite } from "../../../shared/sql/googlesql/rewrite.ts";
 import { summarise } from "../../../shared/sql/googlesql/summary.ts";
@@ -8,7 +8,7 @@ import type { ShapedColumn, Translated } from "../../../shared/sql/process/proto
 import { expandAliases } from "./aliases.ts";
 import { bytesAsHex } from "./bytes.ts";
 import { expand } from "./expand.ts";
-import { refusedOf } from "./gate.ts";
+import { rejectionOf } from "./gate.ts";
 import { queryJsonFields } from "./json-fields.ts";
 import { shaped } from "./shape.ts";
 
@@ -22,15 +22,17 @@ const translated = (text: string, columns: readonly ShapedColumn[]): string => {
 };
 
 const checked = (sent: string): string => {
-  const refused = refusedOf(summarise(sent, parseStatements(sent, "trino"), tokensOf(sent, "trino")));
-  if (refused !== undefined) throw new NotAStatement(refused);
+  const rejection = rejectionOf(summarise(sent, parseStatements(sent, "trino"), tokensOf(sent, "trino")));
+  if (rejection !== undefined) throw new NotAStatement(rejection);
   return sent;
 };
 
 /**
- * @param tables queries in Trino's own words, by the names that they get: they are put before the statement as clauses of
- * its WITH, so that what is called `logs` is one account's by construction
- * @param columns how each column of the answer travels; none: all as they are
+ * Translates a statement and prepends `tables` as WITH clauses, so that `logs` always means one account's view.
+ *
+ * @param tables Trino queries by table name
+ *
+ * @param columns how each column of the result is encoded; empty leaves all unchanged
  */
 export const toTrino = (
   text: string,
@@ -39,8 +41,8 @@ export const toTrino = (
 ): Translated => {
   const { summary, head } = readStatement(text);
   const own = head.names?.find((name) => Object.hasOwn(tables, name));
-  if (own !== undefined) throw new NotAStatement(`WITH ${own}: that is the name of a table; call it otherwise`);
-  // A statement that the rule refuses is told of by its summary.
+  if (own !== undefined) throw new NotAStatement(`WITH ${own}: a table has this name; choose another`);
+  // The caller rejects the statement by its summary.
   if (summary.statements !== 1 || summary.root !== "SELECT") return { summary, statement: "" };
   try {
     const sent = checked(translated(text, columns));

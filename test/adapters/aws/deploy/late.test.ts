@@ -25,7 +25,7 @@ test("a target group that ECS does not know yet to have a load balancer is waite
 test("a service that ECS does not take at all is said to the operator, and nothing of it is left", async () => {
   run.ecs.settings.triesUntilAssociated = Number.POSITIVE_INFINITY;
   expect(await deploy()).toMatchObject({ kind: "failed", failure: { reason: "internal" } });
-  expect(run.said.some((line) => line.includes("does not take a service"))).toBe(true);
+  expect(run.said.some((line) => line.includes("rejected a service"))).toBe(true);
   expect([run.balancer.groups(), run.balancer.rules(), run.ecs.definitions()]).toEqual([[], [], []]);
 });
 

@@ -63,7 +63,7 @@ describe("a volume's bucket", () => {
     const full = await startFakeS3({ buckets: [STATE_BUCKET] });
     full.world.mostBuckets = 1;
     const error = await expectError(volumesOver(full).create(account(), data));
-    expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("quota of buckets") });
+    expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("bucket quota") });
     await full.close();
   });
 
@@ -145,7 +145,7 @@ describe("calls", () => {
     const state = fake.world.bucket(STATE_BUCKET);
     for (const text of ["{", '{"version":2,"volumes":[]}']) {
       fake.world.putObject(state, { name: `volumes/${accountDigest(owner)}.json`, bytes: Buffer.from(text) });
-      expect((await expectError(volumesOver(fake).list(owner))).message).toContain("cannot be read");
+      expect((await expectError(volumesOver(fake).list(owner))).message).toContain("is not readable");
       expect((await expectError(volumesOver(fake).create(owner, data))).kind).toBe("unavailable");
     }
   });

@@ -92,7 +92,7 @@ describe("credentials that end", () => {
     const volume = await made();
     const { client } = lasting(-1000);
     const error = await expectError(volumesOver({ client }).grantDownload(volume, a, inAMinute()));
-    expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("have ended") });
+    expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("have expired") });
   });
 
   test("that cannot be had are the operator's business", async () => {

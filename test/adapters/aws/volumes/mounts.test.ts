@@ -90,7 +90,7 @@ describe("a file system", () => {
   test("that never comes, that fails, or for which there is no room, is an outage with a cause", async () => {
     files.looks = 100_000;
     const slow = await volumes.mountable((await made()).id);
-    expect(slow._unsafeUnwrapErr().message).toContain("takes its time");
+    expect(slow._unsafeUnwrapErr().message).toContain("still creating");
     files.looks = 0;
     const { id } = await made("broken" as VolumeName);
     await mounted(id);
@@ -98,7 +98,7 @@ describe("a file system", () => {
     expect((await volumes.mountable(id))._unsafeUnwrapErr().message).toContain("the role cannot be assumed");
     files.most = 0;
     const full = await volumes.mountable((await made("full" as VolumeName)).id);
-    expect(full._unsafeUnwrapErr().message).toContain("quotas");
+    expect(full._unsafeUnwrapErr().message).toContain("a quota");
   });
 
   test("is not waited for by who has gone", async () => {

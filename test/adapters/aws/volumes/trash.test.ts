@@ -89,7 +89,7 @@ describe("a week later", () => {
     await inTime(expectOk(other.sweep()));
     expect([s3.world.live.has(volume.id), s3.world.live.has(second.id)]).toEqual([false, false]);
     expect(await inTime(expectOk(other.trash(owner)))).toEqual([]);
-    expect(said.filter((one) => one.includes("refuses"))).toHaveLength(1);
+    expect(said.filter((one) => one.includes("denied the deletion"))).toHaveLength(1);
     await Promise.all([s3.close(), files.close()]);
   });
 
