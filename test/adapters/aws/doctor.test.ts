@@ -44,7 +44,7 @@ const LOOKED_AT = [
 
 const missing = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict !== "ok");
 
-test("an account that has everything lacks nothing", async () => {
+test("reports nothing missing in a complete account", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
@@ -52,7 +52,7 @@ test("an account that has everything lacks nothing", async () => {
 });
 
 test.each(parts)(
-  "a stack without %s is told, with the command that makes it; by hand it is all right",
+  "reports a stack without %s, with the command that creates it, unless it is configured",
   async (name) => {
     const account = whole();
     delete account.outputs?.[name];
@@ -68,7 +68,7 @@ test.each(parts)(
   },
 );
 
-test("without the stack every part is missing, and a platform does not start", async () => {
+test("without the stack, every resource is missing and the platform does not start", async () => {
   const account = whole();
   account.outputs = undefined;
   const findings = missing(await look(account));
@@ -80,7 +80,7 @@ test("without the stack every part is missing, and a platform does not start", a
   expect(refusalToStart(findings)).toContain("aws cloudformation deploy");
 });
 
-test("where every part is named by hand no stack is asked for", async () => {
+test("if every resource is configured, does not read the stack", async () => {
   const account = whole();
   account.outputs = undefined;
   const shared = Object.fromEntries(
@@ -104,7 +104,7 @@ test.each(Object.entries(needs))(
   },
 );
 
-test("a session's role is asked about, and a user as the user", async () => {
+test("simulates the permissions of a session's role, or of the user", async () => {
   const account = whole();
   await look(account);
   expect(new Set(account.simulations.map(({ PolicySourceArn }) => PolicySourceArn))).toEqual(
@@ -117,7 +117,7 @@ test("a session's role is asked about, and a user as the user", async () => {
   expect(first?.fix).toBe(`aws iam attach-user-policy --user-name ann --policy-arn ${policyArn("platformPolicyArn")}`);
 });
 
-test("SQL needs more, where the configuration or the stack sets it up", async () => {
+test("SQL requires more if the configuration or the stack enables it", async () => {
   const account = whole();
   for (const one of sqlOnly()) account.allowed.delete(one);
   expect(missing(await look(account))).toEqual([]);
@@ -130,7 +130,7 @@ test("SQL needs more, where the configuration or the stack sets it up", async ()
   ]);
 });
 
-test.each([...LOOKED_AT, "athenaWorkgroup"])("a part that was deleted is told with what to do: %s", async (part) => {
+test.each([...LOOKED_AT, "athenaWorkgroup"])("reports a deleted resource with its fix: %s", async (part) => {
   const account = whole();
   account.outputs = { ...account.outputs, athenaWorkgroup: "the-athenaWorkgroup" };
   const value = account.outputs[part] as string;
@@ -151,14 +151,14 @@ test.each([...LOOKED_AT, "athenaWorkgroup"])("a part that was deleted is told wi
   expect(refusalToStart(findings)).toContain(value);
 });
 
-test("without credentials nothing further is asked", async () => {
+test("without credentials, checks nothing further", async () => {
   const account = whole();
   account.arn = undefined;
   expect(await look(account)).toEqual([expect.objectContaining({ what: "credentials", verdict: "missing" })]);
   expect(account.simulations).toEqual([]);
 });
 
-test("what may not be looked at is a warning, and keeps nothing from starting", async () => {
+test("a check without permission is a warning and does not prevent the start", async () => {
   const account = whole();
   account.mayLook = false;
   const findings = missing(await look(account));
@@ -170,7 +170,7 @@ test("what may not be looked at is a warning, and keeps nothing from starting", 
   expect(refusalToStart(findings)).toBeUndefined();
 });
 
-test("a quota that is nearly used up is a warning", async () => {
+test("an almost exhausted quota is a warning", async () => {
   const account = whole();
   account.roles = 995;
   expect(missing(await look(account))).toEqual([
@@ -178,7 +178,7 @@ test("a quota that is nearly used up is a warning", async () => {
   ]);
 });
 
-test("without packages of Amazon's they alone are named, with the command that installs them", async () => {
+test("without AWS packages, reports only them, with the install command", async () => {
   const lost = ["@aws-sdk/client-ecs", "@aws-sdk/s3-request-presigner"];
   const { clients } = whole();
   const find = (name: string) => (lost.includes(name) ? undefined : { version: undefined });
@@ -190,7 +190,7 @@ test("without packages of Amazon's they alone are named, with the command that i
   ]);
 });
 
-test("the packages are those that are optional peers", () => {
+test("checks the packages that are optional peer dependencies", () => {
   const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { peerDependencies: object };
   const peers = Object.keys(peerDependencies).filter((name) => name.startsWith("@aws-sdk/"));
   // SQL's capability checks for the client-athena package.

@@ -12,7 +12,7 @@ const error = (fields: object) => Object.assign(new Error("as a client throws it
 const connections = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT"];
 const networks = ["EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN"];
 
-test.each([...connections, ...networks])("a connection that ends with %s passes", (code) => {
+test.each([...connections, ...networks])("a connection error %s is transient", (code) => {
   expect(awsFault(error({ code }))).toEqual({ kind: "busy" });
 });
 
@@ -22,11 +22,11 @@ test.each([
   ["RequestTimeout", 400],
   ["RequestTimeoutException", 400],
   ["ConditionalRequestConflict", 409],
-])("%s passes", (name, httpStatusCode) => {
+])("%s is transient", (name, httpStatusCode) => {
   expect(awsFault(error({ name, $metadata: { httpStatusCode } }))).toEqual({ kind: "busy" });
 });
 
-test("what no service says is a bug, and no outage", () => {
+test("an error without an AWS name is a bug", () => {
   expect(awsFault(new TypeError("undefined is not a function"))).toBeUndefined();
 });
 
@@ -37,7 +37,7 @@ interface Handler {
 
 const names: readonly (keyof AwsClients)[] = ["ecs", "balancer", "scaling", "builds", "s3", "files", "scheduler"];
 
-test("no call waits for ever for a connection, or for an answer", async () => {
+test("every call has a timeout for the connection and the response", async () => {
   const server = await serveAws(new Faults(), jsonProtocol({}));
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "fake");
   vi.stubEnv("AWS_ENDPOINT_URL", server.endpoint);

@@ -38,7 +38,7 @@ describe("CloudWatch Logs", () => {
   const filter = (input: object) =>
     logs.client.send(new FilterLogEventsCommand({ logGroupName: place.logGroupName, ...input }));
 
-  test("has streams that are made once, and takes what the model allows", async () => {
+  test("creates streams once, and validates events", async () => {
     await expect(put([NOW, "x"])).rejects.toEqual(named("ResourceNotFoundException"));
     await logs.client.send(new CreateLogStreamCommand(place));
     const again = logs.client.send(new CreateLogStreamCommand(place));
@@ -61,7 +61,7 @@ describe("CloudWatch Logs", () => {
     expect(rejectedLogEventsInfo).toEqual({ tooOldLogEventEndIndex: 1, tooNewLogEventStartIndex: 2 });
   });
 
-  test("gives pages from either end, of the streams that are asked for", async () => {
+  test("returns pages from either end, for the requested streams", async () => {
     const first = await filter({ limit: 2 });
     expect(first.events?.map(({ message }) => message)).toEqual(["one", "good"]);
     const rest = await filter({ limit: 2, nextToken: first.nextToken });
@@ -72,7 +72,7 @@ describe("CloudWatch Logs", () => {
     expect((await filter({ logStreamNamePrefix: "b" })).events).toEqual([]);
   });
 
-  test("fails as it is told, before its act or after", async () => {
+  test("injects faults before or after the effect", async () => {
     logs.faults.inject({ nth: 1, kind: "resource_exhausted" });
     await expect(put([NOW, "lost"])).rejects.toEqual(named("ThrottlingException"));
     logs.faults.inject({ nth: 1, kind: "permission_denied" });
@@ -95,7 +95,7 @@ describe("EventBridge Scheduler", () => {
   });
   const create = (change?: object) => scheduler.client.send(new CreateScheduleCommand(schedule(change)));
 
-  test("makes schedules once, with the documented defaults, changes and deletes them", async () => {
+  test("creates schedules once, with the documented defaults, updates and deletes them", async () => {
     await create();
     await expect(create()).rejects.toEqual(named("ConflictException"));
     const key = { Name: "one", GroupName: "portside" };
@@ -120,7 +120,7 @@ describe("EventBridge Scheduler", () => {
     { ScheduleExpressionTimezone: "Mars/Olympus" },
     { Target: { Arn, RoleArn, Input: "no JSON" } },
     { Target: { Arn, RoleArn, RetryPolicy: { MaximumEventAgeInSeconds: 59 } } },
-  ])("does not take %j", async (change) => {
+  ])("rejects %j", async (change) => {
     await expect(create(change)).rejects.toEqual(named("ValidationException"));
   });
 });
@@ -136,7 +136,7 @@ describe("Athena", () => {
       return QueryExecution?.Status;
     });
 
-  test("runs a query once for a token, and gives its rows in pages behind the names of its columns", async () => {
+  test("runs a query once per token, and returns its rows in pages after the column names", async () => {
     const query = "SELECT x, ARRAY[x] AS l FROM UNNEST(ARRAY[1, 2, 3]) AS t(x) ORDER BY x";
     const { QueryExecutionId: id } = await begin(query, token(1));
     expect((await begin(query, token(1))).QueryExecutionId).toBe(id);
@@ -158,7 +158,7 @@ describe("Athena", () => {
     expect(first.ResultSet?.ResultSetMetadata?.ColumnInfo?.map(({ Type }) => Type)).toEqual(["integer", "array"]);
   });
 
-  test("says why a query failed, and refuses what the model does not allow", async () => {
+  test("reports why a query failed, and rejects invalid requests", async () => {
     const { QueryExecutionId: id } = await begin("SELECT nothing FROM (SELECT 1 AS a)", token(2));
     expect(await ended(id)).toMatchObject({ State: "FAILED", AthenaError: { ErrorCategory: 2, ErrorType: 1006 } });
     for (const wrong of [

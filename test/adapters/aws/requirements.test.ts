@@ -6,7 +6,7 @@ import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 const sentIn = (file: string): string[] =>
   [...readFileSync(file, "utf8").matchAll(/new (?:\w+\.)?(\w+Command)\(/g)].map(([, name]) => name as string);
 
-test("every command that is sent has its actions said, and none is said that is not sent", () => {
+test("declares the actions of every command that the adapter sends, and of no other", () => {
   const sent = globSync("adapters/aws/**/*.ts").flatMap(sentIn);
   const said = Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.keys(calls));
   expect([...new Set(sent)].sort()).toEqual(said.sort());

@@ -48,7 +48,7 @@ startTests(byStack, {
   },
 });
 
-test("the parts are those that the stack names", async () => {
+test("uses the resources that the stack names", async () => {
   const { fakes, start, close } = await openFakes(byStack);
   fakes.account.outputs = { ...fakes.account.outputs, stateBucket: "named-by-the-stack" };
   // The start checks for the bucket before it stores anything.
@@ -56,7 +56,7 @@ test("the parts are those that the stack names", async () => {
   await close();
 });
 
-test("a trash that cannot be looked through is a warning in the log, and it starts", async () => {
+test("starts with a warning if the trash is not readable", async () => {
   const { fakes, start, said, close } = await openFakes(aws);
   fakes.faults.s3.inject({ method: "s3.ListObjectsV2", nth: 1, kind: "permission_denied" });
   const { provider, close: stop } = await start();

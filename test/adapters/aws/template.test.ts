@@ -52,12 +52,12 @@ const filled: Readonly<Record<string, string>> = {
   "AWS::AccountId": "123456789012",
 };
 
-test("its outputs are the shared parts, by their names", () => {
+test("has the shared resources as outputs, by name", () => {
   const names = [...part("Outputs", "").matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name as string);
   expect(names.filter((name) => !forPeople.includes(name))).toEqual(Object.keys(sharedResourcesSchema.shape));
 });
 
-test("its function is the one that the tests run, and has room", () => {
+test("contains the function that the tests run, within the size limit", () => {
   const code =
     /^ {8}ZipFile: \|\n((?: {10}.*\n|\n)*)/m.exec(template.slice(template.indexOf("ZipFile") - 8))?.[1] ?? "";
   expect(code.replaceAll(/^ {10}/gm, "")).toBe(cronFunctionText);
@@ -65,7 +65,7 @@ test("its function is the one that the tests run, and has room", () => {
   expect(cronFunctionText.length).toBeLessThanOrEqual(4096);
 });
 
-test("its numbers are the provider's", () => {
+test("has the provider's numbers", () => {
   expect(part("Logs")).toContain(`RetentionInDays: ${RETENTION_DAYS}\n`);
   expect(part("CronFunction")).toContain(`Timeout: ${functionSeconds}\n`);
   expect(maxFireSeconds).toBeLessThan(functionSeconds);
@@ -74,7 +74,7 @@ test("its numbers are the provider's", () => {
   expect(part("Schedules")).toContain(`Name: ${SCHEDULE_GROUP}\n`);
 });
 
-test("its table has the columns that statements are put over", () => {
+test("has the log table's columns", () => {
   const columns = [...part("LogTable").matchAll(/- \{ Name: (\w+), Type: "?([^"}]+?)"? \}/g)].map(([, name, type]) => [
     name,
     type,
@@ -110,20 +110,20 @@ const statementsOf = (output: string): Statement[] => {
 };
 
 describe("the platform's own policies", () => {
-  test.each(policyOutputs)("%s grants what the calls of the adapter take, and no more", (output) => {
+  test.each(policyOutputs)("%s grants exactly the actions that the adapter needs", (output) => {
     const granted = new Set(statementsOf(output).flatMap(({ actions }) => actions));
     const wanted = Object.values({ ...asked, ...sqlNeeds }).filter(({ policy }) => policy === output);
     const needed = new Set(wanted.flatMap(actionsOf));
     expect([...granted].sort()).toEqual([...needed].sort());
   });
 
-  test.each(policyOutputs)("%s names resources, wherever an action has them", (output) => {
+  test.each(policyOutputs)("%s names resources for every action that supports them", (output) => {
     const everywhere = statementsOf(output).filter(({ resources }) => resources.includes('"*"'));
     for (const one of everywhere.flatMap(({ actions }) => actions)) expect(withoutResources).toContain(one);
     for (const { resources } of statementsOf(output)) expect(resources).not.toEqual([]);
   });
 
-  test("roles are made within the boundary, and handed to nothing but what they are for", () => {
+  test("roles are created within the boundary and passed only to their services", () => {
     const about = (action: string) =>
       statementsOf("platformPolicyArn")
         .concat(statementsOf("platformStoragePolicyArn"))
@@ -135,7 +135,7 @@ describe("the platform's own policies", () => {
   });
 
   // "The total character count cannot exceed 6,144 (without white space)": .../IAM/latest/UserGuide/reference_iam-quotas.html
-  test.each(policyOutputs)("%s has room, also with long names", (output) => {
+  test.each(policyOutputs)("%s stays within the size limit, even with long names", (output) => {
     const statements = statementsOf(output).map(({ actions, resources, condition }) => ({
       Effect: "Allow",
       Action: actions,
@@ -150,14 +150,14 @@ describe("the platform's own policies", () => {
   });
 });
 
-test("no role may do everything, and only what has no resource to name is for all of them", () => {
+test("no role has all actions, and only actions without resource types apply to all resources", () => {
   expect(template).not.toMatch(/Action: "?\*/);
   const roles = template.slice(0, template.indexOf("  PlatformPolicy:"));
   const everywhere = roles.split("\n").filter((line) => /Resource: "\*"/.test(line));
   for (const line of everywhere) expect(line).toContain("ecr:GetAuthorizationToken");
 });
 
-test("cfn-lint finds nothing wrong with it", (context) => {
+test("passes cfn-lint", (context) => {
   needs(context, "cfn-lint");
   expect(execFileSync(cfnLint, [path], { encoding: "utf8" })).toBe("");
 });

@@ -31,7 +31,7 @@ const look = async ({ auth }: FakeProject, more: object = {}): Promise<Finding[]
   Array.fromAsync(diagnoseGcp(gcpConfigOf({ ...basis, ...more }), clientSource("p", { auth })));
 const missing = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict !== "ok");
 
-test("a project that has everything lacks nothing", async () => {
+test("reports nothing missing in a complete project", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
@@ -39,7 +39,7 @@ test("a project that has everything lacks nothing", async () => {
 });
 
 test.each(Object.keys(apis))(
-  "without the API %s it alone is missing, with the command that enables it",
+  "without the API %s, only that API is missing, with the command that enables it",
   async (name) => {
     const project = whole();
     project.apis.delete(name);
@@ -54,7 +54,7 @@ test.each(Object.keys(apis))(
 );
 
 test.each(Object.entries(roles))(
-  "without a permission of %s that role is named, and the permission",
+  "without a permission of %s, reports the role and the permission",
   async (role, all) => {
     const project = whole();
     const last = all.at(-1) as string;
@@ -79,7 +79,7 @@ test.each([
     SOURCES,
     "gcloud storage buckets create gs://p-portside-sources --location europe-west1 --uniform-bucket-level-access --project p",
   ],
-])("%s is asked for, and made by a command", async (url, fix) => {
+])("%s is checked, and the finding contains the command that creates it", async (url, fix) => {
   const project = whole();
   project.resources.delete(url);
   expect(missing(await look(project))).toEqual([expect.objectContaining({ verdict: "missing", fix })]);
@@ -92,7 +92,7 @@ test.each([
     "gcloud artifacts repositories add-iam-policy-binding portside --location europe-west1",
     "roles/artifactregistry.writer",
   ],
-])("%s without the build identity is a warning, with the command that gives the right", async (url, command, role) => {
+])("%s without the build identity is a warning with the command that grants the role", async (url, command, role) => {
   const project = whole();
   project.policies.set(url, { bindings: [{ role, members: ["user:somebody@example.com"] }, { role: "roles/viewer" }] });
   expect(missing(await look(project))).toEqual([
@@ -102,7 +102,7 @@ test.each([
   expect(missing(await look(project))).toEqual([]);
 });
 
-test("without the right to sign, URLs are what is missing", async () => {
+test("without permission to sign, reports signed URLs", async () => {
   const project = whole();
   project.signs = false;
   const [finding, ...more] = missing(await look(project));
@@ -114,12 +114,12 @@ test("without the right to sign, URLs are what is missing", async () => {
   });
 });
 
-test("SQL needs more, where it is set up", async () => {
+test("SQL requires more if it is configured", async () => {
   const found = missing(await look(whole(), { logDataset: "p.logs" }));
   expect(found.map(({ what }) => what)).toEqual([`API ${sqlApi}`, ...Object.keys(sqlRoles)]);
 });
 
-test("without credentials nothing further is asked", async () => {
+test("without credentials, checks nothing further", async () => {
   const project = whole();
   project.credentials = false;
   const findings = await look(project);
@@ -130,7 +130,7 @@ test("without credentials nothing further is asked", async () => {
   );
 });
 
-test("a quota that is nearly used up is a warning, counted over every page", async () => {
+test("an almost exhausted quota is a warning, counted over all pages", async () => {
   const project = whole();
   Object.assign(project, { serviceAccounts: 295, serviceAccountLimit: 300 });
   expect(missing(await look(project))).toEqual([
@@ -140,7 +140,7 @@ test("a quota that is nearly used up is a warning, counted over every page", asy
   expect(missing(await look(project))).toEqual([]);
 });
 
-test("what may not be looked at is a warning, and keeps nothing from starting", async () => {
+test("a check without permission is a warning and does not prevent the start", async () => {
   const project = whole();
   for (const host of ["serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "iam.googleapis.com"])
     project.forbidden.add(host);
@@ -153,13 +153,13 @@ test.each([
   ["123-compute@developer.gserviceaccount.com"],
   ["123@cloudbuild.gserviceaccount.com"],
   ["p@appspot.gserviceaccount.com"],
-])("the default identity %s may not build", (buildIdentity) => {
+])("the default identity %s must not build", (buildIdentity) => {
   expect(() => gcpConfigOf({ ...basis, buildIdentity })).toThrow(
     "default identity, which has more rights than builds need",
   );
 });
 
-test("a package that is not installed is missing before anything is deployed, with the command that brings it", async () => {
+test("a package that is not installed is reported before any deploy, with the install command", async () => {
   const { auth } = whole();
   const there = clientSource("p", { auth });
   const without = (lost: string) =>
@@ -178,7 +178,7 @@ test("a package that is not installed is missing before anything is deployed, wi
   expect(missing(findings)).toEqual([]);
 });
 
-test("a person's own credentials cannot sign, and are told to act as the service account", async () => {
+test("user credentials cannot sign, so the fix is to impersonate the service account", async () => {
   const project = whole();
   project.signs = false;
   Object.assign(project.auth, { getCredentials: async () => ({}) });
@@ -206,7 +206,7 @@ describe("on Cloud Run itself", () => {
   const container = (cpuIdle: boolean) => ({ containers: [{ resources: { cpuIdle } }] });
   const update = "gcloud run services update portside --region europe-west1";
 
-  test("CPU between requests and an instance that stays are all that it wants", async () => {
+  test("requires only CPU between requests and a minimum of instances", async () => {
     const findings = await lookFrom({ template: { ...container(false), scaling: { minInstanceCount: 1 } } });
     expect(missing(findings)).toEqual([]);
     expect(findings.find(({ words }) => words.includes("because this is Cloud Run"))?.words).toContain(
@@ -220,13 +220,13 @@ describe("on Cloud Run itself", () => {
     ["resources that say nothing", { template: {}, scaling: { minInstanceCount: 1 } }, "--no-cpu-throttling"],
     ["no instance that stays", { template: container(false) }, "--min-instances 1"],
     ["a service that cannot be looked at", undefined, "--no-cpu-throttling --min-instances 1"],
-  ])("%s is warned of, with the command that mends it", async (_what, own, flags) => {
+  ])("%s is a warning with the command that fixes it", async (_what, own, flags) => {
     expect(missing(await lookFrom(own))).toEqual([
       expect.objectContaining({ verdict: "warning", fix: `${update} ${flags}` }),
     ]);
   });
 
-  test("sources on its disk are warned of", async () => {
+  test("sources on its disk are a warning", async () => {
     const own = { template: { ...container(false), scaling: { minInstanceCount: 1 } } };
     expect(missing(await lookFrom(own, { sourceSpool: "disk" }))).toEqual([
       expect.objectContaining({ verdict: "warning", fix: "portside serve --source-spool bucket" }),

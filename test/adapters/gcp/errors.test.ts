@@ -4,7 +4,7 @@ import { googleFault } from "../../../adapters/gcp/errors.ts";
 
 const failure = (code: number | string, more: object = {}) => Object.assign(new Error("words"), { code, ...more });
 
-describe("a code has one meaning", () => {
+describe("codes", () => {
   test.each([
     [8, "busy"],
     [14, "busy"],
@@ -40,7 +40,7 @@ describe("a code has one meaning", () => {
 test.each([
   ["of gaxios", new Headers({ "retry-after": "12.2" })],
   ["of nodejs-common", { "retry-after": "12.2" }],
-])("a wish of when to come back is kept, as in an error %s", (_package, headers) => {
+])("keeps the retry-after of an error %s", (_package, headers) => {
   expect(googleFault(failure(429, { response: { headers } }))).toEqual({ kind: "busy", retryAfterSeconds: 13 });
 });
 
@@ -48,7 +48,7 @@ test.each([new Error("no code"), failure("ERR_INVALID_ARG_TYPE"), "text", null])
   expect(googleFault(error)).toBeUndefined();
 });
 
-test("credentials that are not good any more are refused, and no state of what was asked for", () => {
+test("expired credentials are refused, not a state of the resource", () => {
   const of = (error: unknown) => failure(400, { response: { data: { error } } });
   expect(googleFault(of("invalid_grant"))).toEqual({ kind: "refused" });
   expect(googleFault(of({ code: 400, message: "Invalid bucket name" }))).toEqual({ kind: "state", code: "invalid" });

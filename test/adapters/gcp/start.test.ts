@@ -19,7 +19,7 @@ startTests(gcp, {
   hidden: { hide: ({ project }) => project.forbidden.add("serviceusage.googleapis.com"), word: "APIs" },
 });
 
-test("a project whose deleted objects are gone too soon is refused", async () => {
+test("refuses a project that retains deleted objects for too short a time", async () => {
   const { fakes, start, close } = await openFakes(gcp);
   fakes.storage.insertBucket({
     name: `${fakes.storage.project}-portside-volumes`,
@@ -29,7 +29,7 @@ test("a project whose deleted objects are gone too soon is refused", async () =>
   await close();
 });
 
-test("a bucket of somebody else's in the place of the platform's own is refused", async () => {
+test("refuses a claims bucket that belongs to another project", async () => {
   const { fakes, start, close } = await openFakes(gcp);
   const name = `${fakes.storage.project}-portside-volumes`;
   fakes.storage.insertBucket({ name });

@@ -41,7 +41,7 @@ const acme = accountOf("acme");
 const ensured = async (owner = acme) => (await identities.ensure(owner))._unsafeUnwrap();
 const only = () => [...iam.roles.values()][0];
 
-test("an account's identity is made once, and says nothing of whose it is", async () => {
+test("creates an account's identity once, with a name that does not reveal the account", async () => {
   const owner = accountOf("somebody@example.com");
   const arn = await ensured(owner);
   expect(await ensured(owner)).toBe(arn);
@@ -53,7 +53,7 @@ test("an account's identity is made once, and says nothing of whose it is", asyn
   ).not.toContain("somebody");
 });
 
-test("only tasks of this AWS account may run as it, and never beyond the boundary", async () => {
+test("only tasks of this AWS account can assume it, within the boundary", async () => {
   await ensured();
   expect(only()?.boundary).toBe(awsConfig.shared.permissionsBoundaryArn);
   expect(only()?.trust).toEqual({
@@ -72,7 +72,7 @@ test("only tasks of this AWS account may run as it, and never beyond the boundar
   });
 });
 
-test("it may read the account's own buckets, and nothing else", async () => {
+test("grants read access to the account's own buckets only", async () => {
   await ensured();
   const policy = JSON.parse(only()?.policies.get("own-volumes") ?? "") as { Statement: { Resource: string }[] };
   const resources = policy.Statement.map(({ Resource }) => Resource);
@@ -85,18 +85,18 @@ test("it may read the account's own buckets, and nothing else", async () => {
   expect((await identities.allow("another-bucket", await ensured()))._unsafeUnwrap()).toBe(false);
 });
 
-test("replicas that make it at once have the same one", async () => {
+test("concurrent replicas get the same identity", async () => {
   const arns = await Promise.all([1, 2, 3].map(() => ensured()));
   expect([new Set(arns).size, iam.roles.size]).toEqual([1, 1]);
 });
 
-test("one that another replica makes at this very moment is waited for", async () => {
+test("waits for an identity that another replica is creating", async () => {
   iam.meets = 1;
   await ensured();
   expect(only()?.policies.size).toBe(1);
 });
 
-test("one whose rights were lost, or are of an earlier version, has them again", async () => {
+test("restores lost or outdated permissions", async () => {
   await ensured();
   only()?.policies.clear();
   await ensured();
@@ -105,7 +105,7 @@ test("one whose rights were lost, or are of an earlier version, has them again",
   expect(only()?.policies.get("own-volumes")).toContain("s3:GetObject");
 });
 
-test("one that shows late is waited for; one that never does, or for which there is no room, is an outage", async () => {
+test("waits for an identity that appears late; one that never appears, or exceeds the quota, is unavailable", async () => {
   iam.looksUntilVisible = 5;
   await ensured();
   iam.looksUntilVisible = 1000;
@@ -127,7 +127,7 @@ test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
   },
 );
 
-test("a refusal at any call is the operator's business, and a repeat completes it", async () => {
+test("a denial at any call is unavailable, and a repeat completes it", async () => {
   for (let nth = 1; nth <= 3; nth++) {
     iam.roles.clear();
     iam.faults.clear();
@@ -138,7 +138,7 @@ test("a refusal at any call is the operator's business, and a repeat completes i
   }
 });
 
-test("the same on moto's IAM, which is independent of our own fake", async (context) => {
+test("works on moto's IAM, which is independent of the fake", async (context) => {
   needs(context, "moto");
   const moto = await startMoto();
   const credentials = { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" };

@@ -17,19 +17,19 @@ afterEach(() => run.close());
 
 const deploy = async (name = "app") => (await run.rollOut(run.template(name), "absent")).at(-1);
 
-test("a target group that ECS does not know yet to have a load balancer is waited for", async () => {
+test("waits until ECS sees that a target group has a load balancer", async () => {
   run.ecs.settings.triesUntilAssociated = 3;
   expect((await deploy())?.kind).toBe("ready");
 });
 
-test("a service that ECS does not take at all is said to the operator, and nothing of it is left", async () => {
+test("logs a service that ECS rejects, and leaves none of its resources", async () => {
   run.ecs.settings.triesUntilAssociated = Number.POSITIVE_INFINITY;
   expect(await deploy()).toMatchObject({ kind: "failed", failure: { reason: "internal" } });
   expect(run.said.some((line) => line.includes("rejected a service"))).toBe(true);
   expect([run.balancer.groups(), run.balancer.rules(), run.ecs.definitions()]).toEqual([[], [], []]);
 });
 
-test("a service whose tasks cannot be listed yet has none that stopped, and is looked at again", async () => {
+test("retries if the tasks of a service cannot be listed yet", async () => {
   const call = awsCalls({ clock: run.clock, ids: randomIds, logger: silentLogger }, ecsFault);
   const services = ecsServices(CLUSTER, run.clients, call);
   await deploy();
@@ -38,14 +38,14 @@ test("a service whose tasks cannot be listed yet has none that stopped, and is l
   expect((await services.stopped(revision))._unsafeUnwrap()).toEqual([]);
 });
 
-test("definitions are deleted with the variables that they hold, also where they do not show as inactive yet", async () => {
+test("deletes definitions with their variables, even before they appear as inactive", async () => {
   await deploy();
   run.ecs.settings.listsUntilInactive = Number.POSITIVE_INFINITY;
   (await run.platform.remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
   expect(run.ecs.definitions()).toEqual([]);
 });
 
-test("a rule that somebody made answer by itself sends requests to the service again", async () => {
+test("restores a rule that was changed by hand to respond itself", async () => {
   await deploy();
   const [rule] = run.balancer.rules();
   run.balancer.act.ModifyRule({ RuleArn: rule?.RuleArn, Actions: [{ Type: "fixed-response" }] });
@@ -55,7 +55,7 @@ test("a rule that somebody made answer by itself sends requests to the service a
   expect(run.routed("app")).toBe(end?.kind === "ready" ? end.revision : "");
 });
 
-test("a target group that counts as named after its rule is gone is deleted once it does not", async () => {
+test("retries deleting a target group that still counts as referenced after its rule is deleted", async () => {
   const first = run.template("app");
   await run.rollOut(first, "absent");
   run.balancer.settings.deletionsInUse = 2;
@@ -70,7 +70,7 @@ test("a target group that counts as named after its rule is gone is deleted once
   expect([run.balancer.groups(), run.ecs.services()]).toEqual([[], []]);
 });
 
-test("one that counts as named for ever is an outage of a removal, which the same command completes", async () => {
+test("fails a removal if the target group counts as referenced forever; the next removal completes it", async () => {
   await deploy();
   const expected = await run.expectedOf("app");
   run.balancer.settings.deletionsInUse = Number.POSITIVE_INFINITY;
@@ -80,7 +80,7 @@ test("one that counts as named for ever is an outage of a removal, which the sam
   expect([run.balancer.groups(), run.ecs.services()]).toEqual([[], []]);
 });
 
-test("a rule that shows late is made once", async () => {
+test("creates a rule once although it appears late", async () => {
   run.balancer.settings.looksUntilVisible = 3;
   expect((await deploy())?.kind).toBe("ready");
   expect(run.balancer.rules()).toHaveLength(1);

@@ -88,7 +88,7 @@ const good = <T>(result: Result<T, unknown>): T => {
   return result.value;
 };
 
-test("every call of a revision's life is one that moto takes", { timeout: 120_000 }, async (context) => {
+test("moto accepts every call of a revision's life", { timeout: 120_000 }, async (context) => {
   needs(context, "moto");
   const aws = await open();
   const { balancer, services, scaling, location } = aws;

@@ -42,7 +42,7 @@ const mounting: Partial<ServiceTemplate> = {
 
 const definitionOf = (name: string) => run.ecs.definitions().find(({ family }) => family.includes(`-${name}-`));
 
-test("a record that is none of Portside's takes the name and is not touched", async () => {
+test("a record that Portside did not write holds the name and stays unchanged", async () => {
   for (const text of ["{", "{}", JSON.stringify({ version: "portside/v1", kind: "held" })]) {
     run.state.edit("services/theirs.json", text);
     expect((await run.platform.find(nameOf("theirs")))._unsafeUnwrap()).toEqual({ kind: "reserved", owner: "" });
@@ -57,7 +57,7 @@ test("a record that is none of Portside's takes the name and is not touched", as
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
 });
 
-test("a rule of somebody else's for the host takes the name and is not touched", async () => {
+test("another application's rule for the host holds the name and stays unchanged", async () => {
   const { act } = run.balancer;
   const made = act.CreateTargetGroup({ Name: "theirs", Protocol: "HTTP", Port: "80", VpcId: "vpc-1" });
   const group = made.TargetGroups[0].TargetGroupArn;
@@ -73,7 +73,7 @@ test("a rule of somebody else's for the host takes the name and is not touched",
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
 });
 
-test("what was set by hand survives the next deploy, and what was declared is replaced", async () => {
+test("a deploy keeps manual settings and replaces declared ones", async () => {
   const end = await run.endOf(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent");
   const revision = end?.kind === "ready" ? end.revision : "";
   const definition = definitionOf("app");
@@ -105,7 +105,7 @@ test("what was set by hand survives the next deploy, and what was declared is re
   expect(run.balancer.rules()[0]?.Conditions[0].HostHeaderConfig.Values).toEqual(hosts);
 });
 
-test("mounts are file systems of the account's buckets, and the service is told which", async () => {
+test("mounts use the file systems of the account's buckets, and the service's environment names them", async () => {
   await run.rollOut(run.template("app", "acme", mounting), "absent");
   const { volumes, containerDefinitions, taskRoleArn } = definitionOf("app");
   const arn = "arn:aws:s3files:eu-west-1:123456789012:file-system/vol-data";
@@ -131,13 +131,13 @@ test("mounts are file systems of the account's buckets, and the service is told 
   expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data", "/deep": "vol-data" });
 });
 
-test("an instance that starts later takes the image by its tag, for the first bytes of it may be cleared away", async () => {
+test("a later instance pulls the image by its tag, because the first digest may be deleted", async () => {
   await run.rollOut(run.template("app"), "absent");
   const [container] = definitionOf("app").containerDefinitions;
   expect(container).toMatchObject({ image: run.image(), versionConsistency: "disabled" });
 });
 
-test("a first mount that takes its time takes none of the rollout's", async () => {
+test("a slow first mount does not count towards the rollout's time", async () => {
   const slow: typeof run.needs.mountable = async (bucket, options) => {
     await run.clock.sleep(15 * 60_000);
     return run.needs.mountable(bucket, options);
@@ -147,7 +147,7 @@ test("a first mount that takes its time takes none of the rollout's", async () =
   expect(end).toMatchObject({ kind: "ready" });
 });
 
-test("what a template asks of the load balancer is what the load balancer gets", async () => {
+test("the load balancer gets the settings of the template", async () => {
   const asked = { sessionAffinity: true, useHttp2: true, timeout: 61, port: 3000, concurrency: 7, maxInstances: 3 };
   await run.rollOut(run.template("app", "acme", asked), "absent");
   const [group] = run.balancer.groups();
@@ -170,7 +170,7 @@ test("what a template asks of the load balancer is what the load balancer gets",
   );
 });
 
-test("all that a deploy makes says whose it is, by which bills are found", async () => {
+test("every resource of a deploy has the tags that cost reports use", async () => {
   await run.rollOut(run.template("app"), "absent");
   const wanted = [
     [OWNER_LABEL, accountDigest(accountOf("acme"))],
@@ -189,14 +189,14 @@ test("all that a deploy makes says whose it is, by which bills are found", async
   expect(made.map(ours)).toEqual(made.map(() => wanted));
 });
 
-test("a revision begins with as many instances as the one before it has", async () => {
+test("a revision starts with as many instances as the previous one", async () => {
   const end = await run.endOf(run.template("app", "acme", { maxInstances: 5 }), "absent");
   run.ecs.scale(end?.kind === "ready" ? end.revision : "", 9);
   await run.rollOut(run.template("app", "acme", { maxInstances: 5 }), await run.expectedOf("app"));
   expect(run.ecs.services().map(({ desiredCount }) => desiredCount)).toEqual([5]);
 });
 
-test("a load balancer without room for another rule says so", async () => {
+test("reports an exhausted rule quota of the load balancer", async () => {
   await run.close();
   run = await openFakeEcs({ rules: 2 });
   expect((await run.endOf(run.template("one"), "absent"))?.kind).toBe("ready");
@@ -209,12 +209,12 @@ test("a load balancer without room for another rule says so", async () => {
   );
 });
 
-test("a new service that shows late is waited for", async () => {
+test("waits for a new service that appears late", async () => {
   run.ecs.settings.looksUntilVisible = 3;
   expect((await run.endOf(run.template("app"), "absent"))?.kind).toBe("ready");
 });
 
-test("a freed name stays with its account for seven days, and its record says so to the bucket's lifecycle", async () => {
+test("reserves a freed name for seven days, and tags its record for the bucket's lifecycle", async () => {
   await run.rollOut(run.template("app"), "absent");
   (await run.platform.remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap()).toEqual({ kind: "reserved", owner: "acme" });
@@ -225,7 +225,7 @@ test("a freed name stays with its account for seven days, and its record says so
   expect(run.state.objects.get("services/app.json")?.tags).toBe("");
 });
 
-test("a list is three calls, whatever the account has, and one more for each that changed since", async () => {
+test("a list takes three calls for any number of deployments, plus one per changed deployment", async () => {
   for (const name of ["b-app", "a-app", "c-app"]) await run.rollOut(run.template(name), "absent");
   await run.rollOut(run.template("theirs", "globex"), "absent");
   const names = async () => (await run.replica().list(accountOf("acme")))._unsafeUnwrap().map(({ name }) => name);
@@ -247,7 +247,7 @@ test("a list is three calls, whatever the account has, and one more for each tha
   expect([...run.ecs.faults.log, ...run.balancer.faults.log]).toEqual([]);
 });
 
-test("a list is a call for each thousand names, whoever has them", async () => {
+test("a list takes one call per thousand names, whoever owns them", async () => {
   await run.rollOut(run.template("app"), "absent");
   for (let index = 0; index < 2100; index++) run.state.edit(`services/other-${index}.json`, "{}");
   (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
@@ -257,7 +257,7 @@ test("a list is a call for each thousand names, whoever has them", async () => {
   expect(run.state.faults.count("GetObject")).toBe(1);
 });
 
-test("a kept list that somebody spoiled is read anew", async () => {
+test("an invalid cached list is ignored", async () => {
   await run.rollOut(run.template("app"), "absent");
   (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
   const key = [...run.state.objects.keys()].find((one) => one.startsWith("lists/")) ?? "";
@@ -265,7 +265,7 @@ test("a kept list that somebody spoiled is read anew", async () => {
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toHaveLength(1);
 });
 
-test("a quota of Fargate that ECS tells of in an event ends the rollout", async () => {
+test("a Fargate quota that an ECS event reports ends the rollout", async () => {
   const hanging = run.template("app", "acme", { image: run.image("hangs") });
   const client = await run.clients("ecs");
   const send = client.send.bind(client) as (...args: unknown[]) => unknown;

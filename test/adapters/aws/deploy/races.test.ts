@@ -18,7 +18,7 @@ raceTests(() => run, ecsRollouts);
 /** Only the resources of serving revisions are left in AWS. */
 const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
 
-test("a write of the record that meets another one is made again, and takes nothing of the other's away", async () => {
+test("a write that conflicts with another is retried and keeps the other's change", async () => {
   await run.rollOut(run.template("app"), "absent");
   const expected = await run.expectedOf("app");
   const app = { name: nameOf("app"), owner: accountOf("acme") };
@@ -112,7 +112,7 @@ const longDead = async () => {
   return { first: first?.kind === "ready" ? first.revision : "", death, dead };
 };
 
-test("one that comes back while another deploys moves no traffic: what served serves still", async () => {
+test("a stalled writer that resumes during another deploy moves no traffic", async () => {
   const { first, death, dead } = await longDead();
   let meanwhile: string | undefined;
   const mayServe = async () => {
@@ -127,7 +127,7 @@ test("one that comes back while another deploys moves no traffic: what served se
   onlyWhatServes("app");
 });
 
-test("what serves is shown to serve, also while the dead one's target group counts as named", async () => {
+test("reports the serving revision, even while the dead writer's target group counts as referenced", async () => {
   const { first } = await longDead();
   run.balancer.settings.deletionsInUse = 3;
   let shown: string | undefined;
@@ -140,7 +140,7 @@ test("what serves is shown to serve, also while the dead one's target group coun
   expect(shown).toBe(first);
 });
 
-test("one that comes back before its target group could be deleted has moved traffic, and is shown to serve", async () => {
+test("a stalled writer that resumes before its target group is deleted moves traffic, and its revision is reported", async () => {
   const { first, death, dead } = await longDead();
   const client = await run.clients("balancer");
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -165,7 +165,7 @@ test("one that comes back before its target group could be deleted has moved tra
   expect(run.routed("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
 });
 
-test("a delete that does not come to its end ends the deploy all the same, and the same command completes it", async () => {
+test("an interrupted removal ends the deploy too, and the next removal completes it", async () => {
   await run.rollOut(run.template("app"), "absent");
   const etag = await run.expectedOf("app");
   let expected = etag;
@@ -185,7 +185,7 @@ test("a delete that does not come to its end ends the deploy all the same, and t
   onlyWhatServes();
 });
 
-test("a delete that begins while another takes over from a dead one ends the deploy, and is not forgotten", async () => {
+test("a removal during a takeover ends the deploy and is not lost", async () => {
   const { first, death, dead } = await longDead();
   const client = await run.clients("balancer");
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -211,7 +211,7 @@ test("a delete that begins while another takes over from a dead one ends the dep
   onlyWhatServes();
 });
 
-test("what still waits for an old revision's last requests takes no traffic from a newer one", async () => {
+test("waiting for an old revision's last requests does not move traffic away from a newer one", async () => {
   await run.rollOut(run.template("app"), "absent");
   const [old] = run.balancer.groups();
   const isOld = ({ TargetGroupArn }: Record<string, unknown>) => TargetGroupArn === old?.TargetGroupArn;

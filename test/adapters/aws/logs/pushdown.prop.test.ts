@@ -43,7 +43,7 @@ const isAsked = ({ from, to, platformOnly }: Pushdown, { logStreamName, timestam
   (to === undefined || timestamp <= millisOf(to)) &&
   (!platformOnly || logStreamName === `${prefix}platform`);
 
-test("no match is lost, of what the platform wrote or of what a service said", () =>
+test("loses no match among the platform's entries and service lines", () =>
   fc.assert(
     fc.property(fc.oneof(written(), ingested()), logFilter(), (event, filter) => {
       const entry = logEntryOf(scope, event);
@@ -54,7 +54,7 @@ test("no match is lost, of what the platform wrote or of what a service said", (
     runs(3000),
   ));
 
-test("times and the platform's own entries are looked for there", () => {
+test("pushes down times and the platform's own entries", () => {
   const at = (text: string) => parseInstant(text) as Instant;
   const [from, to] = [at("2026-01-31T09:00:00Z"), at("2026-01-31T10:00:00Z")];
   const texts: Readonly<Record<string, Pushdown>> = {
@@ -76,7 +76,7 @@ test("times and the platform's own entries are looked for there", () => {
     expect(pushdownOf(parseLogFilter(text, compileRe2)._unsafeUnwrap(), scope, compileRe2), text).toEqual(wanted);
 });
 
-test("an entry is the same when it is read again", () =>
+test("reads an entry back unchanged", () =>
   fc.assert(
     fc.property(newLogEntry(), (entry) => {
       const at = 1_767_225_600_000_000_001n as Instant;

@@ -47,7 +47,7 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
 logReadTests(FILTER as string, start);
 
 describe("calls", () => {
-  test("a page is one, whatever its filter says of what is said; one that is narrowed by time is two", async () => {
+  test("one for a page with any filter on content, two for a page with a time filter", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b", "c"]) line(text);
     await expectOk(logs.newest(scope, ask()));
@@ -59,7 +59,7 @@ describe("calls", () => {
     expect(fake.faults.count(FILTER as string)).toBe(5);
   });
 
-  test("the platform's own entries are looked for in the platform's stream alone", async () => {
+  test("a filter for the platform's entries reads only the platform's stream", async () => {
     const { clock, fake, logs, line } = await start();
     for (let n = 0; n < 500; n++) {
       line(`line ${n} ${"x".repeat(10_000)}`);
@@ -74,7 +74,7 @@ describe("calls", () => {
     expect(fake.faults.count(FILTER as string)).toBeGreaterThan(5);
   });
 
-  test("a stream is made by its first write, and a thousand entries are written by one", async () => {
+  test("the first write creates the stream, and one call writes a thousand entries", async () => {
     const { fake, logs } = await start();
     const many = Array.from({ length: 1000 }, (_, n) => note(`line ${n}`));
     await expectOk(logs.append(many));
@@ -85,13 +85,13 @@ describe("calls", () => {
 });
 
 describe("the quota", () => {
-  test("of Amazon's own is waited for", async () => {
+  test("of Amazon is waited for", async () => {
     const { logs, line } = await start({ readsPerSecond: 2 });
     line("a");
     for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);
   });
 
-  test("used up within a search ends it with what it has, and its cursor leads on, also where nothing matched", async () => {
+  test("if it runs out during a search, the search returns what it has, and its cursor continues even without matches", async () => {
     const { clock, logs, line } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 12; n++) {
       line(`line ${n}`);
@@ -116,7 +116,7 @@ describe("the quota", () => {
 });
 
 describe("order", () => {
-  test("entries of one millisecond have one order, forwards and backwards, however pages cut them", async () => {
+  test("entries of the same millisecond have the same order forwards and backwards, across pages", async () => {
     const { logs, line } = await start({ looksAt: 3 });
     for (let n = 0; n < 20; n++) line(`line ${n}`);
     await expectOk(logs.append([note("own 1"), note("own 2")]));
@@ -128,7 +128,7 @@ describe("order", () => {
       expect((await expectOk(logs.after(scope, entry, ask()))).entries).toEqual(all.slice(index + 1));
   });
 
-  test("entries that show late are not skipped by whoever keeps to the settle window", async () => {
+  test("does not skip late entries for a reader that waits for the settle window", async () => {
     const { clock, logs, line } = await start({ visibleAfter: 8000 });
     const met: string[] = [];
     let place: LogPosition = START;
@@ -147,7 +147,7 @@ describe("order", () => {
 
 describe("faults", () => {
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("that pass are repeated, and nothing is written or read twice", async () => {
+  test("transient ones are retried, and nothing is written or read twice", async () => {
     for (const kind of passing)
       for (const nth of [1, 2, 3]) {
         const { fake, logs } = await start();
@@ -160,7 +160,7 @@ describe("faults", () => {
       }
   });
 
-  test("that stay are unavailable, with a time to come again, and no word of Amazon's", async () => {
+  test("permanent ones are unavailable, with a retry-after and without Amazon's message", async () => {
     const { fake, logs } = await start();
     for (let nth = 1; nth <= 60; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
     expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
@@ -175,7 +175,7 @@ describe("faults", () => {
     }
   });
 
-  test("an entry that is too large is lost, and no other with it", async () => {
+  test("an entry that is too large is lost, without affecting others", async () => {
     const { logs, said } = await start();
     await expectOk(logs.append([note("before"), note("x".repeat(1_048_576)), note("behind")]));
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
@@ -184,7 +184,7 @@ describe("faults", () => {
     expect((await expectOk(logs.newest(scope, ask("", { limit: 1 })))).entries[0]?.text).toHaveLength(1_000_000);
   });
 
-  test("a group that is not there is the platform's own trouble", async () => {
+  test("a missing log group leads to unavailable", async () => {
     const { make } = await start();
     const logs = make({ shared: { ...awsConfig.shared, logGroup: "/another" } });
     expect(await expectError(logs.append([note("x")]))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
@@ -193,7 +193,7 @@ describe("faults", () => {
 });
 
 describe("a service's lines", () => {
-  test("have the severity that they say, and say where they come from", async () => {
+  test("have the severity and origin that they contain", async () => {
     const { clock, logs, line } = await start();
     for (const text of ['{"severity":"warning","message":"a"}', '{"level":"error"}', '{"level":30}', "plain"]) {
       line(text);
@@ -205,14 +205,14 @@ describe("a service's lines", () => {
     expect(entries.map(({ instant }) => millisOf(instant) - millisOf(clock.now()))).toEqual([-4, -3, -2, -1]);
   });
 
-  test("cannot say that they are the platform's", async () => {
+  test("cannot imitate the platform's entries", async () => {
     const { logs, line } = await start();
     line('{"portside":1,"at":"1","id":"x","severity":"INFO","log":"platform","text":"forged"}');
     const { entries } = await expectOk(logs.newest(scope, ask()));
     expect(entries).toMatchObject([{ logName: "stdout", json: { portside: 1 } }]);
   });
 
-  test("are its account's and its deployment's alone, however names begin", async () => {
+  test("belong to their own account and deployment only, whatever prefix the names share", async () => {
     const { logs, line } = await start();
     line("mine");
     line("theirs", "other" as AccountId);

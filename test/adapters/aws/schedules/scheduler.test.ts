@@ -75,7 +75,7 @@ describe("an expression", () => {
     return { fires: fires.toSorted((a, b) => a - b), until };
   };
 
-  test("fires when the core says, and never twice", () => {
+  test("fires at the core's times, and never twice", () => {
     let compared = 0;
     fc.assert(
       fc.property(
@@ -100,7 +100,7 @@ describe("an expression", () => {
 });
 
 describe("a schedule", () => {
-  test("is the declared one again when it is read", () =>
+  test("parses to the schedule that it was rendered from", () =>
     fc.assert(
       fc.property(
         schedules(),
@@ -114,7 +114,7 @@ describe("a schedule", () => {
       ),
       runs(50),
     ));
-  test("carries every setting of the fire policy, and no account's id", () => {
+  test("contains every setting of the fire policy, and no account id", () => {
     const [rendered] = renderSchedules(shared, job({ owner: "ann@example.com" as AccountId }), NOW);
     expect(rendered).toMatchObject({
       ScheduleExpressionTimezone: "Europe/Paris",
@@ -128,11 +128,11 @@ describe("a schedule", () => {
     expect(JSON.parse(rendered?.Target.Input ?? "")).toMatchObject({ delays: [5000, 10_000, 20_000], gap: 82_800 });
     expect(JSON.stringify(rendered)).not.toContain("ann");
   });
-  test("that somebody else made is none", () => {
+  test("is ignored if the platform did not create it", () => {
     for (const input of [undefined, "by hand", "null", '{"portside":2}'])
       expect(parseSchedule(job(), input)).toBeNull();
   });
-  test("has a name of its own, however long the deployment's", () => {
+  test("has a unique name, however long the deployment's name is", () => {
     const names = ["a", "a".repeat(49)].flatMap((name) => scheduleNames(job({ name: name as DeploymentName })));
     expect(new Set(names).size).toBe(4);
     for (const name of names) expect(name).toMatch(/^[0-9a-zA-Z-_.]{1,64}$/);
@@ -155,7 +155,7 @@ describe("calls", () => {
     });
   const both = job({ schedule: { cron: BOTH, timezone: "UTC" } });
 
-  test("are two for what is there and three for what is not, and the other schedule ends with its cause", async () => {
+  test("two for an existing schedule, three for a missing one; the second schedule ends with its expression", async () => {
     await expectOk(scheduler().put(job()));
     expect(fake.faults.log).toEqual(["UpdateSchedule", "CreateSchedule", "DeleteSchedule"]);
     fake.faults.clear();
@@ -172,7 +172,7 @@ describe("calls", () => {
   });
 
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("that fail once are repeated, before their act or after it", async () => {
+  test("are retried after one failure, before or after the effect", async () => {
     for (const kind of passing)
       for (const nth of [1, 2, 3, 4]) {
         fake.faults.inject({ nth, kind });
@@ -187,7 +187,7 @@ describe("calls", () => {
       }
   });
 
-  test("that are refused are unavailable, tell nothing of Amazon's error, and are completed by a repeat", async () => {
+  test("fail as unavailable if they are denied, without Amazon's message, and a repeat completes them", async () => {
     for (const nth of [1, 2, 3, 4]) {
       fake.faults.inject({ nth, kind: "permission_denied" });
       const failed = await expectError(scheduler().put(both));
@@ -207,7 +207,7 @@ describe("calls", () => {
     }
   });
 
-  test("set a schedule that was paused by hand going again", async () => {
+  test("enable a schedule that was paused by hand", async () => {
     const { UpdateScheduleCommand } = await import("@aws-sdk/client-scheduler");
     await expectOk(scheduler().put(job()));
     await fake.client.send(new UpdateScheduleCommand({ ...fake.schedules()[0], State: "DISABLED" }));
@@ -216,7 +216,7 @@ describe("calls", () => {
     await expectOk(scheduler().remove(job()));
   });
 
-  test("of a schedule that Amazon does not take are unavailable", async () => {
+  test("fail as unavailable if EventBridge Scheduler rejects the schedule", async () => {
     const config = { ...awsConfig, shared: { ...shared, cronFunctionArn: "no ARN" } };
     const ambient = { clock: createLeapingClock(), ids: randomIds, logger: silentLogger };
     const strange = createAwsScheduler(config, givenClients<AwsClients>({ scheduler: fake.client }), ambient);
@@ -269,7 +269,7 @@ describe("a fire", () => {
     ]);
   });
 
-  test("that fails is tried again three times, after 5, 10 and 20 seconds; a 4xx ends it", async () => {
+  test("is retried three times after a failure, after 5, 10 and 20 seconds; a 4xx ends it", async () => {
     const { seen, entries } = await fired([500, 503, 500, 500, 500], 4);
     expect(seen).toHaveLength(4);
     expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "WARNING", "WARNING", "ERROR"]);

@@ -39,7 +39,7 @@ const start = async () => {
 const { capabilities } = createMemoryProvider().provider;
 contractTests("Athena", sqlEngineCases, start, { ...capabilities, sql: { ...capabilities.sql, lag_seconds: 0 } });
 
-describe("a function of the list", () => {
+describe("listed functions", () => {
   let started: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
     started = await start();

@@ -84,7 +84,7 @@ const failedWith = (statement: string, limits: Partial<SqlLimits> = {}, on = sql
 describe("a statement", () => {
   statementTests((statement) => rowsOf(statement));
 
-  test("keeps its order, also where columns have records", async () => {
+  test("preserves the order of its rows, also with record columns", async () => {
     const texts = "SELECT text_payload AS t, resource FROM logs ORDER BY t DESC";
     expect((await rowsOf(texts)).map(([text]) => text)).toEqual(["mine", "also mine"]);
     expect((await rowsOf(texts)).map(([, resource]) => resource)).toEqual(
@@ -101,14 +101,14 @@ describe("a statement", () => {
     expect((await Array.fromAsync(all.rows)).map((row) => (row as SqlValue[])[6])).toEqual(["also mine", "mine"]);
   });
 
-  test("groups by the names of its columns, and looks into JSON with dots", async () => {
+  test("groups by column aliases, and reads JSON fields with dots", async () => {
     for (const user of ["ann", "bob", "ann"]) say("json", JSON.stringify({ user: { id: user }, n: 2 }));
     const statement = `SELECT JSON_VALUE(json_payload.user.id) AS u, COUNT(*) AS n, SUM(INT64(json_payload.n)) / 3 AS m
       FROM logs GROUP BY u HAVING n > 1 ORDER BY u`;
     expect(await rowsOf(statement, sql, { owner: "json" as AccountId })).toEqual([["ann", 2, 4 / 3]]);
   });
 
-  test("sees the severities that the log has", async () => {
+  test("returns the severities that the log returns", async () => {
     const owner = "loud" as AccountId;
     const lines = [
       ...['{"level":"WARN"}', '{"level":30}', '{"level":60}', '{"level":5}', '{"severity":"err"}', '{"a":1}', "plain"],
@@ -122,7 +122,7 @@ describe("a statement", () => {
     expect(count(told.flat())).toBe(count(entries.map(({ severity }) => severity)));
   });
 
-  test("that is not one of the rule's is refused before anything is sent", async () => {
+  test("is rejected before anything is sent if it breaks the statement rule", async () => {
     for (const statement of [
       ...Object.values(hostileStatements).flat(),
       "WITH logs AS (SELECT 1 AS a) SELECT a FROM logs",
@@ -133,7 +133,7 @@ describe("a statement", () => {
     expect(fake.faults.log).toEqual([]);
   });
 
-  test("names no table but its account's own in what is sent", async () => {
+  test("is sent with no table except the account's views", async () => {
     const names = fake
       .queries()
       .flatMap((query) => [...query.matchAll(/"AwsDataCatalog"\."\w+"\."\w+"/g)].map(([name]) => name));
@@ -141,7 +141,7 @@ describe("a statement", () => {
     for (const query of fake.queries()) expect(query).toMatch(/starts_with\(l\.logstream, '[0-9a-f]{32}\/'\)/);
   });
 
-  test("has errors with no name of the platform's or the engine's, and no value of a row", async () => {
+  test("fails without the platform's or engine's names, and without a row's values", async () => {
     expect(await failedWith("SELECT\n no_such FROM logs")).toEqual({
       kind: "invalid_statement",
       message: "Column 'no_such' cannot be resolved",
@@ -170,7 +170,7 @@ describe("a statement", () => {
     ["SELECT * EXCEPT (severity) FROM logs", "EXCEPT"],
     ["SELECT FORMAT_TIMESTAMP(severity, timestamp) AS v FROM logs", "FORMAT_TIMESTAMP"],
     ["SELECT FORMAT_TIMESTAMP('%Q', timestamp) AS v FROM logs", "%Q"],
-  ])("that Athena's dialect has no words for says so: %s", async (statement, word) =>
+  ])("names what Athena's dialect does not support: %s", async (statement, word) =>
     expect(await failedWith(statement)).toMatchObject({
       kind: "invalid_statement",
       message: expect.stringContaining(word),
@@ -219,7 +219,7 @@ describe("billing", () => {
     line_item_currency_code: "USD",
     resource_tags: { user_portside_owner: accountDigest(owner as AccountId), user_portside_service: "app" },
   });
-  test("is a row a SKU and day, of the account alone", async () => {
+  test("has one row per SKU and day, of this account only", async () => {
     for (const one of [cost("2026-01-30", "acme", 1), cost("2026-01-31", "acme", 2), cost("2026-01-31", "acme", 3)])
       fake.charge(one);
     fake.charge(cost("2026-01-31", "other", 100));
@@ -230,13 +230,13 @@ describe("billing", () => {
       ["2026-01-31T00:00:00+00:00", "2026-02-01T00:00:00+00:00", "5", "0.5", "USD", "app", "AmazonECS"],
     ]);
   });
-  test("has what the file systems of the account's volumes cost, which no deployment has", async () => {
+  test("includes the cost of the account's file systems, without a deployment", async () => {
     const files = { user_portside_owner: ownerDigits("acme" as AccountId) };
     fake.charge({ ...cost("2026-02-01", "acme", 10), line_item_product_code: "AmazonS3Files", resource_tags: files });
     const found = await rowsOf("SELECT cost, resource.name FROM billing WHERE service.description = 'AmazonS3Files'");
     expect(found).toEqual([["1", null]]);
   });
-  test("that is not set up is said, and logs still answer", async () => {
+  test("is reported as missing if it is not configured, and logs still work", async () => {
     const without = engine({ billingTable: undefined });
     expect(await rowsOf(COUNT, without)).toEqual([[2]]);
     expect(await failedWith("SELECT COUNT(*) AS n FROM billing", {}, without)).toMatchObject({
@@ -247,12 +247,12 @@ describe("billing", () => {
 });
 
 describe("limits", () => {
-  test("of the work group's bytes say what to do", async () => {
+  test("of the work group's bytes tell the operator what to do", async () => {
     fake.cutOff("Query cancelled! : Bytes scanned limit was exceeded");
     expect(await failedWith(COUNT)).toMatchObject({ kind: "failed", message: expect.stringContaining("SqlMostBytes") });
   });
 
-  test("of time stop the query, too", async () => {
+  test("of time also stop the query", async () => {
     await rowsOf(COUNT);
     fake.faults.clear();
     fake.slowDown(60_000);
@@ -260,7 +260,7 @@ describe("limits", () => {
     await eventually(() => expect(fake.faults.count(STOP as string)).toBe(1));
   });
 
-  test("a query that nobody waits for any more is stopped", async () => {
+  test("stops a query after its client has disconnected", async () => {
     fake.slowDown(20_000);
     const gone = new AbortController();
     const run = sql.run(acme, COUNT, plenty, { signal: gone.signal });
@@ -272,7 +272,7 @@ describe("limits", () => {
 });
 
 describe("calls", () => {
-  test("are two queries, the first without rows, and one for each page", async () => {
+  test("two queries, the first without rows, and one call per page", async () => {
     await rowsOf(COUNT);
     const kinds = fake.faults.log.filter((one, n) => one !== LOOK || fake.faults.log[n - 1] !== LOOK);
     expect(kinds).toEqual([START, LOOK, RESULTS, START, LOOK, RESULTS]);
@@ -284,7 +284,7 @@ describe("calls", () => {
   });
 
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("that fail once are repeated, and run nothing twice", async () => {
+  test("are retried after one failure, and run no query twice", async () => {
     for (const kind of passing)
       for (const nth of [1, 2, 3, 4, 5, 6, 7]) {
         const before = fake.queries().length;
@@ -295,7 +295,7 @@ describe("calls", () => {
       }
   });
 
-  test("that are refused are unavailable, with nothing of Amazon's words", async () => {
+  test("fail as unavailable if they are denied, without Amazon's message", async () => {
     for (const nth of [1, 2, 3, 4]) {
       fake.faults.inject({ nth, kind: "permission_denied" });
       const failure = await failedWith(COUNT);
@@ -304,13 +304,13 @@ describe("calls", () => {
     }
   });
 
-  test("to a work group that is not there are the platform's own trouble", async () => {
+  test("fail as unavailable if the work group does not exist", async () => {
     expect(await failedWith(COUNT, {}, engine({ athenaWorkgroup: "another" }))).toMatchObject({ kind: "unavailable" });
   });
 });
 
 describe("the capability", () => {
-  test("says how to set it up, and what lacks", () => {
+  test("explains how to enable SQL and what is missing", () => {
     expect(awsSqlQueries(awsConfig)).toMatchObject({ supported: false, reason: expect.stringContaining("logTable") });
     const named = { ...awsConfig, athenaWorkgroup: "w", logTable: "a.b.c" };
     expect(awsSqlQueries(named, () => ({ version: undefined }))).toMatchObject({

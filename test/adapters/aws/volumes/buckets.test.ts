@@ -11,7 +11,7 @@ import { bucketOf, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("a volume's bucket", () => {
-  test("is closed to the public, its owner's alone, keeps versions, and what was replaced for a week", async () => {
+  test("has no public access, bucket-owner ownership, and versions that expire after seven days", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const { ownership, publicAccessBlock, versioning, lifecycle, policy } = bucketOf(volume);
     expect([ownership, versioning, policy]).toEqual(["BucketOwnerEnforced", "Enabled", undefined]);
@@ -22,7 +22,7 @@ describe("a volume's bucket", () => {
     ]);
   });
 
-  test("says whose it is by a digest, never by the account's id", async () => {
+  test("identifies its owner by a digest, not by the account's id", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     const { tags, name } = bucketOf(volume);
@@ -31,7 +31,7 @@ describe("a volume's bucket", () => {
     expect(JSON.stringify([name, tags, written])).not.toContain("somebody");
   });
 
-  test("of another account is none, whatever its id", async () => {
+  test("does not belong to another account, whatever its id", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const stolen = { ...volume, owner: account() };
     expect((await expectError(volumesOver(fake).beginDelete(stolen))).kind).toBe("not_found");
@@ -39,7 +39,7 @@ describe("a volume's bucket", () => {
     expect((await expectError(volumesOver(fake).restore(stolen.owner, volume.id))).kind).toBe("not_found");
   });
 
-  test("whose name somebody else has is made by another name", async () => {
+  test("gets another name if a stranger owns its name", async () => {
     const ids = ["taken000000000000000", "call0000000000000000", "other000000000000000"];
     let asked = 0;
     const id = () => ids[asked++] ?? `id-${asked}-000000000000000`;
@@ -52,14 +52,14 @@ describe("a volume's bucket", () => {
     expect([created, volume.id === first, recordsOf(owner).map((one) => one.id)]).toEqual([true, false, [volume.id]]);
   });
 
-  test("that S3 does not know everywhere yet is set up all the same", async () => {
+  test("is configured although S3 does not show it everywhere yet", async () => {
     fake.world.unknownLooks = 2;
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     fake.world.unknownLooks = 0;
     expect([bucketOf(volume).versioning, bucketOf(volume).lifecycle.length]).toEqual(["Enabled", 2]);
   });
 
-  test("is not made where there are as many as there may be", async () => {
+  test("is not created beyond the bucket quota", async () => {
     const full = await startFakeS3({ buckets: [STATE_BUCKET] });
     full.world.mostBuckets = 1;
     const error = await expectError(volumesOver(full).create(account(), data));
@@ -67,7 +67,7 @@ describe("a volume's bucket", () => {
     await full.close();
   });
 
-  test("is gone with its volume's record where somebody has deleted it by hand", async () => {
+  test("that was deleted by hand loses its volume's record on restore", async () => {
     const owner = account();
     const volumes = volumesOver(fake, { files: files.client });
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -95,7 +95,7 @@ describe("calls", () => {
     );
   };
 
-  test("a list is one call, however many volumes there are", async () => {
+  test("list: one call for any number of volumes", async () => {
     const owner = account();
     for (const size of [1, 12, 3000]) {
       many(owner, size);
@@ -105,7 +105,7 @@ describe("calls", () => {
     }
   });
 
-  test("finding one's own volume is one call, finding none is two, and the trash is one", async () => {
+  test("find: one call for an existing volume, two for a missing one; trash: one", async () => {
     const owner = account();
     await expectOk(volumesOver(fake).create(owner, data));
     fake.faults.clear();
@@ -118,7 +118,7 @@ describe("calls", () => {
     expect(fake.faults.log).toEqual(["s3.GetObject"]);
   });
 
-  test("a URL is signed without a call, and the check is one", async () => {
+  test("signing a URL takes no call, a check takes one", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     fake.faults.clear();
@@ -128,7 +128,7 @@ describe("calls", () => {
     expect(fake.faults.log).toEqual(["s3.HeadBucket"]);
   });
 
-  test("a platform without its bucket says so", async () => {
+  test("a platform without its bucket fails as unavailable", async () => {
     const bare = await startFakeS3();
     const words = expect.stringContaining(STATE_BUCKET);
     expect(await expectError(volumesOver(bare).check())).toMatchObject({ kind: "unavailable", message: words });
@@ -139,7 +139,7 @@ describe("calls", () => {
     await bare.close();
   });
 
-  test("a record that cannot be read is no empty one", async () => {
+  test("an unreadable record does not count as empty", async () => {
     const owner = account();
     await expectOk(volumesOver(fake).create(owner, data));
     const state = fake.world.bucket(STATE_BUCKET);

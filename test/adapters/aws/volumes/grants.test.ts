@@ -14,7 +14,7 @@ const at = (millis: number) => instantOfMillis(Date.now() + millis);
 const HOUR_MS = 3_600_000;
 
 describe("grants", () => {
-  test("end no later than asked for, nor after the seven days that a signature is good for", async () => {
+  test("expire at the requested time, and after the seven days of a signature at most", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const until = at(90_500);
     const soon = await expectOk(volumesOver(fake).grantDownload(volume, a, until));
@@ -25,7 +25,7 @@ describe("grants", () => {
     expect(millisOf(late.expiresAt)).toBeLessThanOrEqual(Date.now() + 604_800_000);
   });
 
-  test("say of a download what its name says, whatever it was put as", async () => {
+  test("set a download's content type by its name, whatever type the upload had", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     await put(volumes, volume, "page.css", "a {}");
@@ -33,14 +33,14 @@ describe("grants", () => {
     expect((await fetch(url)).headers.get("content-type")).toMatch(/^text\/css/);
   });
 
-  test("of an upload have no checksum of a body that is not there yet", async () => {
+  test("of uploads contain no checksum of an absent body", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const { url } = await expectOk(volumesOver(fake).grantUpload(volume, a, inAMinute()));
     expect(url).not.toContain("checksum");
   });
 });
 
-describe("credentials that end", () => {
+describe("expiring credentials", () => {
   /** A client whose credentials are valid for these milliseconds, one value per refresh. */
   const lasting = (...millis: readonly number[]) => {
     let asked = 0;
@@ -58,7 +58,7 @@ describe("credentials that end", () => {
 
   const made = async () => (await expectOk(volumesOver(fake).create(account(), data))).volume;
 
-  test("and last long enough sign at once", async () => {
+  test("that last long enough sign without a refresh", async () => {
     const volume = await made();
     const { client, asked } = lasting(6 * HOUR_MS);
     const until = at(HOUR_MS);
@@ -67,7 +67,7 @@ describe("credentials that end", () => {
     expect((await fetch(url, { method: "PUT", body: "x" })).status).toBe(200);
   });
 
-  test("are asked for anew, once, where they end before the URL should", async () => {
+  test("are refreshed once if they expire before the URL", async () => {
     const volume = await made();
     const { client, asked } = lasting(HOUR_MS / 2, 6 * HOUR_MS);
     const until = at(HOUR_MS);
@@ -76,7 +76,7 @@ describe("credentials that end", () => {
     expect(new URL(url).searchParams.get("X-Amz-Security-Token")).toBe("token-1");
   });
 
-  test("shorten the URL, which says so, where there are no newer ones; and are not asked for at each URL", async () => {
+  test("shorten the URL's reported expiry if none are newer, and are not refreshed for each URL", async () => {
     const volume = await made();
     const { client, asked } = lasting(HOUR_MS / 2);
     const volumes = volumesOver({ client });
@@ -88,14 +88,14 @@ describe("credentials that end", () => {
     expect(asked()).toBe(2);
   });
 
-  test("sign nothing once they have ended", async () => {
+  test("sign nothing after their expiry", async () => {
     const volume = await made();
     const { client } = lasting(-1000);
     const error = await expectError(volumesOver({ client }).grantDownload(volume, a, inAMinute()));
     expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("have expired") });
   });
 
-  test("that cannot be had are the operator's business", async () => {
+  test("that are missing lead to unavailable", async () => {
     const volume = await made();
     const credentials = async () => {
       throw Object.assign(new Error("no credentials"), { name: "CredentialsProviderError" });
@@ -105,13 +105,13 @@ describe("credentials that end", () => {
   });
 });
 
-describe("uploads in parts", () => {
+describe("multipart uploads", () => {
   test.each([
     [putMax + 1, 11],
     [256 * 512 * MiB, 256],
     [1024 * GiB, 256],
     [50_000 * GiB, 10_000],
-  ])("of %i bytes have %i parts, one behind the other, that S3 takes", (size, count) => {
+  ])("of %i bytes have %i consecutive parts of valid size", (size, count) => {
     const parts = partsOf(size);
     expect(parts).toHaveLength(count);
     expect(parts.reduce((end, part) => (part.offset === end ? end + part.length : -1), 0)).toBe(size);
@@ -119,7 +119,7 @@ describe("uploads in parts", () => {
     expect(parts.slice(0, -1).every(({ length }) => length >= 5 * MiB)).toBe(true);
   });
 
-  test("are an object once they are complete, and until then what was there stays", async () => {
+  test("replace the object only when they are complete", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     await put(volumes, volume, "a", "before");
@@ -145,7 +145,7 @@ describe("uploads in parts", () => {
     fake.world.partMin = 5 * MiB;
   });
 
-  test("of a volume that is not there are refused", async () => {
+  test("of a missing volume fail with not_found", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     const gone = { ...volume, id: `${volume.id.slice(0, -1)}0` };

@@ -35,7 +35,7 @@ const mounted = async (bucket: string) => (await placeOf(bucket))?.fileSystem;
 const roleOf = (who: AccountId) => `arn:aws:iam::123456789012:role/portside-${ownerDigits(who)}`;
 
 describe("a file system", () => {
-  test("is made once, with a way to it from every subnet, for the account's own role alone", async () => {
+  test("is created once, with a mount target in every subnet, for the account's own role only", async () => {
     const { id } = await made();
     const fileSystemArn = await mounted(id);
     expect(await mounted(id)).toBe(fileSystemArn);
@@ -63,21 +63,21 @@ describe("a file system", () => {
     });
   });
 
-  test("is one, whoever asks at the same time", async () => {
+  test("is created once for concurrent calls", async () => {
     const { id } = await made();
     const arns = await Promise.all([1, 2, 3].map(() => mounted(id)));
     expect(new Set(arns).size).toBe(1);
     expect([files.fileSystems.size, files.mountTargets.size]).toEqual([1, 2]);
   });
 
-  test("has one way to it where two subnets share a zone", async () => {
+  test("has one mount target if two subnets share a zone", async () => {
     const { id } = await made();
     for (const subnet of shared.subnets) files.zones.set(subnet, "euw1-az1");
     await mounted(id);
     expect(files.mountTargets.size).toBe(1);
   });
 
-  test("is waited for, also for a role that is new", async () => {
+  test("waits until it is available and until a new role is visible", async () => {
     const { id } = await made();
     files.looks = 5;
     files.unknownRoles.add(roleOf(owner));
@@ -87,7 +87,7 @@ describe("a file system", () => {
     expect((await waiting).isOk()).toBe(true);
   });
 
-  test("that never comes, that fails, or for which there is no room, is an outage with a cause", async () => {
+  test("is unavailable, with a cause, if it never appears, fails, or exceeds a quota", async () => {
     files.looks = 100_000;
     const slow = await volumes.mountable((await made()).id);
     expect(slow._unsafeUnwrapErr().message).toContain("still creating");
@@ -101,7 +101,7 @@ describe("a file system", () => {
     expect(full._unsafeUnwrapErr().message).toContain("a quota");
   });
 
-  test("is not waited for by who has gone", async () => {
+  test("is not awaited after an abort", async () => {
     files.looks = 100_000;
     const { id } = await made();
     const signal = AbortSignal.abort();
@@ -131,7 +131,7 @@ describe("a file system", () => {
 });
 
 describe("an access point", () => {
-  test("lets a service read and write as root, in one folder each, however many ask", async () => {
+  test("lets services read and write as root, one per folder, for any number of concurrent calls", async () => {
     const { id } = await made();
     const folders = [undefined, "a", "a/b/c/d", undefined, "a"];
     const places = await Promise.all(folders.map((folder) => placeOf(id, folder)));
@@ -143,7 +143,7 @@ describe("an access point", () => {
     expect(new Set(places.map((place) => place?.fileSystem)).size).toBe(1);
   });
 
-  test("of another identity, which somebody else has made, is not used", async () => {
+  test("with another identity, created by hand, is not used", async () => {
     const { id } = await made();
     await placeOf(id);
     const [own] = files.accessPoints.values();
@@ -153,16 +153,19 @@ describe("an access point", () => {
     expect((await placeOf(id))?.accessPoint).not.toBe("theirs");
   });
 
-  test.each(["a/b/c/d/e", `${"x".repeat(100)}`, "a*b", ".hidden", "a/.b"])("there is none of '%s'", async (folder) => {
-    const { id } = await made();
-    expect(await placeOf(id, folder)).toMatchObject({ accessPoint: undefined });
-    expect(files.accessPoints.size).toBe(0);
-    expect([...bucketOf({ id }).objects.keys()]).toEqual([`${folder}/`]);
-  });
+  test.each(["a/b/c/d/e", `${"x".repeat(100)}`, "a*b", ".hidden", "a/.b"])(
+    "does not exist for '%s'",
+    async (folder) => {
+      const { id } = await made();
+      expect(await placeOf(id, folder)).toMatchObject({ accessPoint: undefined });
+      expect(files.accessPoints.size).toBe(0);
+      expect([...bucketOf({ id }).objects.keys()]).toEqual([`${folder}/`]);
+    },
+  );
 });
 
 describe("a folder of a volume", () => {
-  test("is made where it is missing, and shows as no object", async () => {
+  test("is created if it does not exist, and is not listed as an object", async () => {
     const volume = await made();
     (await volumes.mountable(volume.id, { subPath: "deep/er" }))._unsafeUnwrap();
     expect([...bucketOf(volume).objects.keys()]).toEqual(["deep/er/"]);
@@ -175,7 +178,7 @@ describe("a folder of a volume", () => {
 });
 
 describe("the fake's folder of a bucket", () => {
-  test("shows what is put by URL, and what is written there is an object", async () => {
+  test("shows objects uploaded by URL, and exports written files as objects", async () => {
     const volume = await made();
     const folder = fake.folderOf(volume.id);
     await put(volumes, volume, "by/url", "one");
@@ -188,8 +191,8 @@ describe("the fake's folder of a bucket", () => {
   });
 });
 
-describe("with its bucket", () => {
-  test("the file system stays in the trash, and is gone when the volume is", async () => {
+describe("in the trash", () => {
+  test("the file system stays in the trash, and is deleted with the volume", async () => {
     const volume = await made();
     const fileSystemArn = await mounted(volume.id);
     await discard(volumes, volume);

@@ -17,7 +17,7 @@ const volumeName = fc
   .filter((name) => parseVolumeName(name) !== undefined)
   .map((name) => name as VolumeName);
 
-test("every volume's name makes a bucket's name that Amazon takes, and that says whose it is", () => {
+test("every volume name yields a valid bucket name that contains the account's digits", () => {
   const nasty = ["a", "a--b", "x".repeat(40), `${"x".repeat(29)}-${"y".repeat(10)}`, "x-s3alias"] as VolumeName[];
   fc.assert(
     fc.property(fc.oneof(volumeName, fc.constantFrom(...nasty)), fc.string(), (name, account) => {
@@ -30,7 +30,7 @@ test("every volume's name makes a bucket's name that Amazon takes, and that says
   );
 });
 
-test("the volume's name can be read in the bucket's, the account's cannot", () => {
+test("the bucket name contains the volume's name but not the account", () => {
   const bucket = bucketName("somebody@example.com" as AccountId, "data" as VolumeName, randomIds.id());
   expect(bucket).toMatch(/^ps-[0-9a-f]{20}-data-[a-z0-9]{8}$/);
 });

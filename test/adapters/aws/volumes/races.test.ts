@@ -30,8 +30,8 @@ volumeRaceTests(cloud);
 
 const ownBuckets = (owner: ReturnType<typeof account>) => recordsOf(owner).map(({ id }) => id);
 
-describe("calls that race, from several replicas", () => {
-  test("a discard that is overtaken by a restore leaves the volume open", async () => {
+describe("concurrent calls of several replicas", () => {
+  test("a restore that overtakes a move to the trash leaves the bucket open", async () => {
     for (const method of ["s3.PutBucketPolicy", "s3.PutBucketLifecycle", "s3.DeleteObject"]) {
       const owner = account();
       const volumes = volumesOver(fake);
@@ -53,7 +53,7 @@ describe("calls that race, from several replicas", () => {
     }
   });
 
-  test("a write that meets another one is made again", async () => {
+  test("a write that conflicts with another is retried", async () => {
     const owner = account();
     await expectOk(volumesOver(fake).create(owner, "other" as VolumeName));
     fake.faults.clear();
@@ -70,10 +70,10 @@ describe("calls that race, from several replicas", () => {
   });
 });
 
-describe("what was cut", () => {
+describe("interrupted calls", () => {
   const later = (millis: number) => createManualClock(new Date(Date.now() + millis).toISOString());
 
-  test("while it was made is made by the next call of the name, and else cleared away by whoever lists", async () => {
+  test("the next call for the name completes an interrupted creation; otherwise a listing cleans it up", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     const [record] = recordsOf(owner);
@@ -124,7 +124,7 @@ describe("what was cut", () => {
     },
   );
 
-  test("in a restore's last step, and deleted meanwhile, is closed", async () => {
+  test("a volume deleted again during its reopening is closed", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -142,7 +142,7 @@ describe("what was cut", () => {
     expect(bucketOf(volume).policy).toBeDefined();
   });
 
-  test("in a purge goes on at the next look", async () => {
+  test("the next listing continues an interrupted purge", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("x") });

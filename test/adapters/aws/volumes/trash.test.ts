@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 describe("deletion and restore", () => {
   volumeReturnTests(cloud);
 
-  test("a URL of a deleted volume is good again when the volume is", async () => {
+  test("a URL of a deleted volume works again after the restore", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -50,8 +50,8 @@ const setStage = async () => {
   return { clock, s3, files, volumes, inTime, owner, volume };
 };
 
-describe("a week later", () => {
-  test("there is nothing to restore, and neither bucket nor record, once somebody has listed", async () => {
+describe("after a week", () => {
+  test("the next listing deletes the bucket and the record, and nothing can be restored", async () => {
     const { clock, s3, files, volumes, inTime, owner, volume } = await setStage();
     await clock.advance(6 * DAY_MS);
     await inTime(expectOk(volumes.list(owner)));
@@ -76,7 +76,7 @@ describe("a week later", () => {
     "s3files.ListAccessPoints",
     "s3files.DeleteAccessPoint",
     "s3files.DeleteFileSystem",
-  ])("a platform without the right to %s comes to the end of it as well, and says so once", async (method) => {
+  ])("a platform without permission for %s finishes too, and logs that once", async (method) => {
     const { clock, s3, files, owner, inTime, volumes, volume } = await setStage();
     const { volume: second } = await inTime(expectOk(volumes.create(owner, "second" as VolumeName)));
     for (const one of [volume, second]) (await inTime(volumes.mountable(one.id)))._unsafeUnwrap();
@@ -93,7 +93,7 @@ describe("a week later", () => {
     await Promise.all([s3.close(), files.close()]);
   });
 
-  test("the same, of an account that never comes back, by the next start", async () => {
+  test("the next start purges the trash of an account without requests", async () => {
     const { clock, s3, files, volumes, inTime, volume } = await setStage();
     await clock.advance(8 * DAY_MS);
     await inTime(expectOk(volumes.sweep()));
@@ -101,7 +101,7 @@ describe("a week later", () => {
     await Promise.all([s3.close(), files.close()]);
   });
 
-  test("a platform that runs no more leaves an empty bucket behind", async () => {
+  test("without a running platform, lifecycle rules empty the bucket", async () => {
     const { clock, s3, files, volume } = await setStage();
     const bucket = s3.world.bucket(volume.id);
     for (let day = 0; day < 8; day++) {
@@ -117,7 +117,7 @@ describe("a week later", () => {
     await Promise.all([s3.close(), files.close()]);
   });
 
-  test("what was brought back stays, whatever the rules in the trash were", async () => {
+  test("a restored volume keeps its objects, whatever the trash rules were", async () => {
     const { clock, s3, files, volumes, inTime, owner, volume } = await setStage();
     await inTime(expectOk(volumes.restore(owner, volume.id)));
     for (let day = 0; day < 20; day++) {

@@ -30,7 +30,7 @@ beforeEach(() => {
 
 const ensured = async (account: string) => (await identities.ensure(accountOf(account)))._unsafeUnwrap();
 
-test("an account's identity is made once, and says nothing of whose it is", async () => {
+test("creates an account's identity once, with a name that does not reveal the account", async () => {
   const email = await ensured("somebody@example.com");
   expect(await ensured("somebody@example.com")).toBe(email);
   expect(world.iam.faults.count("iam.create")).toBe(1);
@@ -38,19 +38,19 @@ test("an account's identity is made once, and says nothing of whose it is", asyn
   expect(email).toBe(runtimeIdentityOf(PROJECT, accountOf("somebody@example.com")));
 });
 
-test("replicas that make it at once have the same one", async () => {
+test("concurrent replicas get the same identity", async () => {
   const emails = await Promise.all([1, 2, 3].map(() => ensured("acme")));
   expect(new Set(emails).size).toBe(1);
 });
 
-test("one that never shows, and one for which there is no room, are outages with a cause", async () => {
+test("an identity that never appears, or exceeds the quota, is unavailable with a cause", async () => {
   world.iam.looksUntilVisible = 1000;
   expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("not available yet");
   world.iam.most = world.iam.accounts.size;
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().kind).toBe("unavailable");
 });
 
-test("rights on a bucket are added once, beside what is there; a bucket that is gone has none", async () => {
+test("grants access to a bucket once and keeps other grants; reports a missing bucket", async () => {
   const bucket = world.storage.world.bucket("vol");
   bucket.policy.bindings.push({ role: "roles/storage.admin", members: ["user:ops@example.com"] });
   for (let round = 0; round < 2; round++) expect((await identities.allow("vol", "a@b"))._unsafeUnwrap()).toBe(true);
@@ -61,7 +61,7 @@ test("rights on a bucket are added once, beside what is there; a bucket that is 
   expect((await identities.allow("none", "a@b"))._unsafeUnwrap()).toBe(false);
 });
 
-test("rights that others give at the same time are not undone", async () => {
+test("does not undo concurrent grants of others", async () => {
   const members = ["a@b", "c@d", "e@f"];
   const allowed = await Promise.all(members.map((email) => identities.allow("vol", email)));
   expect(allowed.map((one) => one._unsafeUnwrap())).toEqual([true, true, true]);
@@ -80,7 +80,7 @@ test.each([
   else expect(identityProblem(email)).toContain(problem);
 });
 
-test("an identity's id has as many characters as IAM takes", () => {
+test("an identity's id has a valid length for IAM", () => {
   const [id = ""] = runtimeIdentityOf("p", accountOf("acme")).split("@");
   expect(id).toMatch(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/);
   expect(runtimeIdentityOf("example.com:p", accountOf("acme"))).toMatch(/@p\.example\.com\.iam\.gserviceaccount\.com$/);
@@ -99,7 +99,7 @@ const silentIam = async () => {
   return { auth, close };
 };
 
-test("an abort ends a call that IAM does not answer, as an outage and no bug", async () => {
+test("an abort ends a pending IAM call as unavailable", async () => {
   const { auth, close } = await silentIam();
   const clients = (async () => auth) as unknown as ClientSource;
   const silent = createIdentities(PROJECT, clients, { clock: createLeapingClock(), logger: silentLogger });
@@ -110,7 +110,7 @@ test("an abort ends a call that IAM does not answer, as an outage and no bug", a
   close();
 });
 
-test("no call of IAM's goes without a deadline", async () => {
+test("every IAM call has a timeout", async () => {
   const asked: { timeout?: number }[] = [];
   const auth = { request: async (options: object) => void asked.push(options) };
   const clients = (async () => auth) as unknown as ClientSource;
@@ -119,7 +119,7 @@ test("no call of IAM's goes without a deadline", async () => {
   expect(asked.map(({ timeout }) => typeof timeout)).toEqual(["number"]);
 });
 
-test("a bucket's policy that never comes is an outage, in the end", async () => {
+test("a bucket policy that never arrives leads to unavailable", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const storage = { bucket: () => ({ iam: { getPolicy: () => new Promise(() => undefined) } }) };
   const clients = (async () => storage) as unknown as ClientSource;

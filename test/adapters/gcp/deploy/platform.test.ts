@@ -38,7 +38,7 @@ const mounting = (memory: number): Partial<ServiceTemplate> => ({
   ] as unknown as ServiceTemplate["mounts"],
 });
 
-test("a service of somebody else's takes the name and is not touched", async () => {
+test("a service that Portside does not own holds the name and stays unchanged", async () => {
   const client = await run.clients("services");
   const parent = "projects/test-project/locations/europe-west1";
   const service = { template: { containers: [{ image: run.image() }] } };
@@ -54,7 +54,7 @@ test("a service of somebody else's takes the name and is not touched", async () 
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
 });
 
-test("what was set by hand survives the next deploy, and what was declared is replaced", async () => {
+test("a deploy keeps manual settings and replaces declared ones", async () => {
   await run.rollOut(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent");
   await run.run.edit("app", (wanted) => {
     wanted.annotations["example.com/team"] = "blue";
@@ -77,7 +77,7 @@ test("what was set by hand survives the next deploy, and what was declared is re
   expect(stored?.template.volumes.map(({ name }: { name: string }) => name)).toEqual(["scratch"]);
 });
 
-test("mounts are volumes of the account's buckets, in the second generation, with rights and with a warning", async () => {
+test("mounts use the account's buckets and the second generation, with access and a warning", async () => {
   run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
   expect(events.at(-1)?.kind).toBe("ready");
@@ -96,13 +96,13 @@ test("mounts are volumes of the account's buckets, in the second generation, wit
   expect((await run.serviceOf("app")).serving[0]?.template.memory).toBe(256 * 1024 ** 2);
 });
 
-test("plenty of memory, or a volume that is only read, needs no warning", async () => {
+test("enough memory, or a read-only volume, causes no warning", async () => {
   run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent");
   expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);
 });
 
-test("every account's services run as an identity of the account's own", async () => {
+test("each account's services run with the account's own identity", async () => {
   await run.rollOut(run.template("one", "acme"), "absent");
   await run.rollOut(run.template("two", "acme"), "absent");
   await run.rollOut(run.template("three", "globex"), "absent");
@@ -113,12 +113,12 @@ test("every account's services run as an identity of the account's own", async (
   expect([...run.iam.accounts.keys()]).toEqual([of("one"), of("three")]);
 });
 
-test("a new identity that shows late is waited for", async () => {
+test("waits for a new identity that appears late", async () => {
   run.iam.looksUntilVisible = 3;
   expect((await run.endOf(run.template("app"), "absent"))?.kind).toBe("ready");
 });
 
-test("where the organisation forbids public services the rollout says so and nothing serves", async () => {
+test("reports an organization policy against public services, and nothing serves", async () => {
   await run.close();
   run = await openFakeCloudRun({ policies: ["iam.allowedPolicyMemberDomains"] });
   const end = await run.endOf(run.template("app"), "absent");
@@ -127,7 +127,7 @@ test("where the organisation forbids public services the rollout says so and not
   expect(await run.serviceOf("app")).toMatchObject({ serving: [], rollingOut: null });
 });
 
-test("a list is one page call for a hundred services, whoever owns them", async () => {
+test("a list takes one call per hundred services, whoever owns them", async () => {
   const client = await run.clients("services");
   const parent = "projects/test-project/locations/europe-west1";
   const service = { template: { containers: [{ image: run.image() }] } };

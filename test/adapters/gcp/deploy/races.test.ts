@@ -11,7 +11,7 @@ afterEach(() => run.close());
 
 raceTests(() => run, runRollouts);
 
-test("what somebody sets by hand between a rollout's look and its write is not undone", async () => {
+test("keeps a manual change between a rollout's read and its write", async () => {
   await run.rollOut(run.template("app"), "absent");
   const client = await run.clients("services");
   const update = client.updateService.bind(client);

@@ -31,7 +31,7 @@ const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): Ru
 
 const onTheWire = (service: RunService) => wire.received("google.cloud.run.v2.Service", service) as RunService;
 
-test("rendered, sent and parsed, a template is itself", () => {
+test("a template survives rendering, sending and parsing", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const own = parseOwn(onTheWire(rendered(template)), { region: "r", now });
@@ -44,7 +44,7 @@ test("rendered, sent and parsed, a template is itself", () => {
   );
 });
 
-test("every mount is a volume of its bucket, its mode and its folder, once each", () => {
+test("mounts share one volume per bucket, access mode and folder", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const { volumes, containers, executionEnvironment } = rendered(template).template ?? {};
@@ -63,7 +63,7 @@ test("every mount is a volume of its bucket, its mode and its folder, once each"
   );
 });
 
-test("the record stays under Kubernetes' 256 KiB with two of the largest declarations", () => {
+test("the record stays below Kubernetes' 256 KiB with two of the largest declarations", () => {
   fc.assert(
     fc.property(serviceTemplate(), serviceTemplate(), (one, other) => {
       // Quotes double in nested JSON, and `former` holds each declaration as text within text.
@@ -80,7 +80,7 @@ test("the record stays under Kubernetes' 256 KiB with two of the largest declara
   );
 });
 
-test("a template always runs as the account's own identity", () => {
+test("a template always runs with the account's own identity", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       expect(rendered(template).template?.serviceAccount).toBe(identity);
@@ -89,7 +89,7 @@ test("a template always runs as the account's own identity", () => {
   );
 });
 
-test("without any one of its marks a service is none of ours", () => {
+test("a service that lacks any part of the record is not Portside's", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const service = rendered(template);

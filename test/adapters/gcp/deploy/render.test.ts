@@ -15,7 +15,7 @@ const rendered = (more: Partial<ServiceTemplate>, listenDeadline = 60_000) => {
   return { ...whole, container: whole.containers?.[0] };
 };
 
-test("every declared field has its place", () => {
+test("renders every declared field", () => {
   const more = {
     port: 3000,
     cpu: 4,
@@ -56,7 +56,7 @@ test.each([
   expect(rendered({}, millis).container?.startupProbe).toMatchObject(probe);
 });
 
-test("the generation follows from mounts and from little memory; else it is Run's choice, or whoever's it was", () => {
+test("mounts and little memory set the generation; otherwise it stays unchanged", () => {
   const mounts = [{ path: "/d", volume: "v", bucket: "b", readOnly: true }] as unknown as ServiceTemplate["mounts"];
   const memory = 1024 ** 3;
   expect(rendered({ mounts, memory }).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
@@ -66,7 +66,7 @@ test("the generation follows from mounts and from little memory; else it is Run'
   expect(renderTemplate(template({ memory }), needs, byHand).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
 });
 
-test("a service is told which bucket is at which path, anew with each declaration", () => {
+test("sets the mounts variable anew for each declaration", () => {
   const mount = (path: string, bucket: string) => ({ path, volume: "v", bucket, readOnly: false });
   const mounts = [mount("/d", "b1"), mount("/e", "b2")] as unknown as ServiceTemplate["mounts"];
   const first = rendered({ mounts });

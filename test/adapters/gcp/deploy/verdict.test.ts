@@ -35,19 +35,19 @@ test.each<[string, RunService, Conditions]>([
   ["Run has not looked at the last write", { ...settled, observedGeneration: "1" }, ready],
   ["the revision has not said anything", settled, [{ type: "Ready", state: "CONDITION_RECONCILING" }]],
   ["there is no revision yet", settled, []],
-])("nothing is known while %s", async (_, run, conditions) => {
+])("unknown while %s", async (_, run, conditions) => {
   expect(await judge(run, conditions)).toBeUndefined();
 });
 
-test("ready is what both say", async () => expect(await judge(settled, ready)).toBe("ready"));
+test("ready if both conditions agree", async () => expect(await judge(settled, ready)).toBe("ready"));
 
-test("a revision that failed is not ready, whatever its service says, and the reverse", async () => {
+test("a failed revision is not ready whatever its service reports, and vice versa", async () => {
   expect(await judge(settled, missing)).toMatchObject({ reason: "image_not_found" });
   expect(await judge(failed, missing)).toMatchObject({ reason: "image_not_found" });
   expect(await judge(failed, ready)).toMatchObject({ reason: "internal" });
 });
 
-test("the last words of a container are waited for once", async () => {
+test("waits once for a container's last log lines", async () => {
   const sick: Conditions = [
     { type: "Ready", state: "CONDITION_FAILED", revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" },
   ];

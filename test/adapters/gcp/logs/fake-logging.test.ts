@@ -18,7 +18,7 @@ const resource = { type: "global", labels: {} };
 const write = (entries: readonly object[], more: object = {}) =>
   fake.client.writeLogEntries({ logName, resource, labels: { a: "1" }, entries, ...more }, { retry: null });
 
-test("completes entries, keeps those of a list in order, and shows one of each insertId", async () => {
+test("completes entries, keeps the order of a request, and stores one entry per insertId", async () => {
   await write([{ textPayload: "first" }, { textPayload: "second", labels: { a: "2" } }]);
   await write([
     { textPayload: "third", insertId: "x", timestamp: { seconds: String(clock.now() / 1_000_000_000n), nanos: 9 } },
@@ -31,7 +31,7 @@ test("completes entries, keeps those of a list in order, and shows one of each i
   expect(backwards.map((entry: { textPayload: string }) => entry.textPayload)).toEqual(["third", "first"]);
 });
 
-test("pages with tokens that are good for their own query alone", async () => {
+test("pages with tokens that are valid only for their query", async () => {
   await write(Array.from({ length: 120 }, (_, n) => ({ textPayload: `page ${n}` })));
   const [first, , answer] = await list({ filter: "page" });
   expect(first).toHaveLength(50);
@@ -41,7 +41,7 @@ test("pages with tokens that are good for their own query alone", async () => {
   await expect(list({ filter: "other", pageToken })).rejects.toMatchObject({ code: 3 });
 });
 
-test("refuses what the proto does not allow", async () => {
+test("rejects what the proto does not allow", async () => {
   for (const request of [
     { pageSize: 1001 },
     { pageSize: -1 },
@@ -55,7 +55,7 @@ test("refuses what the proto does not allow", async () => {
   await expect(write([{ textPayload: "x".repeat(300_000) }])).rejects.toMatchObject({ code: 3 });
 });
 
-test("writes the good entries of a request where that is wished, and none where not", async () => {
+test("with partialSuccess, writes the valid entries of a request; without it, none", async () => {
   const mixed = [{ textPayload: "good one" }, { textPayload: "x".repeat(300_000) }];
   await expect(write(mixed)).rejects.toMatchObject({ code: 3 });
   expect((await list({ filter: '"good one"' }))[0]).toHaveLength(0);
@@ -65,7 +65,7 @@ test("writes the good entries of a request where that is wished, and none where 
   expect((await list({ filter: '"never kept"' }))[0]).toHaveLength(0);
 });
 
-test("fails as it is told, before its act or after", async () => {
+test("injects faults before or after the effect", async () => {
   for (const [kind, code] of [
     ["unavailable", 14],
     ["permission_denied", 7],

@@ -61,7 +61,7 @@ const isPushed = (filter: LogFilter, json: ReturnType<typeof kept>["json"]): boo
   return typeof pushed === "boolean" ? pushed : filterOf(printLogFilter(pushed)).passes(json);
 };
 
-test("no match is lost, of what the platform wrote or of what a service said", () =>
+test("loses no match among the platform's entries and service lines", () =>
   fc.assert(
     fc.property(fc.oneof(written(), ingested()), logFilter(), ({ entry, json }, filter) => {
       if (entry === undefined) throw new Error("the entry is none of the deployment's");
@@ -70,7 +70,7 @@ test("no match is lost, of what the platform wrote or of what a service said", (
     runs(3000),
   ));
 
-test("what means the same there is looked for there", () => {
+test("pushes down conditions that mean the same in Cloud Logging", () => {
   const texts: Readonly<Record<string, string | boolean>> = {
     "severity>=ERROR":
       'severity="ERROR" OR severity="CRITICAL" OR severity="ALERT" OR severity="EMERGENCY" OR severity="DEFAULT"',
@@ -98,7 +98,7 @@ test("what means the same there is looked for there", () => {
   }
 });
 
-test("an entry is the same when it is read again, as far as Cloud Logging has room for it", () =>
+test("reads an entry back unchanged, as far as Cloud Logging can store it", () =>
   fc.assert(
     fc.property(newLogEntry(), (entry) => {
       const { text, json, http, ...rest } = entry;

@@ -45,7 +45,7 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
 logReadTests(LIST, start);
 
 describe("calls", () => {
-  test("a page without a filter is one, a quiet poll with one is one, and one that finds is two", async () => {
+  test("one for a page without a filter, one for an empty poll with a filter, two for a poll that finds entries", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b", "c"]) line(text);
     await expectOk(logs.newest(scope, ask()));
@@ -61,7 +61,7 @@ describe("calls", () => {
     expect(fake.faults.count(LIST)).toBe(5);
   });
 
-  test("a thousand entries are written by one, and found by filters that go there", async () => {
+  test("one to write a thousand entries; filters are pushed down", async () => {
     const { fake, logs } = await start();
     await expectOk(logs.append(Array.from({ length: 1000 }, (_, n) => note(`line ${n} ${n % 500 === 0 ? "x" : ""}`))));
     expect(fake.faults.count(WRITE)).toBe(1);
@@ -71,7 +71,7 @@ describe("calls", () => {
 });
 
 describe("the quota", () => {
-  test("of Google's own is never passed, however many ask", async () => {
+  test("of Google is never exceeded, however many clients read", async () => {
     const { clock, fake, logs, line } = await start({ readsPerMinute: 60 });
     line("a timeout");
     let [found, refused] = [0, 0];
@@ -85,7 +85,7 @@ describe("the quota", () => {
     expect([found > 50, refused > 0, fake.refused()]).toEqual([true, true, 0]);
   });
 
-  test("used up within a search ends it with what it has, and the next one goes on", async () => {
+  test("if it runs out during a search, the search returns what it has, and the next one continues", async () => {
     const { clock, logs, line, make } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 10; n++) line(`line ${n}`);
     const first = await expectOk(logs.after(scope, START, ask("", { timeoutMs: 0 })));
@@ -102,7 +102,7 @@ describe("the quota", () => {
 
 describe("order", () => {
   for (const ties of ["ascending", "as listed"] as const)
-    test(`entries of one nanosecond come by their ids, newest and behind a place, ties ${ties}`, async () => {
+    test(`orders entries of the same nanosecond by id, for newest and after a position, ties ${ties}`, async () => {
       const { clock, fake, logs } = await start({ ties, looksAt: 3 }, { logReadsPerMinute: 1000 });
       const stamp = { seconds: String(clock.now() / 1_000_000_000n), nanos: 7 };
       const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -122,7 +122,7 @@ describe("order", () => {
           expect(texts((await expectOk(logs.after(scope, entry, ask(filter)))).entries)).toEqual(ids.slice(index + 1));
     });
 
-  test("entries that show late are not skipped by whoever keeps to the settle window", async () => {
+  test("does not skip late entries for a reader that waits for the settle window", async () => {
     const { clock, logs, line } = await start({ visibleAfter: 8000 });
     const met: string[] = [];
     let place: LogPosition = START;
@@ -137,7 +137,7 @@ describe("order", () => {
     expect(met).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
   });
 
-  test("a listing that has nothing yet goes on", async () => {
+  test("continues after an empty page of a listing", async () => {
     const { logs, line } = await start({ looksAt: 1 });
     line("theirs", "stdout", "other" as AccountId);
     line("theirs", "stdout", "other" as AccountId);
@@ -148,7 +148,7 @@ describe("order", () => {
 
 describe("faults", () => {
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("that pass are repeated, and nothing is written twice", async () => {
+  test("transient ones are retried, and nothing is written twice", async () => {
     const { fake, logs } = await start();
     for (const kind of passing) {
       fake.faults.inject({ method: WRITE, nth: 1, kind });
@@ -161,7 +161,7 @@ describe("faults", () => {
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual([...passing]);
   });
 
-  test("that stay are unavailable, with a time to come again", async () => {
+  test("permanent ones are unavailable, with a retry-after", async () => {
     const { fake, logs } = await start();
     for (let nth = 1; nth <= 40; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
     expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
@@ -171,13 +171,13 @@ describe("faults", () => {
     expect(fake.entries()).toEqual([]);
   });
 
-  test("an entry that is too large is lost, and no other with it", async () => {
+  test("an entry that is too large is lost, without affecting others", async () => {
     const { logs } = await start();
     await expectOk(logs.append([note("before"), note("x".repeat(300 * 1024)), note("behind")]));
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
   });
 
-  test("a filter that Cloud Logging does not take is applied here alone", async () => {
+  test("applies a filter that Cloud Logging rejects to the results only", async () => {
     const { fake, logs, line } = await start();
     for (const text of ["a timeout", "b"]) line(text);
     const long = `(${Array.from({ length: 600 }, (_, n) => `textPayload:"timeout ${n} ${"x".repeat(10)}"`).join(" OR ")} OR textPayload:"timeout")`;
@@ -187,7 +187,7 @@ describe("faults", () => {
 });
 
 describe("a service's lines", () => {
-  test("have the severity that they say, as on every provider", async () => {
+  test("have the severity that they contain, as on every provider", async () => {
     const { logs, line } = await start();
     line('{"severity":"warning","message":"a"}');
     line('{"level":"error","message":"b"}');
@@ -201,7 +201,7 @@ describe("a service's lines", () => {
     expect(texts(severe.entries)).toEqual(['{"level":"error","message":"b"}', "bad"]);
   });
 
-  test("are its account's by their label alone, whoever's name the service has", async () => {
+  test("belong to an account by their label only, whatever the service's name", async () => {
     const { fake, logs, line } = await start();
     line("mine");
     line("theirs", "stdout", "other" as AccountId);
@@ -210,7 +210,7 @@ describe("a service's lines", () => {
     expect(texts(entries)).toEqual(["mine"]);
   });
 
-  test("and its requests are entries of their own", async () => {
+  test("and its requests are separate entries", async () => {
     const { fake, logs } = await start();
     const labels = { "portside-owner": accountDigest(scope.owner) };
     const served = { method: "POST", url: "https://app.run.app/cron", status: 503, latencySeconds: 1.25 };
@@ -242,8 +242,8 @@ describe("the suite rejects", () => {
     for (const one of logStoreCases) await one.run(subject).catch(() => failed++);
     return failed;
   };
-  test("nothing where nothing is broken", async () => expect(await broken((request) => request)).toBe(0));
-  test("a search without its account", async () =>
+  test("nothing if nothing is broken", async () => expect(await broken((request) => request)).toBe(0));
+  test("a search that ignores the account", async () =>
     expect(
       await broken((request) => ({
         ...request,

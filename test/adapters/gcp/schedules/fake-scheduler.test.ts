@@ -25,7 +25,7 @@ const job = (id: string, change: object = {}) => ({
 });
 const create = (id: string, change: object = {}) => fake.client.createJob({ parent, job: job(id, change) }, once);
 
-test("jobs are created once, found, changed by a mask and deleted", async () => {
+test("creates a job once, and gets, updates by mask and deletes it", async () => {
   const [made] = await create("a", { description: "one" });
   expect(made).toMatchObject({ state: "ENABLED", attemptDeadline: { seconds: "180" }, retryConfig: { retryCount: 0 } });
   await expect(create("a")).rejects.toMatchObject({ code: 6 });
@@ -38,7 +38,7 @@ test("jobs are created once, found, changed by a mask and deleted", async () => 
   await expect(fake.client.updateJob(changed, once)).rejects.toMatchObject({ code: 5 });
 });
 
-test("what the proto does not allow is an invalid argument", async () => {
+test("rejects values that the proto does not allow as invalid arguments", async () => {
   const seconds = (value: number) => ({ seconds: value });
   for (const change of [
     { name: `${parent}/jobs/a b` },
@@ -74,7 +74,7 @@ const minutes = async (count: number) => {
   }
 };
 
-test("fires at its times over HTTP, with its own headers in place of the job's, and not while it is paused", async () => {
+test("fires on time over HTTP with its own headers, and not while paused", async () => {
   listener.answer([]);
   const headers = { "User-Agent": "mine", "X-CloudScheduler-ScheduleTime": "mine", "X-Own": "kept" };
   await create("f", { schedule: "* * * * *", httpTarget: { uri: `${listener.url}/cron`, headers } });
@@ -99,7 +99,7 @@ test("fires at its times over HTTP, with its own headers in place of the job's, 
   await fake.client.deleteJob({ name }, once);
 });
 
-test("tries again what is no 2xx, as often as told", async () => {
+test("retries responses other than 2xx as often as configured", async () => {
   listener.answer([404, 302, 200]);
   const retryConfig = { retryCount: 2, minBackoffDuration: { seconds: 5 } };
   await create("r", { schedule: "* * * * *", retryConfig });

@@ -32,21 +32,21 @@ const job = (change: Partial<CronJob> = {}): CronJob => ({
 
 describe("a job", () => {
   const crons = fc.constantFrom("*/5 0 1 1 1-5", "0 9 * jan mon", "0 0 * * 5-7", "1 2 3 4 7", "59 23 31 12 sat,sun");
-  test("is the schedule again when it is read", () =>
+  test("parses to the schedule that it was rendered from", () =>
     fc.assert(
       fc.property(crons, fc.integer({ min: 1, max: 1800 }), fc.string({ minLength: 1 }), (cron, maxSeconds, token) => {
         const one = job({ schedule: { cron, timezone: "UTC" }, maxSeconds, token });
         expect(parseJob(one, renderJob(gcpConfig, one))).toEqual(one);
       }),
     ));
-  test("fires at the same times in Cloud Scheduler's words", () =>
+  test("fires at the same times in Cloud Scheduler's syntax", () =>
     fc.assert(
       fc.property(crons, (cron) => {
         expect(parseCron(cloudCron(cron))).toEqual(parseCron(cron));
         expect(cloudCron(cron)).toMatch(/^[^a-z]*$/);
       }),
     ));
-  test("carries every setting of the fire policy, and no account's id", () => {
+  test("contains every setting of the fire policy, and no account id", () => {
     const rendered = renderJob(gcpConfig, job({ maxSeconds: 5, owner: "ann@example.com" as AccountId }));
     expect(rendered).toMatchObject({
       retryConfig: {
@@ -61,7 +61,7 @@ describe("a job", () => {
     expect(JSON.stringify(rendered)).not.toContain("ann");
     expect(renderJob(gcpConfig, job({ maxSeconds: 3600 })).attemptDeadline).toMatchObject({ seconds: 1800 });
   });
-  test("that somebody else made is none", () => {
+  test("is ignored if the platform did not create it", () => {
     const rendered = renderJob(gcpConfig, job());
     expect(parseJob(job(), { ...rendered, description: "by hand" })).toBeNull();
     expect(parseJob(job(), { ...rendered, httpTarget: { uri: "https://example.com/other" } })).toBeNull();
@@ -82,7 +82,7 @@ describe("calls", () => {
       logger: silentLogger,
     });
 
-  test("are one for what is there and two for what is not", async () => {
+  test("one call for an existing job, two for a missing one", async () => {
     await expectOk(scheduler().put(job()));
     expect(fake.faults.log).toEqual(["CloudScheduler.UpdateJob", "CloudScheduler.CreateJob"]);
     fake.faults.clear();
@@ -99,7 +99,7 @@ describe("calls", () => {
   });
 
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("that fail once are repeated, before their act or after it", async () => {
+  test("are retried after one failure, before or after the effect", async () => {
     for (const kind of passing)
       for (const nth of [1, 2]) {
         fake.faults.inject({ nth, kind });
@@ -111,7 +111,7 @@ describe("calls", () => {
       }
   });
 
-  test("that are refused are unavailable, and nothing of Google's error is told", async () => {
+  test("fail as unavailable if they are denied, without Google's message", async () => {
     for (const nth of [1, 2]) {
       fake.faults.clear();
       fake.faults.inject({ nth, kind: "permission_denied" });
@@ -121,7 +121,7 @@ describe("calls", () => {
     expect(fake.jobs()).toEqual([]);
   });
 
-  test("set a job that was paused by hand going again", async () => {
+  test("resume a job that was paused by hand", async () => {
     await expectOk(scheduler().put(job()));
     await fake.client.pauseJob({ name: fake.jobs()[0].name });
     await expectOk(scheduler().put(job()));
@@ -129,7 +129,7 @@ describe("calls", () => {
     await expectOk(scheduler().remove(job()));
   });
 
-  test("of a job that Cloud Scheduler does not take are unavailable", async () => {
+  test("fail as unavailable if Cloud Scheduler rejects the job", async () => {
     const failed = await expectError(scheduler().put(job({ url: "ftp://nowhere" })));
     expect(failed).toMatchObject({ kind: "unavailable" });
   });
@@ -173,7 +173,7 @@ describe("a fire", () => {
     });
   });
 
-  test("that fails is tried again three times, after 5, 10 and 20 seconds", async () => {
+  test("is retried three times after a failure, after 5, 10 and 20 seconds", async () => {
     expect(await fired([500, 500, 500, 500, 500], 4)).toHaveLength(4);
     expect(await fired([500, 204], 4)).toHaveLength(2);
   });

@@ -75,14 +75,14 @@ const failureOf = (statement: string, limits: Partial<SqlLimits> = {}, on = sql)
 describe("a statement", () => {
   statementTests((statement) => rowsOf(statement));
 
-  test("keeps its order", async () => {
+  test("preserves the order of its rows", async () => {
     expect(await rowsOf("WITH a AS (SELECT text_payload AS t FROM logs) SELECT t FROM a ORDER BY t DESC")).toEqual([
       ["mine"],
       ["also mine"],
     ]);
   });
 
-  test("sees the severities that the log has", async () => {
+  test("returns the severities that the log returns", async () => {
     const owner = "loud" as AccountId;
     const lines = [
       ...['{"level":"WARN"}', '{"level":30}', '{"level":60}', '{"level":5}', '{"severity":"err"}', '{"a":1}', "plain"],
@@ -106,7 +106,7 @@ describe("a statement", () => {
     expect(await Array.fromAsync(rows)).toEqual(entries.map(({ severity }) => [severity]));
   });
 
-  test("cannot name the tables that everybody's rows are in, nor shadow them", async () => {
+  test("cannot name or shadow the tables with every account's rows", async () => {
     for (const statement of [
       `SELECT COUNT(*) AS n FROM \`${fake.logDataset}._AllLogs\``,
       `SELECT COUNT(*) AS n FROM \`${fake.billingTable}\``,
@@ -136,7 +136,7 @@ describe("a statement", () => {
     return made;
   };
 
-  test("that BigQuery understands otherwise than the parser is not run", async () => {
+  test("is rejected if BigQuery reads it differently than the parser", async () => {
     const table = { projectId: PROJECT, datasetId: "linked_logs", tableId: "_Default" };
     const reads = looking((query) => {
       query["referencedTables"] = [table];
@@ -155,13 +155,13 @@ describe("a statement", () => {
     ).toEqual([[2]]);
   });
 
-  test("finds tables that are not there to be the platform's own trouble", async () => {
+  test("fails as unavailable if the platform's tables do not exist", async () => {
     const strange = engine({ logDataset: "test-project.another" });
     expect(await failureOf(COUNT, {}, strange)).toMatchObject({ kind: "unavailable" });
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  test("has errors with its own lines, and no name of the platform's", async () => {
+  test("fails with its own line numbers and without the platform's names", async () => {
     const failure = await failureOf("SELECT\n no_such FROM logs");
     expect(failure).toMatchObject({ kind: "invalid_statement", message: expect.stringContaining("no_such") });
     const message = `Unrecognized name at [3:8] in ${fake.logDataset}._AllLogs of BigQuery`;
@@ -171,7 +171,7 @@ describe("a statement", () => {
     });
   });
 
-  test("that fails on data tells no value of it", () => {
+  test("reveals no value if it fails on data", () => {
     const failure = runFailure({ reason: "invalidQuery", message: "Bad int64 value: their secret at [2:3]" }, 1);
     expect(failure).toEqual({ kind: "failed", message: "a text cannot be cast to the type at [1:3]" });
     expect(JSON.stringify(runFailure({ reason: "invalidQuery", message: "their secret" }, 1))).not.toContain("secret");
@@ -192,7 +192,7 @@ describe("billing", () => {
       { key: "portside-service", value: "app" },
     ],
   });
-  test("is a row a SKU and day, of the account alone", async () => {
+  test("has one row per SKU and day, of this account only", async () => {
     fake.charge(cost("2026-01-30", "acme", 1));
     fake.charge(cost("2026-01-31", "acme", 2));
     fake.charge(cost("2026-01-31", "acme", 3));
@@ -206,7 +206,7 @@ describe("billing", () => {
       ["2026-01-31T00:00:00+00:00", "5", "0.5", "EUR", "app", "Cloud Run"],
     ]);
   });
-  test("that is not set up is said, and logs still answer", async () => {
+  test("is reported as missing if it is not configured, and logs still work", async () => {
     const without = engine({ billingTable: undefined });
     expect(await rowsOf(COUNT, without)).toEqual([[2]]);
     expect(await failureOf("SELECT COUNT(*) AS n FROM billing", {}, without)).toMatchObject({
@@ -217,20 +217,20 @@ describe("billing", () => {
 });
 
 describe("limits", () => {
-  test("of bytes are kept before anything is run", async () => {
+  test("of bytes apply before anything runs", async () => {
     const poor = engine({ sqlBytesBilled: 10 });
     expect(await failureOf(COUNT, {}, poor)).toMatchObject({ kind: "failed", message: expect.stringContaining("GiB") });
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  test("of time end the job, too", async () => {
+  test("of time also end the job", async () => {
     expect(await rowsOf(COUNT)).toEqual([[2]]);
     fake.faults.clear();
     fake.slowDown(60_000);
     expect(await failureOf(COUNT, { deadline: 1500 })).toEqual({ kind: "timeout" });
   });
 
-  test("a query that nobody waits for any more is cancelled", async () => {
+  test("cancels a query after its client has disconnected", async () => {
     fake.slowDown(20_000);
     const gone = new AbortController();
     const run = sql.run(acme, COUNT, plenty, { signal: gone.signal });
@@ -243,7 +243,7 @@ describe("limits", () => {
 });
 
 describe("calls", () => {
-  test("are one dry run and one query where the answer is short, and one for each further page", async () => {
+  test("one dry run and one query for a short result, one more per further page", async () => {
     await rowsOf(COUNT);
     expect(fake.faults.log).toEqual([DRY, QUERY]);
     fake.faults.clear();
@@ -253,7 +253,7 @@ describe("calls", () => {
   });
 
   const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-  test("that fail once are repeated, and run nothing twice", async () => {
+  test("are retried after one failure, and run no query twice", async () => {
     for (const kind of passing)
       for (const nth of [1, 2, 3]) {
         fake.faults.inject({ nth, kind });
@@ -262,7 +262,7 @@ describe("calls", () => {
       }
   });
 
-  test("that are refused are unavailable, with nothing of Google's words", async () => {
+  test("fail as unavailable if they are denied, without Google's message", async () => {
     for (const nth of [1, 2]) {
       fake.faults.inject({ nth, kind: "permission_denied" });
       const failure = await failureOf(COUNT);
@@ -271,7 +271,7 @@ describe("calls", () => {
     }
   });
 
-  test("have their meaning by their reason, whatever their status", () => {
+  test("are classified by reason, whatever their status", () => {
     const error = (code: number, reason: string) => Object.assign(new Error("x"), { code, errors: [{ reason }] });
     expect(bigQueryFault(error(403, "quotaExceeded"))).toEqual({ kind: "busy" });
     expect(bigQueryFault(error(403, "accessDenied"))).toEqual({ kind: "refused" });
@@ -282,7 +282,7 @@ describe("calls", () => {
 });
 
 describe("the capability", () => {
-  test("says how to set it up, and what lacks", () => {
+  test("explains how to enable SQL and what is missing", () => {
     expect(gcpSqlQueries(gcpConfig)).toMatchObject({ supported: false, reason: expect.stringContaining("logDataset") });
     const linked = { ...gcpConfig, logDataset: "p.d" };
     expect(gcpSqlQueries(linked, () => ({ version: undefined }))).toMatchObject({

@@ -31,7 +31,7 @@ test("the linked dataset has the documented columns", async () => {
   ]);
 });
 
-test("answers come in pages, with their types", async () => {
+test("returns results in pages, with their types", async () => {
   const [rows] = await fake.client.query({
     query: "SELECT x, [x] AS list, STRUCT(x AS y) AS record, TRUE AS t FROM UNNEST([1, 2, 3, 4, 5]) AS x ORDER BY x",
   });
@@ -39,7 +39,7 @@ test("answers come in pages, with their types", async () => {
   expect(rows[4]).toEqual({ x: 5, list: [5], record: { y: 5 }, t: true });
 });
 
-test("a dry run says what would be read, and runs nothing", async () => {
+test("a dry run reports what would be read, and runs nothing", async () => {
   fake.faults.clear();
   const [job] = await fake.client.createQueryJob({
     query: `SELECT COUNT(*) AS n FROM \`${fake.logDataset}._AllLogs\``,
@@ -53,7 +53,7 @@ test("a dry run says what would be read, and runs nothing", async () => {
   expect(fake.faults.log).toEqual(["bigquery.jobs.insert"]);
 });
 
-test("errors have their reasons", async () => {
+test("errors have reasons", async () => {
   const reason = (query: string, more: object = {}) =>
     fake.client.query({ query, ...more }).then(
       () => "none",

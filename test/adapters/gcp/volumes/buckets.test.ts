@@ -10,7 +10,7 @@ import { bucketOf, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("a volume's bucket", () => {
-  test("is closed to the public, has one set of rights, keeps what is deleted for a week, and stands in the region", async () => {
+  test("has no public access, uniform access control, seven days of soft delete, and the configured region", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     expect(bucketOf(volume).settings).toEqual({
       location: "europe-west1",
@@ -19,7 +19,7 @@ describe("a volume's bucket", () => {
     });
   });
 
-  test("says whose it is by a digest, never by the account's id", async () => {
+  test("identifies its owner by a digest, not by the account's id", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     const { labels, name } = bucketOf(volume);
@@ -29,12 +29,12 @@ describe("a volume's bucket", () => {
     expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("somebody"))).toEqual([]);
   });
 
-  test("is open to nobody, until a service mounts it", async () => {
+  test("grants access to no identity until a service mounts it", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     expect(bucketOf(volume).policy.bindings).toEqual([]);
   });
 
-  test("keeps the rights that it has from elsewhere", async () => {
+  test("keeps access that others have granted", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -46,14 +46,14 @@ describe("a volume's bucket", () => {
     expect(bucketOf(volume).policy.bindings).toEqual([audit]);
   });
 
-  test("may be of a volume that is called as Google is", async () => {
+  test("has a valid name for a volume called like Google", async () => {
     const name = "google-exports" as VolumeName;
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, name));
     expect(await expectOk(volumesOver(fake).find(owner, name))).toEqual({ kind: "held", volume });
   });
 
-  test("of another account's digest is none, whatever its name", async () => {
+  test("does not count as a volume with another account's digest, whatever its name", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     bucketOf(volume).labels["portside-owner"] = accountDigest(account());
@@ -64,7 +64,7 @@ describe("a volume's bucket", () => {
 });
 
 describe("calls", () => {
-  test("a list is one call, however many volumes there are", async () => {
+  test("list: one call for any number of volumes", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     for (const size of [1, 12]) {
@@ -75,7 +75,7 @@ describe("calls", () => {
     }
   });
 
-  test("a list of more volumes than a page has follows the pages", async () => {
+  test("list: follows pages", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -91,7 +91,7 @@ describe("calls", () => {
     for (const name of copies) fake.world.live.delete(name);
   });
 
-  test("finding one's own volume is one call, finding none is two", async () => {
+  test("find: one call for an existing volume, two for a missing one", async () => {
     const owner = account();
     await expectOk(volumesOver(fake).create(owner, data));
     fake.faults.clear();
@@ -101,7 +101,7 @@ describe("calls", () => {
     expect(fake.faults.log.slice(1)).toEqual(["storage.buckets.list", "storage.objects.list"]);
   });
 
-  test("a URL is signed without a call where the credentials have a key", async () => {
+  test("signing a URL takes no call if the credentials have a key", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     fake.faults.clear();
     await expectOk(volumesOver(fake).grantDownload(volume, a, inAMinute()));
@@ -109,7 +109,7 @@ describe("calls", () => {
   });
 });
 
-test("a storage that never answers is an outage, in the end", async () => {
+test("a storage that never responds leads to unavailable", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const silent = { request: () => undefined } as unknown as Storage;
   const found = volumesOver(fake, { storage: silent, clock: createLeapingClock() }).find(account(), data);

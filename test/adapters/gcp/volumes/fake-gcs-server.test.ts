@@ -33,7 +33,7 @@ const gaps: ReadonlyMap<string, string> = new Map([
   ["an entity tag tells contents apart", "its answer to an upload by a signed URL has no ETag"],
 ]);
 
-describe("Cloud Storage, the objects in fake-gcs-server", () => {
+describe("Cloud Storage, with objects in fake-gcs-server", () => {
   for (const { group, name, run } of cases)
     test(`${group}: ${name}`, async (context) => {
       needs(context, "fake-gcs-server");

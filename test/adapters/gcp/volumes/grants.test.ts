@@ -21,7 +21,7 @@ describe("grants", () => {
     return volumesOver(fake, { storage: new Storage({ ...fake.storageClientOptions, authClient }) });
   };
 
-  test("are signed by IAM where the credentials have no key", async () => {
+  test("are signed by IAM if the credentials have no key", async () => {
     const volumes = keyless();
     const { volume } = await expectOk(volumes.create(account(), data));
     fake.faults.clear();
@@ -31,7 +31,7 @@ describe("grants", () => {
     expect(await (await fetch(url)).text()).toBe("signed");
   });
 
-  test("that IAM does not sign are unavailable, and the log says which right is missing", async () => {
+  test("are unavailable if IAM refuses to sign, and the log names the missing permission", async () => {
     const said: string[] = [];
     const logger = { ...silentLogger, error: (message: string) => void said.push(message) };
     const authClient = new Impersonated({
@@ -46,7 +46,7 @@ describe("grants", () => {
     expect(said).toEqual([expect.stringContaining("iam.serviceAccounts.signBlob")]);
   });
 
-  test("end no later than asked for, nor after the twelve hours that IAM's keys sign for", async () => {
+  test("expire at the requested time, and after twelve hours at most", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const until = instantOfMillis(Date.now() + 90_500);
     const soon = await expectOk(volumesOver(fake).grantDownload(volume, a, until));
@@ -60,7 +60,7 @@ describe("grants", () => {
     expect(Number(searchParams.get("X-Goog-Expires"))).toBeLessThanOrEqual(12 * 3600);
   });
 
-  test("say of a download what its name says, whatever it was put as", async () => {
+  test("set a download's content type by its name, whatever type the upload had", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
     await put(volumes, volume, "page.css", "a {}");

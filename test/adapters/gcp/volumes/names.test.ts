@@ -17,7 +17,7 @@ const volumeName = fc
   .filter((name) => parseVolumeName(name) !== undefined)
   .map((name) => name as VolumeName);
 
-test("every volume's name makes a bucket's name that Google takes", () => {
+test("every volume name yields a valid bucket name", () => {
   const nasty = ["google", "g00gle-data", "my-gooogle", "goog", "a", "a--b", "x".repeat(40)] as VolumeName[];
   fc.assert(
     fc.property(fc.oneof(volumeName, fc.constantFrom(...nasty)), fc.string(), (name, owner) => {
@@ -29,17 +29,17 @@ test("every volume's name makes a bucket's name that Google takes", () => {
   );
 });
 
-test("the volume's name can be read in the bucket's, the account's cannot", () => {
+test("the bucket name contains the volume's name but not the account", () => {
   const bucket = bucketName("somebody@example.com" as AccountId, "data" as VolumeName, randomIds.id());
   expect(bucket).toMatch(/^ps-[0-9a-f]{10}-data-[a-z0-9]{8}$/);
 });
 
-test("two volumes of one name are two buckets", () => {
+test("two volumes of the same name have different buckets", () => {
   const make = () => bucketName(acme, "data" as VolumeName, randomIds.id());
   expect(make()).not.toBe(make());
 });
 
-test("a project's bucket of claims has a name that Google takes", () => {
+test("the claims bucket of a project has a valid name", () => {
   expect(claimsBucket("my-project-1")).toBe("my-project-1-portside-volumes");
   expect(isTaken(claimsBucket(`example.com:${"p".repeat(30)}-${"q".repeat(20)}`))).toBe(true);
 });

@@ -11,8 +11,8 @@ import { volumesOver } from "./subject.ts";
 
 volumeRaceTests(cloud);
 
-describe("calls that race, from several replicas", () => {
-  test("a discard that is overtaken by a restore takes nothing with it", async () => {
+describe("concurrent calls of several replicas", () => {
+  test("a restore that overtakes a move to the trash loses no object", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -31,11 +31,11 @@ describe("calls that race, from several replicas", () => {
   });
 });
 
-describe("what others do meanwhile", () => {
+describe("changes by other calls", () => {
   const claimOf = (owner: AccountId) =>
     [fake.world.bucket("test-project-portside-volumes").objects, `data/${accountDigest(owner)}`] as const;
 
-  test("a bucket whose claim went while it was made is no volume; another one is made", async () => {
+  test("a bucket whose claim disappears during creation becomes no volume, and another one is created", async () => {
     const owner = account();
     await expectOk(volumesOver(fake).create(account(), data));
     const [claims, name] = claimOf(owner);
@@ -47,7 +47,7 @@ describe("what others do meanwhile", () => {
     expect(await expectOk(volumesOver(fake).trash(owner))).toEqual([]);
   });
 
-  test("a volume that is brought back while it is emptied is whole", async () => {
+  test("a volume that is restored while it is being emptied is complete", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     for (const name of ["a", "b", "c"]) fake.world.putObject(bucketOf(volume), { name, bytes: Buffer.from(name) });
     await expectOk(volumesOver(fake).beginDelete(volume));
@@ -59,7 +59,7 @@ describe("what others do meanwhile", () => {
     expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b", "c"]);
   });
 
-  test("a policy that is changed while a volume is emptied does not keep it from going", async () => {
+  test("a policy change while a volume is being emptied does not prevent its deletion", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -76,7 +76,7 @@ describe("what others do meanwhile", () => {
     expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b"]);
   });
 
-  test("an object that is put into a volume on its way out of the trash stays", async () => {
+  test("an object uploaded during a restore stays", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -91,10 +91,10 @@ describe("what others do meanwhile", () => {
   });
 });
 
-describe("what was cut", () => {
+describe("interrupted calls", () => {
   const later = (millis: number) => createManualClock(new Date(Date.now() + millis).toISOString());
 
-  test("on its way into the trash is finished by whoever lists, beside a call that is still at it", async () => {
+  test("a listing completes an interrupted move to the trash, next to a call that is still running", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     for (let index = 0; index < 60; index++)
@@ -112,7 +112,7 @@ describe("what was cut", () => {
     expect(bucketOf(volume).objects.size).toBe(60);
   });
 
-  test("while it was made is cleared away where no claim stands for it, and else made by the next call", async () => {
+  test("an interrupted creation is cleaned up if no claim names its bucket, and completed by the next call otherwise", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));

@@ -13,7 +13,7 @@ import { volumesOver } from "./subject.ts";
 describe("deletion and restore", () => {
   volumeReturnTests(cloud);
 
-  test("more objects than a page has go and come back", async () => {
+  test("moves more objects than a page to the trash and back", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
@@ -26,7 +26,7 @@ describe("deletion and restore", () => {
     expect(bucketOf(volume).objects.size).toBe(1100);
   });
 
-  test("a week later there is nothing to restore", async () => {
+  test("cannot restore a volume after a week", async () => {
     const clock = createManualClock();
     const later = await startFakeStorage({ clock });
     const volumes = volumesOver(later, { clock });
@@ -44,7 +44,7 @@ describe("deletion and restore", () => {
 });
 
 describe("soft delete", () => {
-  test("of a week is no problem, and the look makes the bucket of the claims", async () => {
+  test("accepts seven days of retention, and the check creates the claims bucket", async () => {
     const other = await startFakeStorage();
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toBeUndefined();
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toBeUndefined();
@@ -52,7 +52,7 @@ describe("soft delete", () => {
     await other.close();
   });
 
-  test("of less is one, with the command that mends it, unless it was accepted", async () => {
+  test("reports a shorter retention with the command that fixes it, unless the operator accepts it", async () => {
     const other = await startFakeStorage();
     other.world.insertBucket({
       name: "test-project-portside-volumes",
@@ -66,7 +66,7 @@ describe("soft delete", () => {
     await other.close();
   });
 
-  test("that the organisation forbids is one; and where it is accepted, volumes are made as the project has it", async () => {
+  test("reports an organization policy against it; if accepted, creates volumes with the project's retention", async () => {
     const other = await startFakeStorage();
     Object.assign(other.world, { forcedRetention: 0, presetRetention: 0 });
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organization's policies/);

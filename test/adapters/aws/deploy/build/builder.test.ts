@@ -62,7 +62,7 @@ const codeBuild: BuildCloud<World, Build> = {
 
 const { build, begun, world } = buildTests(codeBuild);
 
-test("a source without a Dockerfile is built with buildpacks, in a container without the build's credentials", async () => {
+test("builds a source without a Dockerfile with buildpacks, in a container without the build's credentials", async () => {
   const end = (await build()).at(-1);
   const [request] = begun();
   expect(commandsOf(request)[0]).toMatch(/^docker run --rm .* build "\$IMAGE" --builder gcr\.io\/buildpacks\/builder/);
@@ -72,17 +72,17 @@ test("a source without a Dockerfile is built with buildpacks, in a container wit
   expect(end?.kind === "built" && end.image.split(":")[1]).toMatch(/^[0-9a-f]{32}-[0-9a-f]{64}$/);
 });
 
-test.each(["Dockerfile", "./Dockerfile"])("a source with %s is built with Docker", async (path) => {
+test.each(["Dockerfile", "./Dockerfile"])("builds a source with %s with Docker", async (path) => {
   await build({ source: sourceFrom(sourceOf({ "a/b.txt": "x", [path]: "FROM scratch\n" })) });
   expect(commandsOf(begun()[0])).toEqual(['docker build --tag "$IMAGE" /tmp/source']);
 });
 
-test("the log goes to the project's own group, the only one that its role may write to", async () => {
+test("logs to the project's own group, the only one that its role may write to", async () => {
   expect((await build()).at(-1)?.kind).toBe("built");
   expect(begun().map(({ logs }) => logs.groupName)).toEqual([BUILD_LOGS]);
 });
 
-test("a source whose upload meets another one is put again, for nobody knows that it is there", async () => {
+test("retries an upload that conflicts with a concurrent one", async () => {
   world().state.settings.conflicts = 1;
   expect((await build()).at(-1)?.kind).toBe("built");
 });

@@ -43,7 +43,7 @@ const definitionOf = (template: ServiceTemplate) => {
   return renderDefinition(place, template, { revision, taskRole: "arn:aws:iam::1:role/a", fileSystems });
 };
 
-test("rendered and parsed, a record is itself", () => {
+test("a record survives rendering and parsing", () => {
   fc.assert(
     fc.property(serviceTemplate(), serviceTemplate(), (template, former) => {
       const record = recordOf(template, [former]);
@@ -53,7 +53,7 @@ test("rendered and parsed, a record is itself", () => {
   );
 });
 
-test("a record of another name, or with a part that does not read, is none of ours", () => {
+test("a record of another name, or with an invalid part, is not Portside's", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const text = renderRecord(recordOf(template));
@@ -65,7 +65,7 @@ test("a record of another name, or with a part that does not read, is none of ou
   );
 });
 
-test("every declaration is one that ECS and the load balancer take, in the next size that Fargate has", () => {
+test("every declaration is valid for ECS and the load balancer, in Fargate's next size", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       // Core fits resources to the catalogue before a rollout, and rejects more than Fargate has.
@@ -80,7 +80,7 @@ test("every declaration is one that ECS and the load balancer take, in the next 
   );
 });
 
-test("every mount is a volume of its bucket and its folder, once each, and its mode is the mount point's", () => {
+test("mounts share one volume per bucket and folder; the mount point has the access mode", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const { volumes, containerDefinitions } = definitionOf(template);
@@ -100,7 +100,7 @@ test("every mount is a volume of its bucket and its folder, once each, and its m
   );
 });
 
-test("names fit, carry the account's digest and never its id, and lines go to the stream of the deployment", () => {
+test("names fit their limits and contain the account's digest, not its id; lines go to the deployment's streams", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const revision = revisionIdOf(template.name, write);

@@ -36,11 +36,14 @@ test.each([
   expect(failureOfTask(task, 8080)).toMatchObject(failure);
 });
 
-test.each(["SpotInterruption", "TerminationNotice", "UserInitiated"] as const)("%s ends no rollout", (stopCode) => {
-  expect(failureOfTask({ stopCode, containers: [{ name: "app", exitCode: 143 }] }, 8080)).toBeUndefined();
-});
+test.each(["SpotInterruption", "TerminationNotice", "UserInitiated"] as const)(
+  "%s does not end a rollout",
+  (stopCode) => {
+    expect(failureOfTask({ stopCode, containers: [{ name: "app", exitCode: 143 }] }, 8080)).toBeUndefined();
+  },
+);
 
-test("a sidecar's end is not the service's exit code", () => {
+test("a sidecar's exit code is not the service's", () => {
   const task = { stopCode: "EssentialContainerExited" as const, containers: [{ name: "sidecar", exitCode: 1 }] };
   expect(failureOfTask(task, 8080)?.exitCode).toBeUndefined();
 });

@@ -70,7 +70,7 @@ const cloudBuild: BuildCloud<World, Build> = {
 
 const { build, begun, logger } = buildTests(cloudBuild);
 
-test("a source without a Dockerfile is built with buildpacks, as the build's own identity, its log in our own bucket", async () => {
+test("builds a source without a Dockerfile with buildpacks and the build identity, and logs to the staging bucket", async () => {
   const end = (await build()).at(-1);
   const [request] = begun();
   expect(request).toMatchObject({
@@ -86,12 +86,12 @@ test("a source without a Dockerfile is built with buildpacks, as the build's own
   expect(request?.steps[0].args).not.toContain("--network");
 });
 
-test.each(["Dockerfile", "./Dockerfile"])("a source with %s is built with Docker", async (path) => {
+test.each(["Dockerfile", "./Dockerfile"])("builds a source with %s with Docker", async (path) => {
   await build({ source: sourceFrom(sourceOf({ "a/b.txt": "x", [path]: "FROM scratch\n" })) });
   expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/cloud-builders/docker" }]);
 });
 
-test("a Dockerfile further down is not the source's own", async () => {
+test("ignores a Dockerfile in a subfolder", async () => {
   await build({ source: sourceFrom(sourceOf({ "docs/Dockerfile": "FROM scratch\n", "main.rb": "" })) });
   expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/k8s-skaffold/pack" }]);
 });
@@ -101,7 +101,7 @@ test.each([
   "1234@cloudbuild.gserviceaccount.com",
   "test-project@appspot.gserviceaccount.com",
   "somebody@example.com",
-])("nothing is built as %s", async (buildIdentity) => {
+])("refuses to build as %s", async (buildIdentity) => {
   expect((await build({}, builderOf({ buildIdentity }))).at(-1)).toMatchObject({
     kind: "failed",
     failure: { reason: "permission" },
@@ -109,7 +109,7 @@ test.each([
   expect(begun()).toEqual([]);
 });
 
-test("a start that names no build is not made over and over", async () => {
+test("limits the retries of a start that returns no build", async () => {
   let starts = 0;
   const client = {
     createBuild: async () => {
