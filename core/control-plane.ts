@@ -38,7 +38,7 @@ import { getSubscription } from "./use-cases/usage/subscription.ts";
 import * as objects from "./use-cases/volumes/objects.ts";
 import * as volumes from "./use-cases/volumes/volumes.ts";
 
-type ControlPlaneResult<T> = ResultAsync<T, ControlPlaneError>;
+type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 
 /** What the provider can and cannot do, and the limits of each account. */
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
@@ -52,76 +52,64 @@ export interface ControlPlane {
   /** Returns what the provider can and cannot do, and the limits of an account. */
   capabilities(): CapabilitiesResponse;
   /** Fails with `unavailable` if a backing service does not respond. */
-  check(options?: CallOptions): ControlPlaneResult<void>;
+  check(options?: CallOptions): Outcome<void>;
   /** Returns the account and the credential of a request. */
-  authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): ControlPlaneResult<Principal>;
+  authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Outcome<Principal>;
   /** Counts a request of the account. Fails with `rate_limited` if it exceeds the requests per minute. */
   countRequest(principal: Principal): Result<void, RateLimited>;
 
   /** Checks if the account may deploy under a name. */
-  checkName(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<NameCheck>;
+  checkName(principal: Principal, request: RawFields, options?: CallOptions): Outcome<NameCheck>;
   /** Receives and validates a source. The caller must pass the result to `deploy`, or discard it. */
-  receiveSource(
-    principal: Principal,
-    bytes: AsyncIterable<Uint8Array>,
-    options?: CallOptions,
-  ): ControlPlaneResult<ReceivedSource>;
+  receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Outcome<ReceivedSource>;
   /** Returns the changes that a deploy would make. */
-  plan(principal: Principal, request: DeployRequest, options?: CallOptions): ControlPlaneResult<PlanResponse>;
+  plan(principal: Principal, request: DeployRequest, options?: CallOptions): Outcome<PlanResponse>;
   /** Starts a deploy. It continues without its client. */
-  deploy(principal: Principal, request: DeployRequest, options?: CallOptions): ControlPlaneResult<DeployRun>;
+  deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Outcome<DeployRun>;
   /** Returns a deploy of this process, and the `seq` after which to follow it. */
   resumeDeploy(
     principal: Principal,
     request: RawFields,
     options?: CallOptions,
-  ): ControlPlaneResult<{ run: DeployRun; after: number }>;
+  ): Outcome<{ run: DeployRun; after: number }>;
   /** Ends a deploy with `interrupted`. Fails with `conflict` if its traffic has moved. */
-  cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Lists the account's deployments by name. */
-  listDeployments(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly Deployment[]>;
+  listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
   /** Deletes a deployment and ends its deploys. Its volumes and logs remain. */
-  deleteDeployment(
-    principal: Principal,
-    request: RawFields,
-    options?: CallOptions,
-  ): ControlPlaneResult<{ detail: string }>;
+  deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
-  readLogs(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<LogPage>;
+  readLogs(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogPage>;
 
   /** Runs a SELECT over the account's logs and billing. */
-  runSql(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<SqlAnswer>;
+  runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlAnswer>;
 
   /** Creates a volume, or returns the existing one. */
-  createVolume(
-    principal: Principal,
-    request: RawFields,
-    options?: CallOptions,
-  ): ControlPlaneResult<volumes.CreatedVolume>;
+  createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
   /** Lists the account's volumes by name, each with the deployments that mount it. */
-  listVolumes(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly Volume[]>;
+  listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
   /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
-  deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Lists the volumes that the account can restore, newest first. */
-  listTrash(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly TrashedVolume[]>;
+  listTrash(principal: Principal, options?: CallOptions): Outcome<readonly TrashedVolume[]>;
   /** Restores a volume from the trash. */
-  restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<Volume>;
+  restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<Volume>;
   /** Returns a page of a volume's objects. */
-  listObjects(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<ObjectPage>;
-  deleteObject(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  listObjects(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ObjectPage>;
+  deleteObject(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a signed URL to PUT an object. */
-  grantUpload(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<UploadGrant>;
+  grantUpload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<UploadGrant>;
   /** Returns a signed URL to GET an object. */
-  grantDownload(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<DownloadGrant>;
+  grantDownload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DownloadGrant>;
 
   /** Creates an API key. Its result is the only one that contains the key. */
-  createKey(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<credentials.NewKey>;
-  listKeys(principal: Principal, options?: CallOptions): ControlPlaneResult<readonly credentials.ListedKey[]>;
-  revokeKey(principal: Principal, request: RawFields, options?: CallOptions): ControlPlaneResult<{ detail: string }>;
+  createKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<credentials.NewKey>;
+  listKeys(principal: Principal, options?: CallOptions): Outcome<readonly credentials.ListedKey[]>;
+  revokeKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
-  issueToken(principal: Principal, options?: CallOptions): ControlPlaneResult<credentials.Token>;
+  issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
   /** Returns the plan that the account pays for. */
-  getSubscription(principal: Principal, options?: CallOptions): ControlPlaneResult<Subscription>;
+  getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
   /** Ends all deploys of this process with `interrupted`. Resolves when they have settled. */
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../result.ts";
 import { type AccountLimits, accountLimits } from "../accounts/limits.ts";
 import { scheduleOf, timeZoneConflict } from "../schedules/schedule.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
-import { parseChecked, type RawFields, type Values } from "../wire/fields.ts";
+import { parseFields, type RawFields, type Values } from "../wire/fields.ts";
 import { type Issue, type IssueType, issue } from "../wire/issue.ts";
 import { reservedNames } from "../wire/names.ts";
 import { aliasIssues, type EnvAliases } from "./environment.ts";
@@ -147,7 +147,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
  * @param raw the fields by their wire names, as form text or as JSON values
  */
 export const declareDeploy = (raw: RawFields, context: DeclareContext): Result<DeployDeclaration, readonly Issue[]> =>
-  parseChecked(deployFields, raw, (valid) => {
+  parseFields(deployFields, raw, (valid) => {
     const issues = deployIssues(valid, raw, context);
     return issues.length > 0 ? err(issues) : ok({});
   }).map((fields) =>

@@ -43,7 +43,7 @@ export const readProject = (raw: unknown): { readonly project?: Project; readonl
     return { issues: [issue([], 'must be an object such as {"name": "my-app", "volumes": {}}', "dict_type")] };
   const given = raw as Readonly<Record<string, unknown>>;
   const parsed = parseFields(projectFields, given);
-  if (parsed.isErr()) return { issues: parsed.error.issues };
+  if (parsed.isErr()) return { issues: parsed.error };
   const { $schema: _schema, name: _name, source: _source, ...fields } = given;
   return { project: { name: String(given["name"]), source: parsed.value.source, fields }, issues: [] };
 };

@@ -110,15 +110,21 @@ export type RawFields = Readonly<Record<string, unknown>>;
 /** The parsed values of all fields. */
 export type Values<F extends Fields> = { readonly [K in keyof F]: z.output<F[K]> };
 
-export interface InvalidFields<F extends Fields> {
-  /** All problems, including unknown fields. */
-  readonly issues: readonly Issue[];
-  /** The values of the valid fields, for rules across fields. */
-  readonly valid: Partial<Values<F>>;
-}
+/**
+ * A rule across fields. Receives the valid fields only. Returns further values, or issues. It must return `err([])` if it
+ * needs a field that is invalid.
+ */
+type Check<F extends Fields, X extends object> = (valid: Partial<Values<F>>) => Result<X, readonly Issue[]>;
 
-/** Parses each field of a request separately, so that an invalid field does not hide another. */
-export const parseFields = <F extends Fields>(fields: F, raw: RawFields): Result<Values<F>, InvalidFields<F>> => {
+/**
+ * Parses each field of a request separately, so that an invalid field does not hide another, then applies a rule across
+ * them. Fails with all issues, including unknown fields.
+ */
+export const parseFields = <F extends Fields, X extends object = object>(
+  fields: F,
+  raw: RawFields,
+  check?: Check<F, X>,
+): Result<Values<F> & X, readonly Issue[]> => {
   const known = Object.keys(fields);
   const issues: Issue[] = Object.keys(raw)
     .filter((name) => !known.includes(name))
@@ -130,22 +136,8 @@ export const parseFields = <F extends Fields>(fields: F, raw: RawFields): Result
     if (parsed.success) values[name] = parsed.data;
     else issues.push(...issuesOf(parsed.error).map((one) => ({ ...one, path: [name, ...one.path] })));
   }
-  // The loop assigned each valid field the output of its own schema.
-  return issues.length > 0 ? err({ issues, valid: values as Partial<Values<F>> }) : ok(values as Values<F>);
-};
-
-/**
- * Parses the fields of a request, then applies a rule across them. Fails with the issues of both.
- * @param check receives the valid fields only. Returns further values, or issues. It must return `err([])` if it needs a field
- *   that is invalid.
- */
-export const parseChecked = <F extends Fields, X extends object>(
-  fields: F,
-  raw: RawFields,
-  check: (valid: Partial<Values<F>>) => Result<X, readonly Issue[]>,
-): Result<Values<F> & X, readonly Issue[]> => {
-  const parsed = parseFields(fields, raw);
-  const checked = check(parsed.isOk() ? parsed.value : parsed.error.valid);
-  if (parsed.isOk() && checked.isOk()) return ok({ ...parsed.value, ...checked.value });
-  return err([...(parsed.isErr() ? parsed.error.issues : []), ...(checked.isErr() ? checked.error : [])]);
+  // Each valid field has the output of its own schema.
+  const checked = check?.(values as Partial<Values<F>>);
+  if (checked?.isErr()) issues.push(...checked.error);
+  return issues.length > 0 ? err(issues) : ok({ ...values, ...checked?.unwrapOr(undefined) } as Values<F> & X);
 };

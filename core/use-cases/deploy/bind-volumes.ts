@@ -5,10 +5,9 @@ import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { BoundMount } from "../../domain/volumes/mounts.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import type { ControlPlaneError } from "../../errors.ts";
-import type { Ports } from "../../ports/provider.ts";
 import type { VolumeState } from "../../ports/volume-store.ts";
-import type { PhaseResult } from "./phase.ts";
-import type { RunningDeploy } from "./running-deploy.ts";
+import { err, ok } from "../../result.ts";
+import type { DeployContext, PhaseResult } from "./phase.ts";
 
 const deleted = (name: string): DeployFailure => ({
   reason: "volume_unavailable",
@@ -24,48 +23,40 @@ const DELETION_MS = 5000;
 const POLL_MS = 50;
 
 /** Returns the state of a volume. Waits for a deletion in progress, which completes or is cancelled within seconds. */
-const settledState = async (
-  ports: Ports,
-  run: RunningDeploy,
-  name: VolumeName,
-): Promise<VolumeState | DeployFailure> => {
+const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Promise<PhaseResult<VolumeState>> => {
   for (let waited = 0; ; waited += POLL_MS) {
     const found = await ports.provider.volumes.find(run.owner, name);
-    if (found.isErr()) return failureOfStore(name, found.error);
-    if (found.value.kind !== "hidden" || waited >= DELETION_MS || run.signal.aborted) return found.value;
+    if (found.isErr()) return err(failureOfStore(name, found.error));
+    if (found.value.kind !== "hidden" || waited >= DELETION_MS || run.signal.aborted) return ok(found.value);
     await ports.clock.sleep(POLL_MS, run.signal);
   }
 };
 
 /** Returns the bucket of a planned volume. Never creates a volume again that the plan saw: its data would seem lost. */
-const bucketOf = async (
-  ports: Ports,
-  run: RunningDeploy,
-  { name, id }: PlannedVolume,
-): Promise<string | DeployFailure> => {
-  const state = await settledState(ports, run, name);
-  if ("reason" in state) return state;
-  if (id !== null) return state.kind === "held" && state.volume.id === id ? id : deleted(name);
+const bucketOf = async (deploy: DeployContext, { name, id }: PlannedVolume): Promise<PhaseResult<string>> => {
+  const { ports, run } = deploy;
+  const state = await settledState(deploy, name);
+  if (state.isErr()) return err(state.error);
+  if (id !== null) return state.value.kind === "held" && state.value.volume.id === id ? ok(id) : err(deleted(name));
   const stored = await ports.provider.volumes.create(run.owner, name, { signal: run.signal });
-  if (stored.isErr()) return failureOfStore(name, stored.error);
+  if (stored.isErr()) return err(failureOfStore(name, stored.error));
   if (stored.value.created) run.emit(deploying(`Created new volume '${name}'`, { volume: name }));
-  return stored.value.volume.id;
+  return ok(stored.value.volume.id);
 };
 
 /** Creates the missing volumes. Returns each mount with its bucket. */
 export const bindVolumes = async (
-  ports: Ports,
-  run: RunningDeploy,
+  deploy: DeployContext,
   { spec, volumes }: DeployPlan,
 ): Promise<PhaseResult<readonly BoundMount[]>> => {
   const buckets = new Map<string, string>();
   for (const planned of volumes) {
-    const bucket = await bucketOf(ports, run, planned);
-    if (typeof bucket !== "string") return { ok: false, failure: bucket };
-    buckets.set(planned.name, bucket);
+    const bucket = await bucketOf(deploy, planned);
+    if (bucket.isErr()) return err(bucket.error);
+    buckets.set(planned.name, bucket.value);
   }
   // The plan contains every mounted volume.
-  return { ok: true, value: spec.mounts.map((mount) => ({ ...mount, bucket: buckets.get(mount.volume) as string })) };
+  return ok(spec.mounts.map((mount) => ({ ...mount, bucket: buckets.get(mount.volume) as string })));
 };
 
 /**
@@ -73,14 +64,13 @@ export const bindVolumes = async (
  * on a deletion finds the mount and fails.
  */
 export const checkMounts = async (
-  ports: Ports,
-  run: RunningDeploy,
+  deploy: DeployContext,
   mounts: readonly BoundMount[],
 ): Promise<DeployFailure | undefined> => {
-  for (const mount of mounts) {
-    const state = await settledState(ports, run, mount.volume);
-    if ("reason" in state) return state;
-    if (state.kind !== "held" || state.volume.id !== mount.bucket) return deleted(mount.volume);
+  for (const { volume, bucket } of mounts) {
+    const state = await settledState(deploy, volume);
+    if (state.isErr()) return state.error;
+    if (state.value.kind !== "held" || state.value.volume.id !== bucket) return deleted(volume);
   }
   return undefined;
 };

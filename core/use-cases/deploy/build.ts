@@ -1,19 +1,15 @@
 /** The build phase: turns the source into an image and streams the output of the build. */
-import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { BuildOutput, cleanLine, withoutControls } from "../../domain/deploy/build-output.ts";
 import { building } from "../../domain/deploy/events.ts";
 import type { BuildEvent } from "../../ports/image-builder.ts";
-import type { Ports } from "../../ports/provider.ts";
 import type { Source } from "../../ports/source-spool.ts";
+import { err, ok } from "../../result.ts";
 import { awaitFinalEvent } from "./await-final-event.ts";
-import { endedEarly, fail, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
-import type { RunningDeploy } from "./running-deploy.ts";
+import { type DeployContext, endedEarly, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
 
 /** Returns the image. */
 export const build = async (
-  ports: Ports,
-  limits: DeployLimits,
-  run: RunningDeploy,
+  { ports, settings: { deployLimits: limits }, run }: DeployContext,
   source: Source,
 ): Promise<PhaseResult<string>> => {
   const output = new BuildOutput(limits);
@@ -27,10 +23,10 @@ export const build = async (
     },
   );
   for (const line of output.end()) run.emit(building(line));
-  if (end?.kind === "built") return run.signal.aborted ? fail(endedEarly(run)) : { ok: true, value: end.image };
+  if (end?.kind === "built") return run.signal.aborted ? err(endedEarly(run)) : ok(end.image);
   const message = `The build took longer than ${formatDuration(limits.buildDeadline)} and was ended.`;
   const failure = failureOf({ end, timedOut }, run, { reason: "build_timeout", message }, output.tail);
-  return fail({
+  return err({
     ...failure,
     message: withoutControls(failure.message),
     ...(failure.logTail === undefined ? {} : { logTail: failure.logTail.map((line) => cleanLine(line, limits)) }),

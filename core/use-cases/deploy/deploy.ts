@@ -47,7 +47,8 @@ const start = async (
     name,
     first: plan.value.action === "create" ? plan.value.spec : undefined,
   });
-  void runDeploy(context, run, principal, declaration.value, source.value).then(() => run.settle());
+  const running = { ...context, run, principal, declaration: declaration.value, located: source.value };
+  void runDeploy(running).then(() => run.settle());
   return ok(run);
 };
 

@@ -7,11 +7,12 @@ import { timestampOf } from "../../domain/wire/instant.ts";
 import { type DeploymentName, deploymentNameProblem } from "../../domain/wire/names.ts";
 import { checkNameFields, deleteFields } from "../../domain/wire/requests.ts";
 import type { nameCheckSchema } from "../../domain/wire/responses.ts";
-import { type ControlPlaneError, forbidden, notFound } from "../../errors.ts";
+import { type ControlPlaneError, notFound } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, useCase } from "../pipeline/use-case.ts";
+import { findName } from "./find-name.ts";
 
 export type NameCheck = z.output<typeof nameCheckSchema>;
 
@@ -61,11 +62,10 @@ const ownService = async (
   name: DeploymentName,
   options: CallOptions,
 ): Promise<Result<Service, ControlPlaneError>> => {
-  const found = await context.ports.provider.services.find(name, options);
-  if (found.isErr()) return err(found.error);
-  const state = found.value;
-  if (!mayUse(principal.account, state)) return err(forbidden(`'${name}' belongs to another account.`));
-  return state.kind === "held" ? ok(state.service) : err(notFound(`There is no deployment '${name}'.`));
+  const found = await findName(context, principal, name, options);
+  return found.andThen((state) =>
+    state.kind === "held" ? ok(state.service) : err(notFound(`There is no deployment '${name}'.`)),
+  );
 };
 
 const removeService = async (

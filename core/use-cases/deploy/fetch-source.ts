@@ -1,29 +1,18 @@
 /** The source of a deploy: an archive in the request, or an object of a volume, which the deploy fetches in its turn. */
 import type { Principal } from "../../domain/accounts/account.ts";
-import { type DeployLimits, sourceObjectBytes } from "../../domain/accounts/limits.ts";
+import { sourceObjectBytes } from "../../domain/accounts/limits.ts";
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
 import { building } from "../../domain/deploy/events.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { Issue } from "../../domain/wire/issue.ts";
 import { type ControlPlaneError, internal } from "../../errors.ts";
-import type { Ports } from "../../ports/provider.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import type { CallOptions } from "../../ports/system.ts";
-import { err, ok, type Result, type ResultAsync } from "../../result.ts";
+import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
 import { findSourceObject } from "../volumes/objects.ts";
-import { endedEarly, fail, formatDuration, type PhaseResult } from "./phase.ts";
-import type { RunningDeploy } from "./running-deploy.ts";
-
-export type LocatedSource =
-  | { readonly kind: "received"; readonly source: Source }
-  | {
-      readonly kind: "object";
-      /** `VOLUME/PATH`. */
-      readonly reference: string;
-      open(): ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>;
-    };
+import { type DeployContext, endedEarly, formatDuration, type LocatedSource, type PhaseResult } from "./phase.ts";
 
 /** Returns the source of the declaration. Fails with `not_found` if its object does not exist. */
 export const locateSource = async (
@@ -62,14 +51,10 @@ const failureOfFetch = (reference: string, error: ControlPlaneError): DeployFail
     : { reason: "provider_unavailable", message: `${reference}: ${error.message} Deploy again.` };
 
 /** Fetches the source within the deadline of a build. An archive of the request is already there. */
-export const fetchSource = async (
-  ports: Ports,
-  { buildDeadline }: DeployLimits,
-  run: RunningDeploy,
-  located: LocatedSource,
-): Promise<PhaseResult<Source>> => {
-  if (located.kind === "received") return { ok: true, value: located.source };
+export const fetchSource = async ({ ports, settings, run, located }: DeployContext): Promise<PhaseResult<Source>> => {
+  if (located.kind === "received") return ok(located.source);
   const { reference } = located;
+  const { buildDeadline } = settings.deployLimits;
   run.emit(building(`Fetching the source '${reference}'`));
   const fetch = async (signal: AbortSignal) => {
     const received = await located
@@ -82,11 +67,12 @@ export const fetchSource = async (
   };
   const received = await withinDeadline(ports.clock, buildDeadline, fetch, run.signal);
   if (received === undefined) {
-    if (run.signal.aborted) return fail(endedEarly(run));
+    if (run.signal.aborted) return err(endedEarly(run));
     const message = `${reference}: fetching it took longer than ${formatDuration(buildDeadline)} and was ended.`;
-    return fail({ reason: "build_timeout", message });
+    return err({ reason: "build_timeout", message });
   }
-  if (received.isErr()) return fail(run.signal.aborted ? endedEarly(run) : failureOfFetch(reference, received.error));
-  if (received.value.kind === "kept") return { ok: true, value: received.value.source };
-  return fail(failureOfArchive(reference, received.value.issues));
+  if (received.isErr()) return err(run.signal.aborted ? endedEarly(run) : failureOfFetch(reference, received.error));
+  return received.value.kind === "kept"
+    ? ok(received.value.source)
+    : err(failureOfArchive(reference, received.value.issues));
 };

@@ -1,20 +1,38 @@
-/** What the phases of a deploy share: their result, and the failures that any phase may have. */
+/** What the phases of a deploy share: their context and result, and the failures that any phase may have. */
+import type { Principal } from "../../domain/accounts/account.ts";
+import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
+import type { ControlPlaneError } from "../../errors.ts";
+import type { Source } from "../../ports/source-spool.ts";
+import type { Result, ResultAsync } from "../../result.ts";
+import type { Context } from "../pipeline/context.ts";
 import type { FinalEventResult } from "./await-final-event.ts";
 import type { RunningDeploy } from "./running-deploy.ts";
 
-export type PhaseResult<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: DeployFailure };
+export type LocatedSource =
+  | { readonly kind: "received"; readonly source: Source }
+  | {
+      readonly kind: "object";
+      /** `VOLUME/PATH`. */
+      readonly reference: string;
+      open(): ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>;
+    };
 
-export const fail = (failure: DeployFailure): PhaseResult<never> => ({ ok: false, failure });
+export interface DeployContext extends Context {
+  readonly run: RunningDeploy;
+  readonly principal: Principal;
+  readonly declaration: DeployDeclaration;
+  readonly located: LocatedSource;
+}
+
+export type PhaseResult<T> = Result<T, DeployFailure>;
 
 const endMessages = {
   interrupted: "The deploy was cancelled before traffic moved.",
   deleted: "The deployment was deleted while this deploy ran.",
 } as const;
 
-/** The failure of a deploy whose signal has aborted. */
+/** Returns the failure of a deploy whose signal has aborted. */
 export const endedEarly = ({ endReason: reason }: RunningDeploy): DeployFailure => ({
   reason,
   message: endMessages[reason],

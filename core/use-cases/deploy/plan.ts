@@ -1,6 +1,6 @@
 /** Parses the request of a deploy or a plan, and plans the deploy. Changes nothing. */
 import type { z } from "zod";
-import { type AccountId, mayUse, type Principal } from "../../domain/accounts/account.ts";
+import type { AccountId, Principal } from "../../domain/accounts/account.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
 import { type DeployPlan, planDeploy, planInWords } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
@@ -9,7 +9,7 @@ import { longestRun } from "../../domain/schedules/fire-policy.ts";
 import type { RawFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { planSchema } from "../../domain/wire/responses.ts";
-import { type ControlPlaneError, forbidden, invalidInput } from "../../errors.ts";
+import { type ControlPlaneError, invalidInput } from "../../errors.ts";
 import type { ReceivedSource } from "../../ports/source-spool.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume } from "../../ports/volume-store.ts";
@@ -17,6 +17,7 @@ import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { type Call, parsedUseCase } from "../pipeline/use-case.ts";
 import { volumeQuotaProblem } from "../volumes/volumes.ts";
+import { findName } from "./find-name.ts";
 
 /** The request of a deploy or a plan. */
 export interface DeployRequest {
@@ -63,9 +64,8 @@ export const preparePlan = async (
 ): Promise<Result<DeployPlan, ControlPlaneError>> => {
   const { services, capabilities } = context.ports.provider;
   const { account } = principal;
-  const found = await services.find(declaration.name, options);
+  const found = await findName(context, principal, declaration.name, options);
   if (found.isErr()) return err(found.error);
-  if (!mayUse(account, found.value)) return err(forbidden(`'${declaration.name}' belongs to another account.`));
   const current = found.value.kind === "held" ? found.value.service : null;
   if (current === null) {
     const own = await services.list(account, options);

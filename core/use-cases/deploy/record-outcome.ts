@@ -2,8 +2,7 @@
 import { type DeployNews, type DeployOutcome, isFinal } from "../../domain/deploy/events.ts";
 import { deployEntry } from "../../domain/logs/entry.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
-import type { Context } from "../pipeline/context.ts";
-import type { RunningDeploy } from "./running-deploy.ts";
+import type { DeployContext } from "./phase.ts";
 
 /**
  * Persists the present status of a deploy.
@@ -11,8 +10,8 @@ import type { RunningDeploy } from "./running-deploy.ts";
  * The process may be killed between the two writes. A start is therefore noted before it is logged, and an end is logged
  * before it is noted: the log then contains the end, or a note tells the next server that the end is missing.
  */
-export const recordStatus = async (context: Context, run: RunningDeploy, news: DeployNews): Promise<void> => {
-  const { provider, logger, clock } = context.ports;
+export const recordStatus = async ({ ports, run }: DeployContext, news: DeployNews): Promise<void> => {
+  const { provider, logger, clock } = ports;
   const { status, reason } = news;
   const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
   const outcome: DeployOutcome = { deployId: run.deployId, status, reason: reason ?? null, finishedAt };
@@ -28,7 +27,7 @@ export const recordStatus = async (context: Context, run: RunningDeploy, news: D
 };
 
 /** Persists the outcome before it is streamed, so that a client that saw the last record finds it in the list. */
-export const recordOutcome = async (context: Context, run: RunningDeploy, news: DeployNews): Promise<void> => {
-  await recordStatus(context, run, news);
-  run.emit(news);
+export const recordOutcome = async (deploy: DeployContext, news: DeployNews): Promise<void> => {
+  await recordStatus(deploy, news);
+  deploy.run.emit(news);
 };

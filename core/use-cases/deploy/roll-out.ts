@@ -2,13 +2,11 @@
 import { deploying } from "../../domain/deploy/events.ts";
 import type { DeployPlan } from "../../domain/deploy/plan.ts";
 import type { BoundMount } from "../../domain/volumes/mounts.ts";
-import type { Ports } from "../../ports/provider.ts";
 import type { RolloutEvent } from "../../ports/service-platform.ts";
-import type { Settings } from "../pipeline/context.ts";
+import { err, ok } from "../../result.ts";
 import { awaitFinalEvent } from "./await-final-event.ts";
 import { checkMounts } from "./bind-volumes.ts";
-import { fail, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
-import type { RunningDeploy } from "./running-deploy.ts";
+import { type DeployContext, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
 
 const CRON_TOKEN_CHARS = 40;
 
@@ -21,19 +19,19 @@ export interface RolledOut {
 }
 
 export const rollOut = async (
-  ports: Ports,
-  { deployLimits: limits, envAliases }: Pick<Settings, "deployLimits" | "envAliases">,
-  run: RunningDeploy,
+  deploy: DeployContext,
   plan: DeployPlan,
   built: { readonly image: string; readonly mounts: readonly BoundMount[] },
 ): Promise<PhaseResult<RolledOut>> => {
+  const { ports, run } = deploy;
+  const { deployLimits: limits, envAliases } = deploy.settings;
   run.emit(deploying(plan.action === "create" ? `Creating '${run.name}'` : `Updating '${run.name}'`));
   for (const { message } of plan.adjustments) run.emit(deploying(message));
   for (const message of plan.notEnforced) run.emit(deploying(message));
   const cronToken = plan.cronToken ?? ports.ids.secret(CRON_TOKEN_CHARS);
   const aliased = Object.keys(envAliases).length === 0 ? {} : { envAliases };
   const template = { ...plan.spec, ...built, cronToken, ...aliased, deployId: run.deployId };
-  const mayServe = () => checkMounts(ports, run, built.mounts);
+  const mayServe = () => checkMounts(deploy, built.mounts);
   const { end, timedOut } = await awaitFinalEvent<RolloutEvent>(
     (signal) =>
       ports.provider.services.rollout(
@@ -43,7 +41,7 @@ export const rollOut = async (
     { clock: ports.clock, signal: run.signal, deadline: limits.rolloutDeadline },
     (message) => run.emit(deploying(message)),
   );
-  if (end?.kind === "ready") return { ok: true, value: { ...end, cronToken } };
+  if (end?.kind === "ready") return ok({ ...end, cronToken });
   const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadline)} and was ended; what served before serves still.`;
-  return fail(failureOf({ end, timedOut }, run, { reason: "rollout_timeout", message }, []));
+  return err(failureOf({ end, timedOut }, run, { reason: "rollout_timeout", message }, []));
 };

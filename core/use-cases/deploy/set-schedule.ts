@@ -1,38 +1,33 @@
 /** The schedule phase: sets or removes the schedule when the new revision serves. */
-import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { deploying } from "../../domain/deploy/events.ts";
 import { type DeployPlan, scheduleInWords } from "../../domain/deploy/plan.ts";
 import { cronJobOf } from "../../domain/schedules/cron-job.ts";
-import type { Ports } from "../../ports/provider.ts";
+import { err, ok } from "../../result.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
-import { fail, type PhaseResult } from "./phase.ts";
+import type { DeployContext, PhaseResult } from "./phase.ts";
 import type { RolledOut } from "./roll-out.ts";
-import type { RunningDeploy } from "./running-deploy.ts";
 
 /**
  * Sets the schedule of the plan. An update without a schedule always removes it: an earlier deploy may have been killed
  * between its rollout and this phase.
  */
 export const setSchedule = async (
-  ports: Ports,
-  limits: DeployLimits,
-  run: RunningDeploy,
+  { ports, settings: { deployLimits: limits }, run }: DeployContext,
   plan: DeployPlan,
   { url, cronToken }: RolledOut,
 ): Promise<PhaseResult<void>> => {
   const { capabilities, scheduler } = ports.provider;
   const { name, owner } = plan.spec;
   const job = cronJobOf({ ...plan.spec, cronToken }, url, capabilities.cron.max_seconds);
-  if (job === null && (plan.action === "create" || !capabilities.cron.schedules.supported))
-    return { ok: true, value: undefined };
+  if (job === null && (plan.action === "create" || !capabilities.cron.schedules.supported)) return ok(undefined);
   const set = await withinDeadline(ports.clock, limits.scheduleDeadline, (signal) =>
     job === null ? scheduler.remove({ name, owner }, { signal }) : scheduler.put(job, { signal }),
   );
   if (set === undefined || set.isErr()) {
     const why = set === undefined ? `It took longer than ${limits.scheduleDeadline / 1000} s.` : set.error.message;
     const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
-    return fail({ reason: "schedule_failed", message });
+    return err({ reason: "schedule_failed", message });
   }
   for (const message of scheduleInWords(plan)) run.emit(deploying(message));
-  return { ok: true, value: undefined };
+  return ok(undefined);
 };

@@ -1,5 +1,4 @@
 /** Reading the log of a deployment, page by page. */
-import { mayUse } from "../../domain/accounts/account.ts";
 import { before, type LogPosition } from "../../domain/logs/cursor.ts";
 import { logPageOf } from "../../domain/logs/entry.ts";
 import { lowerBound } from "../../domain/logs/filter/bounds.ts";
@@ -11,10 +10,11 @@ import type { RawFields, Values } from "../../domain/wire/fields.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import { logsFields } from "../../domain/wire/requests.ts";
-import { forbidden, notFound } from "../../errors.ts";
+import { notFound } from "../../errors.ts";
 import type { LogQuery, LogScope } from "../../ports/log-store.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result } from "../../result.ts";
+import { findName } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
 import { useCase } from "../pipeline/use-case.ts";
 
@@ -56,13 +56,7 @@ const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: Ca
 export const readLogs = useCase({
   fields: logsFields,
   check: checkQuery,
-  authorize: async ({ context, principal, input: { deployment_name: name }, options }) => {
-    const found = await context.ports.provider.services.find(name, options);
-    if (found.isErr()) return err(found.error);
-    return mayUse(principal.account, found.value)
-      ? ok(found.value)
-      : err(forbidden(`'${name}' belongs to another account.`));
-  },
+  authorize: ({ context, principal, input, options }) => findName(context, principal, input.deployment_name, options),
   run: async ({ context, principal, input, options }, state) => {
     const { provider, clock } = context.ports;
     const { deployment_name: service, limit, filter, position } = input;

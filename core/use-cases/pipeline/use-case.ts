@@ -14,7 +14,7 @@
  */
 import { isAccount, type Principal } from "../../domain/accounts/account.ts";
 import { type Capabilities, type Feature, refusal } from "../../domain/wire/capabilities.ts";
-import { type Fields, parseChecked, type RawFields, type Values } from "../../domain/wire/fields.ts";
+import { type Fields, parseFields, type RawFields, type Values } from "../../domain/wire/fields.ts";
 import type { Issue } from "../../domain/wire/issue.ts";
 import { type ControlPlaneError, internal, invalidInput } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
@@ -45,7 +45,7 @@ interface Stages<I, R, T> {
 
 interface Declaration<F extends Fields, X extends object, R, T> extends Stages<Values<F> & X, R, T> {
   readonly fields: F;
-  /** A rule across fields, with the contract of `parseChecked`. Its values become part of the input. */
+  /** A rule across fields, as in `parseFields`. Its values become part of the input. */
   readonly check?: (valid: Partial<Values<F>>, context: Context, raw: RawFields) => Result<X, readonly Issue[]>;
 }
 
@@ -75,8 +75,7 @@ export const useCase =
     ...stages
   }: Declaration<F, X, R, T>): UseCase<[request: RawFields, options?: CallOptions], T> =>
   async (context, principal, request, options = {}) => {
-    // `X` has no properties for a use case without `check`.
-    const input = parseChecked(fields, request, (valid) => check?.(valid, context, request) ?? ok({} as X));
+    const input = parseFields(fields, request, check && ((valid) => check(valid, context, request)));
     if (input.isErr()) return err(invalidInput(input.error));
     return await runStages(stages, { context, principal, input: input.value, options });
   };
@@ -103,14 +102,15 @@ export const bindUseCase =
   <A extends readonly unknown[], T>(run: UseCase<A, T>) =>
   (principal: Principal, ...args: A): ResultAsync<T, ControlPlaneError> => {
     const call = async (): Promise<Result<T, ControlPlaneError>> => {
-      const { account } = principal;
-      const result = isAccount(account)
-        ? await catchBugs(() => run(context, principal, ...args))
-        : err(internal(`There is no account '${account}'; make one by accountOf().`));
+      const result = await catchBugs<T, ControlPlaneError>(async () =>
+        isAccount(principal.account)
+          ? await run(context, principal, ...args)
+          : err(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
+      );
       if (result.isErr() && result.error.kind === "internal")
         context.ports.logger.error("a use case met a bug", { bug: result.error.message, cause: result.error.cause });
       return result;
     };
     // Chained methods of ResultAsync allocate objects that live until the next full garbage collection.
-    return new ResultAsync(call());
+    return new ResultAsync(catchBugs(call));
   };

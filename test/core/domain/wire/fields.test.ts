@@ -6,13 +6,12 @@ import {
   type Fields,
   integerField,
   jsonField,
-  parseChecked,
   parseFields,
   type RawFields,
   readField,
   type Values,
 } from "../../../../core/domain/wire/fields.ts";
-import { type Issue, issue } from "../../../../core/domain/wire/issue.ts";
+import { issue } from "../../../../core/domain/wire/issue.ts";
 import { err, ok } from "../../../../core/result.ts";
 
 const shape = {
@@ -32,12 +31,15 @@ const shape = {
   ),
 };
 
-/** The valid values, and the issues, of a request with these fields. */
-const parsed = <F extends Fields>(fields: F, raw: RawFields) =>
-  parseFields(fields, raw).match(
-    (values): { values: Partial<Values<F>>; issues: readonly Issue[] } => ({ values, issues: [] }),
-    ({ valid, issues }) => ({ values: valid, issues }),
-  );
+/** The valid values, and all issues, of a request with these fields. */
+const parsed = <F extends Fields>(fields: F, raw: RawFields) => {
+  let values: Partial<Values<F>> = {};
+  const result = parseFields(fields, raw, (valid) => {
+    values = valid;
+    return ok({});
+  });
+  return { values, issues: result.isErr() ? result.error : [] };
+};
 const read = (raw: RawFields) => parsed(shape, { word: "ok", data: "{}", ...raw });
 const issuesOf = (raw: RawFields) => read(raw).issues.map(({ path, type }) => [path.join("."), type]);
 
@@ -147,7 +149,7 @@ describe("a rule across fields", () => {
   const fields = { count: shape.count, flag: shape.flag };
   const sum = issue(["count"], "too many with the flag", "value_error");
   const check = (raw: RawFields) =>
-    parseChecked(fields, raw, ({ count, flag }) => {
+    parseFields(fields, raw, ({ count, flag }) => {
       if (count === undefined || flag === undefined) return err([]);
       return flag && count > 5 ? err([sum]) : ok({ double: count * 2 });
     });

@@ -15,7 +15,7 @@ import {
 const issuesIn = (fields: Fields, raw: RawFields) =>
   parseFields(fields, raw).match(
     (): readonly Issue[] => [],
-    ({ issues }) => issues,
+    (issues) => issues,
   );
 const issuesOf = (fields: Fields, raw: RawFields) =>
   issuesIn(fields, raw).map(({ path, type }) => [path.join("."), type]);
