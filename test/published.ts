@@ -1,16 +1,16 @@
 /**
- * `portside/testing`: for whoever writes an adapter, embeds the control plane, or has rules of their own about deploys.
+ * `portside/testing`: for authors of adapters, embedders of the control plane, and authors of deploy policies.
  *
  * - the contract suites of the ports: `contractTests("my platform", servicePlatformCases, start, capabilities)`
- * - generators of what clients may send and may not, and of what providers have to keep
- * - a model of volumes, objects and mounts, with the commands that a system is compared by
- * - a cloud on a clock of the test's own, and one deploy on it
+ * - generators of valid and invalid requests, and of data that providers must store
+ * - a model of volumes, objects and mounts, and commands to compare a system with it
+ * - a simulated cloud with a simulated clock, and one deploy on it
  */
 import { needPackages } from "../adapters/shared/runtime/optional-package.ts";
 
 export type * from "./suites.ts";
 
-/** Loaded from here, so that whoever lacks an optional package is told its name, and not that of a file of ours. */
+/** Loaded from here, so that an error about a missing optional package names the package and not an internal file. */
 const suites = await needPackages("portside/testing", ["vitest", "fast-check"], () => import("./suites.ts"));
 
 export const {

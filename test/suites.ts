@@ -1,4 +1,4 @@
-/** What `portside/testing` publishes, beside vitest and fast-check, which these import. */
+/** The contents of `portside/testing` except for vitest and fast-check, which the suites import. */
 // biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
 export * from "./arbitraries/index.ts";
 // biome-ignore lint/performance/noReExportAll: what is published of them is named there, once

@@ -1,4 +1,4 @@
-/** What a benchmark is, and how its rounds are run: subject and peers in turn, so that drift meets all alike. */
+/** Defines benchmarks and runs their rounds. Subject and peers alternate, so that drift affects them equally. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Contender {
@@ -9,13 +9,13 @@ export interface Contender {
 
 export interface Setup extends AsyncDisposable {
   readonly subject: Contender;
-  /** Compared with the subject, in this order; the first has the goal unless a goal names another. */
+  /** Compared with the subject, in this order; goals refer to the first one unless they name another. */
   readonly peers: readonly Contender[];
   /** Peers that this machine lacks, and why. */
   readonly missing?: readonly string[];
 }
 
-/** Of a benchmark that this machine cannot run. */
+/** The reason why this machine cannot run the benchmark. */
 export const notHere = (why: string): Setup => ({
   subject: { name: why, measure: async () => Number.NaN },
   peers: [],
@@ -24,18 +24,18 @@ export const notHere = (why: string): Setup => ({
 });
 
 export interface Goal {
-  /** The peer that it is about; absent: the subject's own value. */
+  /** The peer that the goal refers to; if absent, the goal is about the subject's own value. */
   readonly peer?: string;
   readonly at: "most" | "least";
   /** A ratio to the peer, or a value in the benchmark's unit. */
   readonly bound: number;
-  /** Allowed beside the ratio, in the benchmark's unit. */
+  /** Allowed in addition to the ratio, in the benchmark's unit. */
   readonly plus?: number;
 }
 
 export interface Bench {
   readonly name: string;
-  readonly question: string;
+  readonly title: string;
   readonly unit: string;
   readonly goals: readonly Goal[];
   prepare(options: { readonly small: boolean }): Promise<Setup>;
@@ -48,7 +48,7 @@ export interface Series {
 
 export interface Outcome {
   readonly name: string;
-  readonly question: string;
+  readonly title: string;
   readonly unit: string;
   readonly subject: Series;
   readonly peers: readonly Series[];
@@ -70,20 +70,20 @@ const SMALL_ROUNDS = 1;
 const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["goals"][number][] => {
   const peer = goal.peer === undefined ? undefined : peers.find(({ name }) => name === goal.peer);
   if (goal.peer !== undefined && peer === undefined) return [];
-  // The median of the rounds' own ratios: a round's two measurements met the same machine.
+  // The median of the ratios of each round, because both measurements of a round see the same machine state.
   const ratio = (less: number) =>
     median(subject.values.map((value, round) => (value - less) / ((peer?.values[round] as number | undefined) ?? 1)));
   const judged = ratio(goal.plus ?? 0);
   return [{ ...goal, reached: ratio(0), met: goal.at === "most" ? judged <= goal.bound : judged >= goal.bound }];
 };
 
-/** No measurement takes longer, on the busiest machine: it ends what hangs, and says what that was. */
+/** Longer than any measurement takes on a slow machine: it ends a hang and names it. */
 const TIMEOUT_MS = 120_000;
 
 const measured = async ({ name, measure }: Contender): Promise<number> => {
   const over = new AbortController();
   const hangs = sleep(TIMEOUT_MS, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`'${name}' was not measured within ${TIMEOUT_MS / 1000} s`);
+    throw new Error(`'${name}' took longer than ${TIMEOUT_MS / 1000} s`);
   });
   try {
     return await Promise.race([measure(), hangs]);
@@ -93,21 +93,21 @@ const measured = async ({ name, measure }: Contender): Promise<number> => {
   }
 };
 
-/** Runs a benchmark; `small` is to see that it works, and says nothing about speed. */
+/** Runs a benchmark. `small` only checks that it works; its figures mean nothing. */
 export const runBench = async (bench: Bench, small: boolean): Promise<Outcome> => {
   await using setup = await bench.prepare({ small });
-  const contenders = [setup.subject, ...setup.peers];
-  const values = contenders.map((): number[] => []);
-  for (const contender of contenders) await measured(contender);
+  const results = [setup.subject, ...setup.peers];
+  const values = results.map((): number[] => []);
+  for (const contender of results) await measured(contender);
   for (let round = 0; round < (small ? SMALL_ROUNDS : ROUNDS); round++)
-    for (const [index, contender] of contenders.entries()) values[index]?.push(await measured(contender));
-  const [subject, ...peers] = contenders.map(({ name }, index): Series => ({ name, values: values[index] ?? [] })) as [
+    for (const [index, contender] of results.entries()) values[index]?.push(await measured(contender));
+  const [subject, ...peers] = results.map(({ name }, index): Series => ({ name, values: values[index] ?? [] })) as [
     Series,
     ...Series[],
   ];
   return {
     name: bench.name,
-    question: bench.question,
+    title: bench.title,
     unit: bench.unit,
     subject,
     peers,

@@ -20,14 +20,14 @@ const bareStart = async (): Promise<number> => {
   return took;
 };
 
-/** The time to a service's first byte, on a connection of its own. */
+/** The time to a service's first byte, on a new connection. */
 export const firstByte = async (url: string): Promise<number> => {
   const begun = performance.now();
   await (await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(60_000) })).text();
   return performance.now() - begun;
 };
 
-const coldStartWith = (runner: "process" | "bubblewrap", own: Pick<Bench, "name" | "question" | "goals">): Bench => ({
+const coldStartWith = (runner: "process" | "bubblewrap", own: Pick<Bench, "name" | "title" | "goals">): Bench => ({
   ...own,
   unit: "ms",
   prepare: async () => {
@@ -48,12 +48,12 @@ const coldStartWith = (runner: "process" | "bubblewrap", own: Pick<Bench, "name"
 
 export const coldStart = coldStartWith("process", {
   name: "cold-start",
-  question: "first byte of a service at zero, process runner, against a bare start to its first byte",
+  title: "first byte of a service at zero, process runner, compared with the first byte of a bare process",
   goals: [{ peer: "node server.js", at: "most", bound: 1.5 }],
 });
 
 export const coldStartBubblewrap = coldStartWith("bubblewrap", {
   name: "cold-start-bubblewrap",
-  question: "first byte of a service at zero in a bubblewrap sandbox, against a bare start to its first byte",
+  title: "first byte of a service at zero in a bubblewrap sandbox, compared with the first byte of a bare process",
   goals: [{ peer: "node server.js", at: "most", bound: 1.5, plus: 20 }],
 });

@@ -1,4 +1,4 @@
-/** Containers, against the engine's own command line by hand: the price of a platform in front of Docker. */
+/** Containers compared with the engine's own command line: the overhead of a platform on top of Docker. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { type Bench, notHere } from "./bench.ts";
 import { firstByte } from "./cold-start.ts";
 import { startServer } from "./processes.ts";
 
-/** Nobody else's containers and images, left by whatever was killed, are taken for these. */
+/** Contains the process id, so that leftovers of killed runs are never mistaken for these containers and images. */
 const SERVICE = `bench-${process.pid}`;
 const BASE = "node:24-bookworm-slim";
 const Dockerfile = `FROM ${BASE}\nWORKDIR /srv\nCOPY . .\nCMD ["node", "server.js"]\n`;
@@ -25,7 +25,7 @@ const sourceFolder = () => {
   let round = 0;
   return {
     path,
-    /** The layers behind the base have to be made anew. */
+    /** Forces the layers after the base to be built again. */
     change: () => writeFileSync(join(path, "round"), String(++round)),
     remove: () => rmSync(path, { recursive: true, force: true }),
   };
@@ -54,9 +54,10 @@ const runByHand = async (image: string): Promise<number> => {
 
 export const containerDeploy: Bench = {
   name: "container-deploy",
-  question: "deploy of a hello-world Dockerfile to DONE, its base on the machine, against docker build and docker run",
+  title:
+    "deploy of a hello-world Dockerfile to DONE with its base image present, compared with docker build and docker run",
   unit: "ms",
-  goals: [{ peer: "docker build and docker run by hand", at: "most", bound: 1.2 }],
+  goals: [{ peer: "docker build and docker run", at: "most", bound: 1.2 }],
   prepare: async () => {
     if (!has("base images")) return notHere(`Docker with ${BASE}`);
     const server = await startServer();
@@ -76,7 +77,7 @@ export const containerDeploy: Bench = {
     };
     return {
       subject: { name: "portside deploy", measure },
-      peers: [{ name: "docker build and docker run by hand", measure: byHand }],
+      peers: [{ name: "docker build and docker run", measure: byHand }],
       [Symbol.asyncDispose]: async () => {
         source.remove();
         await server[Symbol.asyncDispose]();
@@ -89,7 +90,7 @@ export const containerDeploy: Bench = {
 
 export const coldStartContainer: Bench = {
   name: "cold-start-container",
-  question: "first byte of a Dockerfile's service at zero, against docker run to its first byte",
+  title: "first byte of a Dockerfile's service at zero, compared with docker run to its first byte",
   unit: "ms",
   goals: [{ peer: "docker run", at: "most", bound: 1, plus: 50 }],
   prepare: async () => {

@@ -1,4 +1,4 @@
-/** How late a hundred schedules fire that are due at once. */
+/** The delay of a hundred schedules that are due at the same time. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ const SCHEDULES = 100;
 
 export const cronLateness: Bench = {
   name: "cron-lateness",
-  question: `how late ${SCHEDULES} schedules that are due at once reach their services, p99`,
+  title: `delay of ${SCHEDULES} schedules that are due at the same time until they reach their services, p99`,
   unit: "ms",
   goals: [{ at: "most", bound: 250 }],
   prepare: async () => {

@@ -1,4 +1,4 @@
-/** From `portside deploy` to DONE: the time a developer waits. */
+/** From `portside deploy` to DONE: the time that a developer waits. */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { freePort } from "../support/http/free-port.ts";
 import type { Bench } from "./bench.ts";
 import { listening, startServer, stop } from "./processes.ts";
 
-/** By hand: unpack a copy of the source, start it, wait until it listens. */
+/** Without a platform: unpack a copy of the source, start it, wait until it listens. */
 const byHand = async (): Promise<number> => {
   const begun = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "portside-bench-hand-"));
@@ -23,7 +23,7 @@ const byHand = async (): Promise<number> => {
 
 export const deploy: Bench = {
   name: "deploy",
-  question: "deploy of examples/hello to DONE, warm cache, process runner",
+  title: "deploy of examples/hello to DONE, warm cache, process runner",
   unit: "ms",
   goals: [{ at: "most", bound: 1000 }],
   prepare: async () => {
@@ -35,7 +35,7 @@ export const deploy: Bench = {
     };
     return {
       subject: { name: "portside deploy", measure },
-      peers: [{ name: "tar and node server.js by hand", measure: byHand }],
+      peers: [{ name: "tar and node server.js", measure: byHand }],
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   },

@@ -19,12 +19,13 @@ import {
   wrk,
 } from "./processes.ts";
 
-/** The service: nginx where there is one, because it leaves the proxy to be the slowest part. */
+/** The service: nginx if available, because it makes the proxy the slowest part. */
 const upstreamSource = (folder: string, nginx: string): void => {
   const config = `daemon off; pid /tmp/bench-nginx-$PORT.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:$PORT; location / { default_type text/plain; return 200 "hello world\\n"; } } }`;
   writeFileSync(join(folder, "nginx.template"), config);
-  // The shell stays: nginx writes its title over its environment, by which instances are found here.
+  // The shell must stay: nginx overwrites its environment with its title, and the benchmark finds instances by
+  // environment.
   writeFileSync(
     join(folder, "start.sh"),
     `sed "s/\\$PORT/$PORT/g" nginx.template > "$TMPDIR/nginx.conf" && ${nginx} -c "$TMPDIR/nginx.conf" -p "$TMPDIR"\n`,
@@ -54,7 +55,7 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass http://u; proxy_http_
 
 export const ingress: Bench = {
   name: "ingress",
-  question: "requests a second through the ingress (proxy on core 0, load and upstream on core 1, 32 connections)",
+  title: "requests a second through the ingress (proxy on core 0, load and upstream on core 1, 32 connections)",
   unit: "requests/s",
   goals: [
     { peer: "undici relay", at: "least", bound: 0.8 },
@@ -62,7 +63,7 @@ export const ingress: Bench = {
     { peer: "nginx", at: "least", bound: 0.3 },
   ],
   prepare: async ({ small }) => {
-    if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are needed (Debian: wrk, util-linux)");
+    if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are missing (Debian: wrk, util-linux)");
     const folder = mkdtempSync(join(tmpdir(), "portside-bench-ingress-"));
     const nginxProgram = programPath("nginx");
     const hasNginx = nginxProgram !== undefined;

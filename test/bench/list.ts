@@ -1,4 +1,4 @@
-/** The API's most common question, against a bare route that answers with the same bytes. */
+/** The API's most frequent request, compared with a bare route that returns the same bytes. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ const DEPLOYMENTS = 10;
 
 export const list: Bench = {
   name: "list",
-  question: `GET /v1/deployment/list with ${DEPLOYMENTS} deployments, against a bare Fastify route with the same bytes`,
+  title: `GET /v1/deployment/list with ${DEPLOYMENTS} deployments, compared with a bare Fastify route that returns the same bytes`,
   unit: "requests/s",
   goals: [{ peer: "fastify route", at: "least", bound: 0.7 }],
   prepare: async ({ small }) => {
-    if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are needed (Debian: wrk, util-linux)");
+    if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are missing (Debian: wrk, util-linux)");
     const server = await startServer("--runner", "process", "--requests-per-minute", "1000000000");
     for (let index = 0; index < DEPLOYMENTS; index++)
       await server.cli("deploy", "examples/hello", "--name", `hello-${index}`);

@@ -1,4 +1,4 @@
-/** Logs of real services: how many lines a second are taken in, how soon they are on a terminal, pages over HTTP. */
+/** Logs of real services: lines ingested per second, the delay until a terminal shows them, pages over HTTP. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,10 @@ const readPage = async (server: Server, request: object): Promise<LogPage> => {
   return (await response.json()) as LogPage;
 };
 
-/** Prints numbered JSON lines for as long as it is asked to: so many every ten milliseconds, or as fast as its pipe takes them. */
+/**
+ * Prints numbered JSON lines for a requested time: a number of lines every ten milliseconds, or as fast as the pipe
+ * allows.
+ */
 const printing = `
 let n = 0;
 require("node:http").createServer(async (req, res) => {
@@ -53,7 +56,7 @@ require("node:http").createServer(async (req, res) => {
 
 export const logIngest: Bench = {
   name: "log-ingest",
-  question: "JSON lines a second from a real process that prints as fast as it is let",
+  title: "JSON lines ingested per second from a real process that prints at full speed",
   unit: "lines/s",
   goals: [{ at: "least", bound: 30_000 }],
   prepare: async ({ small }) => {
@@ -77,7 +80,7 @@ export const logIngest: Bench = {
 
 export const logDelay: Bench = {
   name: "log-delay",
-  question: "GET /health, 99th percentile, while a service logs 30,000 JSON lines a second",
+  title: "GET /health, 99th percentile, while a service logs 30,000 JSON lines a second",
   unit: "ms",
   goals: [{ at: "most", bound: 20 }],
   prepare: async ({ small }) => {
@@ -107,7 +110,7 @@ export const logDelay: Bench = {
   },
 };
 
-/** Prints its own time ten times a second. */
+/** Prints the current time ten times a second. */
 const ticking = `
 require("node:http").createServer((req, res) => res.end("ok")).listen(process.env.PORT);
 setInterval(() => console.log(JSON.stringify({ tick: Date.now() })), 100);
@@ -115,7 +118,7 @@ setInterval(() => console.log(JSON.stringify({ tick: Date.now() })), 100);
 
 export const logFollow: Bench = {
   name: "log-follow",
-  question: "from console.log in a service to `portside logs -f`, 95th percentile",
+  title: "from console.log in a service to `portside logs -f`, 95th percentile",
   unit: "ms",
   goals: [{ at: "most", bound: 500 }],
   prepare: async ({ small }) => {
@@ -134,7 +137,7 @@ export const logFollow: Bench = {
         if (delays.length > wanted) break;
       }
       child.kill();
-      // The first is as old as it is.
+      // The first line was printed before the follower connected.
       return delays.slice(1).sort((a, b) => a - b)[Math.floor((delays.length - 1) * 0.95)] as number;
     };
     return {
@@ -147,7 +150,7 @@ export const logFollow: Bench = {
 
 export const logHttp: Bench = {
   name: "log-http",
-  question: "a page of 100 entries over HTTP, from a log of a million lines (median)",
+  title: "a page of 100 entries over HTTP, from a log of a million lines (median)",
   unit: "ms",
   goals: [],
   prepare: async ({ small }) => {

@@ -1,4 +1,4 @@
-/** The log of one machine in its store: pages at any size, filters, and reading a filter. */
+/** The local log store: pages at any size, filters, and parsing a filter. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ const timed = (work: () => void): number => {
 
 const PAGES = 300;
 
-/** The median time of a page of 100 behind random places. */
+/** The median time of a page of 100 after random positions. */
 const pages = (name: string, path: string, count: number): Contender & Disposable => {
   const file = new LogFile(path);
   const page = () => {
@@ -68,7 +68,7 @@ export const inFolder = () => {
 
 export const logPages: Bench = {
   name: "log-pages",
-  question: "a page of 100 entries behind a random place, in the store, by the entries that are there",
+  title: "a page of 100 entries after a random position, in the store, by the size of the log",
   unit: "ms",
   goals: [
     { at: "most", bound: 1 },
@@ -81,17 +81,17 @@ export const logPages: Bench = {
       ["1 million", small ? 20_000 : 1_000_000],
       ["100 thousand", small ? 10_000 : 100_000],
     ] as const;
-    const contenders = sizes.map(([name, count]) => {
+    const results = sizes.map(([name, count]) => {
       const path = join(folder, `${count}.sqlite`);
       fill(path, count);
       return pages(name, path, count);
     });
-    const [subject, ...peers] = contenders as [(typeof contenders)[number], ...(typeof contenders)[number][]];
+    const [subject, ...peers] = results as [(typeof contenders)[number], ...(typeof contenders)[number][]];
     return {
       subject,
       peers,
       [Symbol.asyncDispose]: async () => {
-        for (const one of contenders) one[Symbol.dispose]();
+        for (const one of results) one[Symbol.dispose]();
         remove();
       },
     };
@@ -100,7 +100,7 @@ export const logPages: Bench = {
 
 export const logFilters: Bench = {
   name: "log-filters",
-  question: "the newest 100 matches among a million entries, by how many match",
+  title: "the newest 100 matches among a million entries, by the share of matches",
   unit: "ms",
   goals: [],
   prepare: async ({ small }) => {
@@ -127,7 +127,7 @@ export const logFilters: Bench = {
 
 export const logPatterns: Bench = {
   name: "log-patterns",
-  question: "the dearest of a hundred catastrophic patterns over a line of 256 KiB, in the store",
+  title: "the slowest of a hundred catastrophic patterns on a line of 256 KiB, in the store",
   unit: "ms",
   goals: [{ at: "most", bound: 1000 }],
   prepare: async ({ small }) => {
@@ -156,7 +156,7 @@ const TYPICAL = 'severity>=WARNING AND jsonPayload.user="ann" (timeout OR "conne
 
 export const filterParse: Bench = {
   name: "log-filter-parse",
-  question: `reading a typical filter: ${TYPICAL}`,
+  title: `parsing a typical filter: ${TYPICAL}`,
   unit: "µs",
   goals: [{ at: "most", bound: 50 }],
   prepare: async () => ({

@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME...] [--json FILE] [--small]`: runs benchmarks, prints what they say. */
+/** `npm run bench [-- NAME...] [--json FILE] [--small]`: runs benchmarks and prints their results. */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Bench, type Outcome, runBench } from "./bench.ts";
@@ -56,9 +56,7 @@ const { values, positionals } = parseArgs({
 });
 const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
 if (unknown.length > 0) {
-  console.error(
-    `There is no benchmark ${unknown.join(", ")}; there are ${benches.map(({ name }) => name).join(", ")}.`,
-  );
+  console.error(`Unknown benchmark ${unknown.join(", ")}. Use ${benches.map(({ name }) => name).join(", ")}.`);
   process.exit(2);
 }
 
@@ -72,8 +70,8 @@ for (const bench of benches) {
   if (outcome === undefined) continue;
   outcomes.push(outcome);
   console.log(`${lines(outcome).join("\n")}\n`);
-  // After each, so that a long run that breaks off has not been for nothing.
+  // After each benchmark, so that an interrupted run keeps its results.
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(outcomes, null, 2)}\n`);
 }
-// A benchmark that failed while it prepared leaves processes behind, which would keep this one running.
+// A benchmark that failed during its setup leaves processes, which would keep this one running.
 process.exit();

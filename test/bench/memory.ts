@@ -1,4 +1,4 @@
-/** What the platform holds while nothing happens: itself, and each service that is at zero. */
+/** The memory of an idle platform, and of each service that is scaled to zero. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench, Setup } from "./bench.ts";
 import { instancesOf, residentMegabytes, startServer } from "./processes.ts";
@@ -15,7 +15,7 @@ const none = async (): Promise<void> => undefined;
 
 export const idleServe: Bench = {
   name: "idle-serve",
-  question: "resident memory of an idle `portside serve`",
+  title: "resident memory of an idle `portside serve`",
   unit: "MB",
   goals: [{ at: "most", bound: 150 }],
   prepare: async ({ small }): Promise<Setup> => ({
@@ -27,7 +27,7 @@ export const idleServe: Bench = {
 
 const SERVICES = 40;
 
-/** The growth of a fresh server's memory by services that are deployed, called once, and gone to zero. */
+/** The growth of a new server's memory after services were deployed, called once, and scaled to zero. */
 const perService = async (count: number, settle: number): Promise<number> => {
   await using server = await startServer("--runner", "process", "--idle-seconds", "0.2");
   const deployMany = async (from: number, to: number) => {
@@ -37,14 +37,14 @@ const perService = async (count: number, settle: number): Promise<number> => {
     await sleep(settle);
     return residentMegabytes(server.pid);
   };
-  // What the first deploys load and compile belongs to the server, not to a service.
+  // The first deploys load and compile code, which is memory of the server and not of a service.
   const before = await deployMany(0, 10);
   return ((await deployMany(10, 10 + count)) - before) / count;
 };
 
 export const idleService: Bench = {
   name: "idle-service",
-  question: `resident memory of the server for each of ${SERVICES} services at zero`,
+  title: `resident memory of the server for each of ${SERVICES} services at zero`,
   unit: "MB",
   goals: [{ at: "most", bound: 1 }],
   prepare: async ({ small }): Promise<Setup> => ({

@@ -1,4 +1,4 @@
-/** The processes that benchmarks measure: Portside's own server, its services, peers, and load from outside. */
+/** The processes that benchmarks measure: Portside's server, its services, peers, and load generators. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -12,7 +12,7 @@ import { portside } from "../support/cli/terminal.ts";
 
 const run = promisify(execFile);
 
-/** Where a program is; services have a shorter search path than this process. */
+/** The path of a program; services have a shorter search path than this process. */
 export const programPath = (program: string): string | undefined => {
   const found = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" });
   return found.status === 0 ? found.stdout.trim() : undefined;
@@ -32,7 +32,7 @@ export const stop = async (child: ChildProcess): Promise<void> => {
   await ended;
 };
 
-/** Ends a process with this one: a benchmark that fails while it prepares leaves it behind. */
+/** Ends a process together with this one, because a benchmark that fails during its setup does not stop it. */
 export const endWithUs = (child: ChildProcess): ChildProcess => {
   process.once("exit", () => child.kill());
   return child;
@@ -42,7 +42,7 @@ export const endWithUs = (child: ChildProcess): ChildProcess => {
 const firstLine = async (child: ChildProcess): Promise<string> => {
   if (child.stdout === null) throw new Error("the process has no output");
   for await (const line of createInterface({ input: child.stdout })) return line;
-  throw new Error("the process ended without a word");
+  throw new Error("the process ended without output");
 };
 
 export interface Server extends AsyncDisposable {
@@ -50,11 +50,11 @@ export interface Server extends AsyncDisposable {
   readonly apiKey: string;
   readonly pid: number;
   readonly dataDir: string;
-  /** Runs a command of the command line against it. */
+  /** Runs a command of the command line against this server. */
   cli(...args: string[]): Promise<string>;
 }
 
-/** The built server, as users run it; from source where there is no build. */
+/** The built server, as users run it; the sources if no build exists. */
 const serverProgram = (): string =>
   existsSync("dist/hosts/cli/main.js") ? "dist/hosts/cli/main.js" : "hosts/cli/main.ts";
 
@@ -101,7 +101,7 @@ export const startPeer = async (file: string, ...args: string[]) => {
   return { port, pid: child.pid as number, [Symbol.asyncDispose]: () => stop(child) };
 };
 
-/** The instances of a server's services: what came from it and was given a port. */
+/** The instances of a server's services: its child processes that were given a port. */
 export const instancesOf = (server: Server): { pid: number; port: number }[] =>
   treeOf(server.pid, allProcesses()).flatMap((pid) => {
     const port = environmentOf(pid)
@@ -110,7 +110,7 @@ export const instancesOf = (server: Server): { pid: number; port: number }[] =>
     return pid === server.pid || port === undefined ? [] : [{ pid, port: Number(port) }];
   });
 
-/** Requests a second, by wrk on a core of its own. */
+/** Requests a second, measured by wrk on a separate core. */
 export const wrk = async (
   url: string,
   options: { readonly seconds: number; readonly connections: number; readonly core: number; readonly header?: string },
@@ -130,18 +130,19 @@ export const wrk = async (
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 };
 
-/** Megabytes of memory that a process holds. */
+/** The memory of a process in megabytes. */
 export const residentMegabytes = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
 /** Resolves when the process accepts connections on the port of the loopback interface. Throws if it ends first. */
 export const listening = async (port: number, child: ChildProcess): Promise<void> => {
   for (;;) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${child.spawnfile} ended at its start`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${child.spawnfile} exited during its start`);
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect({ host: "127.0.0.1", port });
       const answer = (accepted: boolean) => {
-        // A connection that is left open would keep a server from ending.
+        // An open connection would keep a server from exiting.
         socket.destroy();
         resolve(accepted);
       };

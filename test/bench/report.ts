@@ -1,11 +1,11 @@
-/** Outcomes as lines for a terminal and as the page docs/performance.md. */
+/** Results as lines for a terminal and as the page docs/performance.md. */
 import { cpus, totalmem } from "node:os";
 import { type Goal, median, type Outcome, type Series } from "./bench.ts";
 
 const figure = (value: number): string =>
   value >= 1000 ? Math.round(value).toString() : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 
-/** How far the middle half of the rounds lies apart, relative to their median. */
+/** The interquartile range of the rounds, relative to their median. */
 const spread = ({ values }: Series): string => {
   const sorted = [...values].sort((a, b) => a - b);
   const quarter = sorted.length >> 2;
@@ -16,25 +16,27 @@ const spread = ({ values }: Series): string => {
 const ratio = (subject: Series, peer: Series): string =>
   median(subject.values.map((value, round) => value / (peer.values[round] as number))).toFixed(2);
 
-const goalWords = ({ peer, at, bound, plus }: Goal, unit: string): string =>
+const formatGoal = ({ peer, at, bound, plus }: Goal, unit: string): string =>
   `at ${at} ${bound}${peer === undefined ? ` ${unit}` : ` × ${peer}`}${plus === undefined ? "" : ` + ${plus} ${unit}`}`;
 
 export const lines = (outcome: Outcome): string[] => {
-  const { name, question, unit, subject, peers, goals, missing } = outcome;
+  const { name, title, unit, subject, peers, goals, missing } = outcome;
   const row = (series: Series, extra = "") =>
     `  ${series.name.padEnd(32)} ${figure(median(series.values)).padStart(8)} ${unit} ${spread(series).padStart(6)}${extra}`;
   return [
-    `${name}: ${question}`,
+    `${name}: ${title}`,
     row(subject),
     ...peers.map((peer) => row(peer, `   ratio ${ratio(subject, peer)}`)),
-    ...goals.map((goal) => `  goal ${goalWords(goal, unit)}: ${figure(goal.reached)}, ${goal.met ? "met" : "NOT met"}`),
+    ...goals.map(
+      (goal) => `  goal ${formatGoal(goal, unit)}: ${figure(goal.reached)}, ${goal.met ? "met" : "not met"}`,
+    ),
     ...missing.map((what) => `  ${what}`),
   ];
 };
 
 const goalCells = (outcome: Outcome): string =>
   outcome.goals
-    .map((goal) => `${goalWords(goal, outcome.unit)}: ${figure(goal.reached)} ${goal.met ? "✓" : "✗"}`)
+    .map((goal) => `${formatGoal(goal, outcome.unit)}: ${figure(goal.reached)} ${goal.met ? "✓" : "✗"}`)
     .join("<br>");
 
 const machine = (): string =>
@@ -43,14 +45,17 @@ const machine = (): string =>
 const NOTES = "## Notes";
 
 const rowOf = (outcome: Outcome): string => {
-  const { name, question, unit, subject, peers } = outcome;
-  const contenders = [subject, ...peers]
+  const { name, title, unit, subject, peers } = outcome;
+  const results = [subject, ...peers]
     .map((series) => `${series.name}: ${figure(median(series.values))} (${spread(series)})`)
     .join("<br>");
-  return `| **${name}**<br>${question} | ${contenders} | ${unit} | ${goalCells(outcome)} |`;
+  return `| **${name}**<br>${title} | ${results} | ${unit} | ${goalCells(outcome)} |`;
 };
 
-/** The page, made from outcomes; notes, and rows of what was not measured this time, are kept from the page before. */
+/**
+ * The page, generated from results. Keeps the notes of the previous page, and the rows that were not measured this
+ * time.
+ */
 export const page = (outcomes: readonly Outcome[], before: string): string => {
   const rows = new Map([...before.matchAll(/^\| \*\*(.+?)\*\*.*$/gm)].map(([row, name]) => [name as string, row]));
   for (const outcome of outcomes) rows.set(outcome.name, rowOf(outcome));
@@ -58,8 +63,8 @@ export const page = (outcomes: readonly Outcome[], before: string): string => {
   return `# Performance
 
 Measured with \`npm run build && npm run bench -- --json FILE\`, written with \`npm run bench:page -- FILE\`, on a shared virtual
-machine: ${machine()}. Subject and peers take turns, seven rounds each after one that does not count; a goal's figure is the
-median of the rounds' own ratios, a spread half the range of the middle rounds. Absolute figures are worth little elsewhere; ratios are.
+machine: ${machine()}. Subject and peers alternate for seven rounds, after one round of warm-up. A goal is judged by the median of
+the rounds' ratios. The spread is half the interquartile range. Compare ratios, not absolute figures: those depend on the machine.
 
 | what | medians | unit | goals |
 |---|---|---|---|

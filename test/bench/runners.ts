@@ -1,4 +1,4 @@
-/** What a runner means for whoever calls a service: requests a second by runner, and latency beside a greedy neighbour. */
+/** How the runner affects callers of a service: requests a second, and latency next to a greedy neighbour. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,11 +33,11 @@ const machine = [
 
 export const ingressRunners: Bench = {
   name: "ingress-runners",
-  question: "requests a second of a Node service through the ingress, by runner (proxy on core 0, 32 connections)",
+  title: "requests a second to a Node service through the ingress, by runner (proxy on core 0, 32 connections)",
   unit: "requests/s",
   goals: [],
   prepare: async ({ small }) => {
-    if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are needed (Debian: wrk, util-linux)");
+    if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are missing (Debian: wrk, util-linux)");
     const source = sourceOf("hello", hello);
     const servers: Server[] = [];
     const contender = async (runner: string): Promise<Contender> => {
@@ -56,7 +56,7 @@ export const ingressRunners: Bench = {
     return {
       subject,
       peers,
-      missing: machine.filter((one) => !here.includes(one)).map(({ runner }) => `no ${runner} here`),
+      missing: machine.filter((one) => !here.includes(one)).map(({ runner }) => `${runner} is not available`),
       [Symbol.asyncDispose]: async () => {
         for (const server of servers) await server[Symbol.asyncDispose]();
         source.remove();
@@ -65,7 +65,7 @@ export const ingressRunners: Bench = {
   },
 };
 
-/** Longer than a revision that was replaced may go on. */
+/** Longer than the time that a replaced revision may finish its requests. */
 const ENDED_MS = 4000;
 
 interface Latency {
@@ -73,7 +73,7 @@ interface Latency {
   readonly p95: number;
 }
 
-/** How long a service's answers take, one after the other, in milliseconds. */
+/** The durations of a service's responses in milliseconds, one request after the other. */
 const latencyOf = async (url: string, agent: Agent, requests: number): Promise<Latency> => {
   const took: number[] = [];
   for (let n = 0; n < requests; n++) {
@@ -87,7 +87,7 @@ const latencyOf = async (url: string, agent: Agent, requests: number): Promise<L
   return { median: at(0.5), p95: at(0.95) };
 };
 
-/** Keeps a greedy service at its deed, whatever becomes of it. */
+/** Keeps calling a greedy service, whatever happens to it. */
 const keepAt = (url: string, deed: string) => {
   const stop = new AbortController();
   const run = async () => {
@@ -112,12 +112,12 @@ type Deed = (typeof DEEDS)[number];
 /** Load on the machine while the service is measured. */
 interface Noise {
   begin(): Promise<void>;
-  /** After this the next measurement is alone. */
+  /** Afterwards the next measurement has no load. */
   end(): Promise<void>;
   remove(): void;
 }
 
-/** Services with one CPU each that are busy, and go beyond what they are given in any deed but `cpu`. One for each deed. */
+/** Busy services with one CPU each, one for each deed. Except for `cpu`, each exceeds a limit. */
 const greedyServices = async (server: Server, deeds: readonly (Deed | "cpu")[]): Promise<Noise> => {
   const all = deeds.map((deed, index) => ({
     deed,
@@ -149,7 +149,7 @@ const noisySource = nodeSource("", {
   "package.json": JSON.stringify({ scripts: { build: "yes", start: "node server.js" } }),
 });
 
-/** A build that prints without end, until it is cancelled. */
+/** A build that prints continuously until it is cancelled. */
 const noisyBuild = async (server: Server): Promise<Noise> => {
   const client = new Client(server.url, server.apiKey);
   let end = async () => {};
@@ -157,10 +157,10 @@ const noisyBuild = async (server: Server): Promise<Noise> => {
     begin: async () => {
       const records = client.deploy("loud", noisySource);
       let deploy_id: string;
-      // After this message no output is sent to the client, and the build still prints.
+      // After this message the client receives no more output, and the build still prints.
       for (;;) {
         const { value, done } = await records.next();
-        if (done) throw new Error("the build that prints without end has ended");
+        if (done) throw new Error("the build that prints continuously has ended");
         deploy_id = value.deploy_id;
         if (value.message.startsWith("The build's output is long")) break;
       }
@@ -178,7 +178,7 @@ interface Neighbour {
   readonly name: string;
   readonly does: string;
   readonly noise: (server: Server, small: boolean) => Promise<Noise>;
-  /** What the service is compared with, if not with itself alone. */
+  /** The name of the baseline, if it is not the service without load. */
   readonly norm?: { readonly name: string; readonly noise: (server: Server, small: boolean) => Promise<Noise> };
 }
 
@@ -188,11 +188,11 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
   const { name: normName, noise: normNoise } = norm ?? { name: "alone", noise: async () => SILENCE };
   return {
     name: `neighbour-${name}-${runner}`,
-    question: `median of a service's answers (${runner}) while ${does}`,
+    title: `median of a service's response times (${runner}) while ${does}`,
     unit: "ms",
     goals: [{ peer: normName, at: "most", bound: 2 }],
     prepare: async ({ small }) => {
-      if (!has(need)) return notHere(`no ${runner} here`);
+      if (!has(need)) return notHere(`${runner} is not available`);
       const server = await startServer("--runner", runner, "--grace-seconds", "1", "--drain-seconds", "1");
       const quiet = sourceOf("quiet", hello);
       await server.cli("deploy", quiet.path);
@@ -209,11 +209,11 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
         return median;
       };
       return {
-        subject: { name: "beside it", measure: measure("loud", loud) },
+        subject: { name: "with load", measure: measure("loud", loud) },
         peers: [
           { name: normName, measure: measure("normal", normal) },
-          // On two cores, with the load on one of them, mostly the scheduler's.
-          { name: "beside it, 95th percentile", measure: async () => measured.loud },
+          // On two cores with the load on one of them, the scheduler causes most of the difference.
+          { name: "with load, 95th percentile", measure: async () => measured.loud },
           { name: `${normName}, 95th percentile`, measure: async () => measured.normal },
         ],
         [Symbol.asyncDispose]: async () => {
@@ -232,15 +232,15 @@ const crowdSize = (small: boolean): number => (small ? 2 : 10);
 
 const crowd: Neighbour = {
   name: "crowd",
-  does: "ten neighbours with one CPU each go beyond their memory, processes, disk and logs",
+  does: "ten neighbours with one CPU each exceed their limits of memory, processes, disk and logs",
   noise: (server, small) =>
     greedyServices(
       server,
       Array.from({ length: crowdSize(small) }, (_, index) => DEEDS[index % DEEDS.length] as Deed),
     ),
-  // Ten CPUs are declared, and the machine has fewer: busy neighbours slow a service even if they keep every limit.
+  // The neighbours declare ten CPUs, more than the machine has: they slow a service even within their limits.
   norm: {
-    name: "beside ten busy ones that keep their limits",
+    name: "next to ten busy neighbours within their limits",
     noise: (server, small) =>
       greedyServices(
         server,
@@ -251,16 +251,16 @@ const crowd: Neighbour = {
 
 const noisyBuilder: Neighbour = {
   name: "build",
-  does: "a neighbour builds with output that does not end",
+  does: "a neighbour's build prints continuously",
   noise: noisyBuild,
 };
 
-/** The crowd and the build take a minute, so they are measured with one runner. */
+/** The crowd and the build take a minute, so they are measured with one runner only. */
 export const neighbours: readonly Bench[] = machine.flatMap((one) => [
   ...DEEDS.map((deed) =>
     neighbour(one, {
       name: deed,
-      does: `a neighbour with one CPU goes beyond its ${deed}`,
+      does: `a neighbour with one CPU exceeds its ${deed}`,
       noise: (server) => greedyServices(server, [deed]),
     }),
   ),

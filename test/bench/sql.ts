@@ -1,4 +1,4 @@
-/** SQL on one machine: a question to a warm process, reading a log for the first time, and the first question of all. */
+/** SQL on one machine: a query on a warm process, the first read of a log, and the very first query. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LocalLogs } from "../../adapters/local/logs/log-store.ts";
@@ -16,7 +16,7 @@ import { residentMegabytes } from "./processes.ts";
 
 const owner = "acme" as AccountId;
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-const QUESTION = "SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity ORDER BY n DESC";
+const QUERY = "SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity ORDER BY n DESC";
 const MILLION = 1_000_000;
 const SMALL = 20_000;
 
@@ -26,7 +26,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - begun;
 };
 
-/** An engine over an account's log of so many entries. */
+/** An engine on an account's log with so many entries. */
 const engineOver = (count: number) => {
   const { folder, remove } = inFolder();
   const logs = new LocalLogs({
@@ -52,18 +52,18 @@ const engineOver = (count: number) => {
 
 export const sqlGroupBy: Bench = {
   name: "sql-group-by",
-  question: "a GROUP BY over a million entries, warm",
+  title: "a GROUP BY over a million entries, warm",
   unit: "ms",
-  goals: [{ peer: "bare DuckDB, no process between", at: "most", bound: 2, plus: 50 }],
+  goals: [{ peer: "bare DuckDB in the same process", at: "most", bound: 2, plus: 50 }],
   prepare: async ({ small }) => {
     const { path, folder, ask, close } = engineOver(small ? SMALL : MILLION);
-    await ask(QUESTION);
+    await ask(QUERY);
     const bare = await openDatabase(join(folder, "bare.duckdb"));
     using log = readLogFile(path);
     await (await ReadSoFar.of(bare)).catchUp(log);
     return {
-      subject: { name: "the local engine", measure: () => timed(() => ask(QUESTION)) },
-      peers: [{ name: "bare DuckDB, no process between", measure: () => timed(() => bare.runAndReadAll(QUESTION)) }],
+      subject: { name: "the local engine", measure: () => timed(() => ask(QUERY)) },
+      peers: [{ name: "bare DuckDB in the same process", measure: () => timed(() => bare.runAndReadAll(QUERY)) }],
       [Symbol.asyncDispose]: async () => {
         bare.closeSync();
         await close();
@@ -74,7 +74,7 @@ export const sqlGroupBy: Bench = {
 
 export const sqlCatchUp: Bench = {
   name: "sql-catch-up",
-  question: "entries a second that are read from the log into the database of SQL",
+  title: "log entries loaded into the SQL database per second",
   unit: "entries/s",
   goals: [{ at: "least", bound: 100_000 }],
   prepare: async ({ small }) => {
@@ -98,14 +98,14 @@ const SETTLE_MS = 2000;
 
 export const sqlIdle: Bench = {
   name: "sql-idle",
-  question: "resident memory of an account's SQL process at rest, after a hundred questions",
+  title: "resident memory of an account's idle SQL process after a hundred queries",
   unit: "MB",
   goals: [{ at: "most", bound: 300 }],
   prepare: async ({ small }) => {
     const { sql, ask, close } = engineOver(SMALL);
     const measure = async () => {
       await sql.restart();
-      for (let index = 0; index < (small ? 5 : 100); index++) await ask(`${QUESTION} LIMIT ${index + 1}`);
+      for (let index = 0; index < (small ? 5 : 100); index++) await ask(`${QUERY} LIMIT ${index + 1}`);
       await sleep(small ? 0 : SETTLE_MS);
       const [pid] = await sql.pids();
       return residentMegabytes(pid as number);
@@ -116,14 +116,14 @@ export const sqlIdle: Bench = {
 
 export const sqlFirst: Bench = {
   name: "sql-first",
-  question: "the first question after a start, of an account without entries",
+  title: "the first query after a start, of an account without entries",
   unit: "ms",
   goals: [{ at: "most", bound: 1000 }],
   prepare: async () => {
     const { sql, ask, close } = engineOver(0);
     const measure = async () => {
       await sql.restart();
-      return timed(() => ask(QUESTION));
+      return timed(() => ask(QUERY));
     };
     return { subject: { name: "the local engine", measure }, peers: [], [Symbol.asyncDispose]: close };
   },

@@ -1,4 +1,4 @@
-/** Bytes through signed URLs against nginx with the same file: server on core 0, curl on core 1. */
+/** Transfers through signed URLs compared with nginx and the same file: server on core 0, curl on core 1. */
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { canPin, endWithUs, installed, pin, startServer, stop } from "./processe
 
 const run = promisify(execFile);
 
-/** Mebibytes a second of one transfer, by curl's own account. */
+/** Mebibytes a second of one transfer, as curl reports it. */
 const transfer = async (...args: string[]): Promise<number> => {
   const { stdout } = await run("taskset", [
     "-c",
@@ -42,7 +42,7 @@ location / { root ${folder}/files; dav_methods PUT; client_max_body_size 0; } } 
 
 const prepare = async (small: boolean) => {
   if (!installed("curl") || !installed("nginx") || !canPin())
-    throw new Error("curl, nginx and taskset are needed (Debian: curl, nginx, util-linux)");
+    throw new Error("curl, nginx and taskset are missing (Debian: curl, nginx, util-linux)");
   const folder = mkdtempSync(join(tmpdir(), "portside-bench-storage-"));
   mkdirSync(join(folder, "files"));
   const file = join(folder, "file.bin");
@@ -73,11 +73,11 @@ const prepare = async (small: boolean) => {
 
 const bench = (
   name: string,
-  question: string,
+  title: string,
   measured: (ready: Awaited<ReturnType<typeof prepare>>) => Pick<Setup, "subject" | "peers">,
 ): Bench => ({
   name,
-  question,
+  title,
   unit: "MiB/s",
   goals: [{ peer: "nginx", at: "least", bound: 0.5 }],
   prepare: async ({ small }) => {
@@ -88,7 +88,7 @@ const bench = (
 
 export const storagePut = bench(
   "storage-put",
-  "1 GiB put through a signed URL, flushed to disk, against nginx taking the same file (which does not flush it)",
+  "upload of 1 GiB through a signed URL with a flush to disk, compared with an upload to nginx (without a flush)",
   ({ file, upload, beside }) => ({
     subject: { name: "portside", measure: () => transfer("-T", file, upload) },
     peers: [{ name: "nginx", measure: () => transfer("-T", file, beside) }],
@@ -97,7 +97,7 @@ export const storagePut = bench(
 
 export const storageGet = bench(
   "storage-get",
-  "1 GiB got through a signed URL, against nginx serving the same file",
+  "download of 1 GiB through a signed URL, compared with nginx serving the same file",
   ({ download, beside }) => ({
     subject: { name: "portside", measure: () => transfer(download) },
     peers: [{ name: "nginx", measure: () => transfer(beside) }],

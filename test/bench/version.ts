@@ -1,4 +1,4 @@
-/** How long the command line takes before it does anything. */
+/** The startup time of the command line. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Bench } from "./bench.ts";
@@ -13,11 +13,11 @@ const timed = (args: readonly string[], runs: number) => async (): Promise<numbe
 
 export const version: Bench = {
   name: "version",
-  question: "the built `portside version` against `node -e 0`",
+  title: "the built `portside version`, compared with `node -e 0`",
   unit: "ms",
   goals: [{ peer: "node -e 0", at: "most", bound: 1.4 }],
   prepare: async ({ small }) => {
-    if (!existsSync("dist/hosts/cli/main.js")) throw new Error("build first: npm run build");
+    if (!existsSync("dist/hosts/cli/main.js")) throw new Error("the build is missing: npm run build");
     const runs = small ? 2 : RUNS;
     return {
       subject: { name: "portside version", measure: timed(["dist/hosts/cli/main.js", "version"], runs) },

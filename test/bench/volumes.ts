@@ -1,4 +1,4 @@
-/** Volumes: pages of large folders, the list of many volumes, and how late many schedules fire at once. */
+/** Volumes: pages of large folders, the list of many volumes, and the delay of concurrent schedules. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 
 export const volumePage: Bench = {
   name: "volume-page",
-  question: "a page of 1,000 objects from the middle of a folder of 10,000, with 1 million files in other folders",
+  title: "a page of 1,000 objects from the middle of a folder of 10,000, with 1 million files in other folders",
   unit: "ms",
   goals: [{ at: "most", bound: 50 }],
   prepare: async ({ small }) => {
@@ -62,7 +62,7 @@ export const volumePage: Bench = {
 
 export const volumeList: Bench = {
   name: "volume-list",
-  question: "GET /v1/volume/list with 1,000 volumes and 10,000 deployments in memory, one call of the platform",
+  title: "GET /v1/volume/list with 1,000 volumes and 10,000 deployments in memory, one call of the platform",
   unit: "ms",
   goals: [{ at: "most", bound: 50 }],
   prepare: async () => {

@@ -1,4 +1,4 @@
-/** `npm run bench:page -- FILE`: writes docs/performance.md from the figures of `npm run bench -- --json FILE`. */
+/** `npm run bench:page -- FILE`: writes docs/performance.md from the results of `npm run bench -- --json FILE`. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Outcome } from "./bench.ts";
 import { page } from "./report.ts";
@@ -7,7 +7,7 @@ const PAGE = "docs/performance.md";
 
 const [file] = process.argv.slice(2);
 if (file === undefined) {
-  console.error("Which figures? npm run bench:page -- FILE");
+  console.error("Missing result file. Run npm run bench:page -- FILE.");
   process.exit(2);
 }
 const before = existsSync(PAGE) ? readFileSync(PAGE, "utf8") : "";

@@ -115,7 +115,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     return collect(builder(world, ambient).build(request, signal === undefined ? {} : { signal }));
   };
 
-  test("the log is said line by line while it grows, and whole", async () => {
+  test("shows the complete log line by line while it grows", async () => {
     engineBuild = async (_archive, say) => {
       for (let line = 1; line <= 60; line++) {
         say(`line ${line} grüß`);
@@ -129,7 +129,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
 
   const flask = { "app.py": "app = Flask(__name__)\n", "requirements.txt": "flask\n" };
 
-  test("buildpacks start the command of every provider, and no other builder gets one", async () => {
+  test("buildpacks get the start command of every provider, and no other builder gets one", async () => {
     const of = async (texts: Readonly<Record<string, string>>) => {
       const before = cloud.builds(world).length;
       await build({ source: sourceFrom(sourceOf(texts)) });
@@ -152,7 +152,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
       expect(await of(theirs), JSON.stringify(theirs)).toEqual([{}]);
   });
 
-  test("a source that nothing starts is not sent, and warnings are said", async () => {
+  test("does not send a source without a start command, and shows warnings", async () => {
     const words = { kind: "failed", failure: { reason: "no_builder", message: expect.stringContaining("'gunicorn'") } };
     expect((await build({ source: sourceFrom(sourceOf({ "app.py": flask["app.py"] })) })).at(-1)).toMatchObject(words);
     expect(begun()).toEqual([]);
@@ -161,7 +161,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     );
   });
 
-  test("what was built before is not staged and not built again", async () => {
+  test("does not stage or build the same source twice", async () => {
     const first = (await build()).at(-1);
     clear();
     const again = await build();
@@ -174,7 +174,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(built).toBe(2);
   });
 
-  test("no account's name is in a name at the cloud", async () => {
+  test("resources of the cloud do not contain account names", async () => {
     await build({ owner: "acme-the-account" });
     expect(begun()).toHaveLength(1);
     expect(JSON.stringify([begun(), cloud.names(world)])).not.toContain("acme");
@@ -187,12 +187,12 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(end?.kind === "failed" && end.failure.message).not.toBe("");
   });
 
-  test("a source that no buildpack knows says so", async () => {
+  test("reports a source that no buildpack recognises", async () => {
     engineBuild = async () => ({ failure: { reason: "no_builder", message: "nothing" } });
     expect((await build()).at(-1)).toMatchObject({ kind: "failed", failure: { reason: "no_builder" } });
   });
 
-  test("an abort stops the build, within five seconds, and the source can be built again", async () => {
+  test("an abort stops the build within five seconds, and the source can be built again", async () => {
     const abort = new AbortController();
     engineBuild = (_archive, _say, signal) =>
       new Promise((resolve) => {
@@ -209,7 +209,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect((await build()).at(-1)?.kind).toBe("built");
   });
 
-  test("a fault at any single call: what passes is passed over, what does not ends with a cause; a repeat completes it", async () => {
+  test("a fault at any single call: transient faults are retried, others end with a cause; a repeat completes the build", async () => {
     await build({ source: sourceFrom(nodeSource("counted")) });
     const calls = Object.values(cloud.faultsOf(world)).flatMap((faults) =>
       faults.log.map((method, index) => ({ faults, nth: index + 1, method })),
@@ -236,13 +236,13 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
       }
   });
 
-  test("a refusal of the platform's own rights is in the operator's log", async () => {
+  test("a permission error of the platform's own account is in the operator's log", async () => {
     cloud.faultsOf(world).builds.inject({ nth: 1, kind: "permission_denied" });
     await build();
     expect(said.some((line) => line.includes("refuses a call of this platform"))).toBe(true);
   });
 
-  test("a source whose upload is cut is closed", async () => {
+  test("closes a source whose upload breaks off", async () => {
     const abort = new AbortController();
     const piece = new Uint8Array(1024 * 1024);
     let [opened, closed] = [0, 0];

@@ -26,7 +26,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
     const principal = principalOf("acme");
     let open: Awaited<ReturnType<typeof openPlatform<F>>>;
     beforeAll(async () => {
-      open = await openPlatform(cloud, "pretended", {
+      open = await openPlatform(cloud, "simulated", {
         clock: createFastClock(100),
         ids: randomIds,
         logger: silentLogger,
@@ -38,7 +38,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
     });
     afterAll(() => open.close());
 
-    test("a list of volumes costs as many, whatever their number", async () => {
+    test("a list of volumes costs the same number of calls, whatever their number", async () => {
       const { controlPlane, fakes } = open;
       const list = async () => expect(await expectOk(controlPlane.listVolumes(principal))).toHaveLength(VOLUMES);
       // The first listing may also process deploys since the previous listing.
@@ -46,7 +46,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       expect(await callsOf(fakes, list)).toEqual(costs.volumes);
     });
 
-    test("a list of deployments costs as many, whatever their number", async () => {
+    test("a list of deployments costs the same number of calls, whatever their number", async () => {
       const { controlPlane, fakes } = open;
       const list = async () =>
         expect(await expectOk(controlPlane.listDeployments(principal))).toHaveLength(DEPLOYMENTS);
@@ -54,7 +54,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       expect(await callsOf(fakes, list)).toEqual(costs.deployments);
     });
 
-    test("a URL costs one look at the bucket at most", async () => {
+    test("a URL costs at most one read of the bucket", async () => {
       const { controlPlane, fakes } = open;
       const calls = await callsOf(fakes, async () =>
         expectOk(controlPlane.grantUpload(principal, { volume: "volume-1", path: "a.txt" })),

@@ -17,7 +17,7 @@ export interface Fakes {
 export interface Cloud<F extends Fakes = Fakes> {
   readonly name: string;
   /** @param services whether services run as real processes or are simulated */
-  start(services?: "real" | "pretended"): Promise<F>;
+  start(services?: "real" | "simulated"): Promise<F>;
   provide(
     fakes: F,
     dataDir: string,
@@ -27,14 +27,14 @@ export interface Cloud<F extends Fakes = Fakes> {
 
 export interface OpenCloud<F extends Fakes> {
   readonly fakes: F;
-  /** The provider's ports, or the memory provider's where it has none. */
+  /** The cloud's ports, and the memory provider's for those that the cloud lacks. */
   readonly ports: Ports;
   close(): Promise<void>;
 }
 
 export const openCloud = async <F extends Fakes>(
   { start, provide }: Cloud<F>,
-  services: "real" | "pretended" = "real",
+  services: "real" | "simulated" = "real",
   ambient: RuntimeDeps = runtimeDeps(),
 ): Promise<OpenCloud<F>> => {
   const folder = folderWith();

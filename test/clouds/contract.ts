@@ -9,7 +9,7 @@ export const cloudContractTests = async <F extends Fakes>(cloud: Cloud<F>): Prom
   const start = async () => {
     const { ports, close } = await openCloud(cloud);
     // A limit of the fake, not of the cloud: it runs services with the tools of this machine.
-    const read_only = has("bubblewrap") ? offered() : missing("the fake runs services as plain processes here");
+    const read_only = has("bubblewrap") ? offered() : missing("the fake runs services as plain processes");
     const { capabilities } = ports.provider;
     const provider = {
       ...ports.provider,

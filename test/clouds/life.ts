@@ -7,7 +7,9 @@ import { runs, within } from "../support/vitest/runs.ts";
 import { type Cloud, type Fakes, openPlatform } from "./cloud.ts";
 
 export const lifeTests = <F extends Fakes>(cloud: Cloud<F>): void => {
-  test(`any life of volumes and deployments on ${cloud.name} is the model's`, { timeout: within() }, async () => {
+  test(`any sequence of volume and deployment operations on ${cloud.name} matches the model`, {
+    timeout: within(),
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(storageLife(15), async (life) => {
         const { controlPlane, close } = await openPlatform(cloud);

@@ -41,7 +41,7 @@ export const logReadTests = (
   start: (options?: object, config?: { readonly logReadsPerMinute?: number }) => Promise<StartedLogs>,
 ): void => {
   describe("reads", () => {
-    test("people who follow one log ask once, and what is written here is seen at once", async () => {
+    test("followers of one log share one call, and see an entry written here immediately", async () => {
       const { clock, fake, logs, line } = await start();
       line("a");
       const poll = () => expectOk(logs.after(scope, START, ask("", { until: clock.now() })));
@@ -58,7 +58,7 @@ export const logReadTests = (
       expect(fake.faults.count(read)).toBe(3);
     });
 
-    test("whoever leaves a shared search is answered, and the others still are", async () => {
+    test("a reader that leaves a shared search gets an error, and the others get the result", async () => {
       const { clock, logs, line } = await start();
       line("a");
       const gone = new AbortController();
@@ -70,7 +70,7 @@ export const logReadTests = (
       expect(texts((await expectOk(stays)).entries)).toEqual(["a"]);
     });
 
-    test("a used up quota is unavailable, with the time after which it is not", async () => {
+    test("an exhausted quota is unavailable, with the time until it resets", async () => {
       const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
       await expectOk(logs.newest(scope, ask("", { timeoutMs: 0 })));
       await expectOk(logs.newest(scope, ask("", { timeoutMs: 0 })));

@@ -26,7 +26,7 @@ export interface FaultedCalls {
 
 const openLane = async <F extends Fakes>(cloud: Cloud<F>) => {
   const ambient = { clock: createFastClock(100), ids: randomIds, logger: silentLogger };
-  const platform = await openPlatform(cloud, "pretended", ambient);
+  const platform = await openPlatform(cloud, "simulated", ambient);
   return { ...stepsOn(platform.controlPlane), fakes: platform.fakes, close: platform.close };
 };
 
@@ -72,7 +72,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
   };
 
   describe(`a fault at any single call of ${cloud.name}`, () => {
-    test("of a deploy that makes a volume and sets a schedule", options, async () => {
+    test("of a deploy that creates a volume and sets a schedule", options, async () => {
       const [lane] = lanes as [Lane];
       await lane.deployed("counted", first);
       const calls = await callsOf(lane.fakes, () => lane.deployed("counted", second("counted")));

@@ -1,4 +1,4 @@
-/** Sources that wait in a cloud's bucket, on its fakes: the port's contract, failing pieces, and what remains of them. */
+/** Sources in a cloud's bucket, on its fakes: the port's contract, failing pieces, and clean-up. */
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -49,7 +49,7 @@ const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "rep
 export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise<void> => {
   const open = async () => {
     const folder = folderWith();
-    const fakes = await cloud.start("pretended");
+    const fakes = await cloud.start("simulated");
     const { provider, close } = await cloud.provide(fakes, folder.path, runtimeDeps());
     return {
       fakes,
@@ -93,7 +93,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
         -1,
       );
 
-    test("one of several pieces is one object, byte for byte, until it is discarded", async () => {
+    test("joins several pieces to one object, byte for byte, which stays until it is discarded", async () => {
       const archive = large();
       const source = await kept(archive);
       expect(waiting()).toHaveLength(1);
@@ -104,9 +104,9 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("discarded");
     });
 
-    test("nobody sees it before it was walked to its end, and one that is refused late leaves nothing", async () => {
+    test("a source is invisible until it was validated to its end; a late rejection leaves nothing", async () => {
       const bad = large([{ path: "../out", content: "x" }]);
-      let seen: readonly string[] = ["not looked at"];
+      let seen: readonly string[] = ["not validated"];
       async function* watched() {
         yield* bytesOf(bad.subarray(0, -2060));
         seen = waiting();
@@ -117,7 +117,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("refused");
     });
 
-    test("one that breaks off, or is given up, leaves nothing", async () => {
+    test("an interrupted or aborted upload leaves nothing", async () => {
       const archive = large();
       async function* broken() {
         yield* bytesOf(archive.subarray(0, PIECE + 1000));
@@ -135,7 +135,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("given up");
     });
 
-    test("the provider's own has pieces of what both clouds take", async () => {
+    test("the provider's piece size suits both clouds", async () => {
       const archive = gzipSync(tarOf([{ path: "b", content: randomBytes(PIECE_BYTES + 1000) }]), { level: 0 });
       const received = (await world.provider.spool.receive(bytesOf(archive)))._unsafeUnwrap();
       expect(received).toMatchObject({ kind: "kept", source: { bytes: archive.length } });
@@ -143,7 +143,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       expectNothing("discarded");
     });
 
-    test("a fault at any single call: what passes is passed over, what does not leaves nothing", async () => {
+    test("a fault at any single call: transient faults are retried, others leave nothing", async () => {
       const archive = large();
       const bucket = cloud.bucketOf(world.fakes);
       const whole = async () => {
@@ -170,7 +170,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       }
     });
 
-    test("what builds it copies it within the cloud, and sends no byte again", async () => {
+    test("a builder copies it within the cloud and uploads nothing again", async () => {
       const source = await kept(large());
       clearFaults(world.fakes);
       expect(await build(world.provider, source)).toMatchObject({ kind: "built" });
@@ -180,7 +180,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       await source.discard();
     });
 
-    test("one that is gone when it is built is told, and is no bug", async () => {
+    test("a source that is missing at its build is reported, and is not a bug", async () => {
       const source = await kept(large());
       await source.discard();
       expect(await build(world.provider, source)).toMatchObject({

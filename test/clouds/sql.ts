@@ -1,4 +1,4 @@
-/** Every spelling of a statement sees the account's rows, on every cloud. */
+/** Every form of a statement sees the account's rows, on every cloud. */
 import { expect, test } from "vitest";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
 
@@ -13,7 +13,7 @@ export const statementTests = (rowsOf: (statement: string) => Promise<readonly (
     "(SELECT COUNT(*) AS n FROM logs)",
     "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
     "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
-  ])("a statement sees its account's rows, however it is written: %s", async (statement) =>
+  ])("a statement sees its account's rows in every form: %s", async (statement) =>
     expect(await rowsOf(statement)).toEqual([[2]]),
   );
 };

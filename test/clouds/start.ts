@@ -8,7 +8,7 @@ import { runtimeDeps } from "./subject.ts";
 /** Starts a cloud's fakes, without a provider. */
 export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) => {
   const folder = folderWith();
-  const fakes = await start("pretended");
+  const fakes = await start("simulated");
   const { logger, said } = keepingLogger();
   return {
     fakes,
@@ -31,7 +31,7 @@ export interface StartCases<F> {
 
 export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }: StartCases<F>): void => {
   describe(`the start on ${cloud.name}`, () => {
-    test("where several things are missing, all are told with their commands", async () => {
+    test("reports all missing resources together, with their commands", async () => {
       const { fakes, start, close } = await openFakes(cloud);
       lacking.take(fakes);
       const message = await start().then(
@@ -43,7 +43,7 @@ export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }
       await close();
     });
 
-    test("what may not be looked at is a warning in the log, and it starts", async () => {
+    test("a missing permission to check is a warning in the log, and the platform starts", async () => {
       const { fakes, start, said, close } = await openFakes(cloud);
       hidden.hide(fakes);
       const { close: stop } = await start();
@@ -52,7 +52,7 @@ export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }
       await close();
     });
 
-    test("where nothing is missing nothing is said", async () => {
+    test("logs nothing if everything exists", async () => {
       const { start, said, close } = await openFakes(cloud);
       const { close: stop } = await start();
       await stop();

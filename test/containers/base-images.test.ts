@@ -1,4 +1,4 @@
-/** Base images whose triggers reach for what is not their account's, and registries that only this machine reaches. */
+/** Base images whose triggers copy another account's files, and registries that only this machine can reach. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -43,7 +43,7 @@ const deploy = async (Dockerfile: string) => {
   return { last, answer, said: records.map(({ message }) => message).join("\n") };
 };
 
-/** An image that somebody brought to the engine, with the triggers of these lines. */
+/** An operator's image with these lines as triggers. */
 const triggering = (...triggers: string[]): string => {
   const name = `portside-test-${made.size}:triggers`;
   const lines = [`FROM ${BASE}`, ...triggers.map((one) => `ONBUILD ${one}`)];
@@ -58,7 +58,7 @@ const pulled = (name: string): string => {
   return image;
 };
 
-/** A line that makes BuildKit the builder. */
+/** A line that requires BuildKit as the builder. */
 const KIT = "RUN --mount=type=cache,target=/cache true\n";
 
 describe.each([
@@ -89,7 +89,7 @@ describe.each([
     }
   });
 
-  test("a trigger cannot have the engine download from the machine's loopback", async (context) => {
+  test("a trigger cannot make the engine download from the machine's loopback", async (context) => {
     needs(context, "base images", "buildkit");
     const url = `http://127.0.0.1:${closed.port}/v2/`;
     registry.put("adding", { OnBuild: [`ADD ${url} /x`], Cmd: ["/x"] });
@@ -103,7 +103,7 @@ describe.each([
     expect(closed.asked).toEqual([]);
   });
 
-  test("an image that a trigger names is checked, too", async (context) => {
+  test("checks an image that a trigger names, too", async (context) => {
     needs(context, "base images", "buildkit");
     const url = `http://127.0.0.1:${closed.port}/v2/`;
     registry.put("inner", { OnBuild: [`ADD ${url} /x`] });
@@ -114,7 +114,7 @@ describe.each([
     expect(closed.asked).toEqual([]);
   });
 
-  test("the image that was checked is the one that is built on, also if its tag moves", async (context) => {
+  test("builds on the checked image, even if its tag moves", async (context) => {
     needs(context, "base images", "buildkit");
     const url = `http://127.0.0.1:${closed.port}/v2/`;
     registry.put("moving", {}, { OnBuild: [`ADD ${url} /x`] });
@@ -128,14 +128,14 @@ describe.each([
     expect(closed.asked).toEqual([]);
   });
 
-  test("triggers that copy from the source do what they say", async (context) => {
+  test("triggers may copy from the source", async (context) => {
     needs(context, "base images", "buildkit");
     const base = triggering("COPY server.js /", "RUN test -f /server.js");
     const { answer, said } = await deploy(`FROM ${base}\n${more}CMD ["node", "/server.js"]\n`);
     expect(answer, said).toBe("up");
   });
 
-  test("a registry on this machine is not asked, and the line that names it is told", async (context) => {
+  test("never contacts a registry on this machine, and reports the line that names it", async (context) => {
     needs(context, "base images", "buildkit");
     for (const host of ["localhost", "127.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", hostname()]) {
       const image = `${host}:${closed.port}/x`;
@@ -153,14 +153,14 @@ describe.each([
     expect(closed.asked).toEqual([]);
   });
 
-  test("an image of another platform is refused, for the engine would fetch it again", async (context) => {
+  test("rejects an image of another platform, because the engine would pull it again", async (context) => {
     needs(context, "base images", "buildkit");
     const { last } = await deploy(`FROM --platform=linux/s390x ${BASE}\n${more}`);
     expect(last?.message).toContain("Remove --platform");
   });
 });
 
-test("a registry that never answers ends with the build's deadline", async (context) => {
+test("a registry that never responds ends with the build's deadline", async (context) => {
   needs(context, "base images");
   const silent = createServer(() => undefined).listen(0, "127.0.0.1");
   await once(silent, "listening");

@@ -1,4 +1,4 @@
-/** Dockerfiles and engines that want BuildKit, where the engine's command line has it and where it has not. */
+/** Dockerfiles and engines that require BuildKit, with and without BuildKit in the docker command. */
 import { createServer, request as forward, type Server } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ COPY server.js /
 CMD ["node", "/server.js"]
 `;
 const plain = 'FROM node:24-bookworm-slim\nCOPY server.js /\nCMD ["node", "/server.js"]\n';
-/** Where there is no docker. */
+/** A folder without docker. */
 const nowhere = { PATH: "/nonexistent" };
 
 const deploy = async (Dockerfile: string, deps: LocalDeps) => {
@@ -26,14 +26,14 @@ const deploy = async (Dockerfile: string, deps: LocalDeps) => {
   return { last, answer, said: records.map(({ message }) => message).join("\n") };
 };
 
-test("RUN --mount is built by BuildKit where docker has it", async (context) => {
+test("BuildKit builds RUN --mount if docker has it", async (context) => {
   needs(context, "base images", "buildkit");
   const { answer, said } = await deploy(withMount, {});
   expect(answer, said).toBe("hi");
   expect(said).toContain("RUN --mount=type=cache");
 });
 
-test("a step that fails there is told with its exit code and last lines", async (context) => {
+test("reports a failed step with its exit code and last lines", async (context) => {
   needs(context, "base images", "buildkit");
   const Dockerfile = "FROM node:24-bookworm-slim\nRUN --mount=type=cache,target=/x echo before && exit 7\n";
   const { last, said } = await deploy(Dockerfile, {});
@@ -42,7 +42,7 @@ test("a step that fails there is told with its exit code and last lines", async 
 });
 
 test.for(["# syntax=docker/dockerfile:1\nFROM scratch\n", "FROM scratch\nRUN --mount=type=cache,target=/x true\n"])(
-  "without it the line that wants it is named: %j",
+  "without BuildKit, names the line that requires it: %j",
   async (Dockerfile, context) => {
     needs(context, "containers");
     const { last } = await deploy(Dockerfile, { environment: nowhere });
@@ -54,13 +54,13 @@ test.for(["# syntax=docker/dockerfile:1\nFROM scratch\n", "FROM scratch\nRUN --m
   },
 );
 
-/** The machine's Docker without its classic builder, as one that no longer has it. */
+/** The machine's Docker without its classic builder, as in versions that removed it. */
 const engineWithoutClassic = async (path: string): Promise<Server> => {
   const proxy = createServer((request, response) => {
     const { url = "/", method, headers } = request;
     if (/^\/(?:v[\d.]+\/)?build\?/.test(url) && !url.includes("version=2")) {
       request.resume();
-      response.writeHead(501).end(JSON.stringify({ message: "the classic builder is gone" }));
+      response.writeHead(501).end(JSON.stringify({ message: "the classic builder was removed" }));
       return;
     }
     const onward = forward({ socketPath: "/var/run/docker.sock", path: url, method, headers }, (answer) => {
@@ -86,7 +86,7 @@ const engineWithoutClassic = async (path: string): Promise<Server> => {
   return proxy;
 };
 
-test("an engine that has no classic builder any more builds by BuildKit", async (context) => {
+test("an engine without the classic builder builds with BuildKit", async (context) => {
   needs(context, "base images", "buildkit");
   using folder = folderWith();
   const socket = join(folder.path, "docker.sock");
@@ -97,7 +97,7 @@ test("an engine that has no classic builder any more builds by BuildKit", async 
     expect(answer, said).toBe("hi");
     const { last } = await deploy(`${plain}# other\n`, { environment: { ...nowhere, DOCKER_HOST } });
     expect(last).toMatchObject({ status: "ERROR", reason: "no_builder" });
-    expect(last?.message).toContain("builds with BuildKit alone");
+    expect(last?.message).toContain("builds only with BuildKit");
   } finally {
     proxy.closeAllConnections();
     proxy.close();

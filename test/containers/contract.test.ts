@@ -1,4 +1,4 @@
-/** The local engine keeps every promise about services that run: in containers, and beside a container engine. */
+/** The local engine fulfils the contract for running services in containers, and with a container engine present. */
 import { runningCases } from "../contracts/index.ts";
 import { engineTests } from "../support/providers/local-suites.ts";
 

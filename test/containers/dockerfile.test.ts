@@ -1,4 +1,4 @@
-/** Sources with a Dockerfile, as people write them: deployed, called, logged, stopped. */
+/** Typical sources with a Dockerfile: deploy, call, log, stop. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import { sourceOf, tarGz } from "../support/archives/archives.ts";
@@ -33,7 +33,7 @@ print("up")
 http.server.HTTPServer(("0.0.0.0", int(os.environ["PORT"])), Handler).serve_forever()
 `;
 
-test("Python: RUN, COPY, CMD, and output that is not buffered", async (context) => {
+test("Python: RUN, COPY, CMD, and unbuffered output", async (context) => {
   needs(context, "base images");
   const Dockerfile = `FROM python:3.11-slim-bookworm
 ENV PYTHONUNBUFFERED=1
@@ -55,7 +55,7 @@ server.listen(process.env.PORT, () => console.log("up"));
 process.on("SIGTERM", () => { console.log("goodbye"); server.close(() => process.exit(0)); });
 `;
 
-test("Node in several stages: the last one has what it copies, and no more", async (context) => {
+test("Node in several stages: the last one contains only what it copies", async (context) => {
   needs(context, "base images");
   const Dockerfile = `FROM node:24-bookworm-slim AS build
 WORKDIR /build
@@ -74,7 +74,7 @@ CMD ["node", "main.js"]
   await remove("stages");
 });
 
-test("a service that is nobody special can write to its volume, and nowhere that is root's", async (context) => {
+test("an unprivileged service can write to its volume, and to no folder of root", async (context) => {
   needs(context, "base images");
   const Dockerfile = `FROM node:24-bookworm-slim
 RUN useradd --uid 1234 someone
@@ -95,7 +95,7 @@ CMD ["node", "main.js"]
   await remove("nobody");
 });
 
-test("an entry point that is a script passes signals on to what it starts", async (context) => {
+test("a script as the entry point forwards signals to its child", async (context) => {
   needs(context, "base images");
   const Dockerfile = `FROM node:24-bookworm-slim
 COPY entry.sh /entry.sh
@@ -116,7 +116,7 @@ CMD ["node", "/srv/main.js"]
   );
 });
 
-test(".dockerignore is honoured, its exceptions too", async (context) => {
+test("respects .dockerignore and its exceptions", async (context) => {
   needs(context, "base images");
   const Dockerfile = `FROM node:24-bookworm-slim
 WORKDIR /srv
@@ -142,7 +142,7 @@ const failing = async (files: Readonly<Record<string, string>>) => {
   return { last: records.at(-1), said: words(records) };
 };
 
-test("a step that fails says which, with its exit code and last lines", async (context) => {
+test("reports a failed step with its exit code and last lines", async (context) => {
   needs(context, "base images");
   const { last, said } = await failing({ Dockerfile: "FROM node:24-bookworm-slim\nRUN echo before && exit 7\n" });
   expect(last).toMatchObject({ status: "ERROR", reason: "build_failed", exit_code: 7 });
@@ -150,14 +150,14 @@ test("a step that fails says which, with its exit code and last lines", async (c
   expect(said).toContain("before");
 });
 
-test("a base image that is nowhere is said in words", async (context) => {
+test("reports a base image that does not exist", async (context) => {
   needs(context, "containers");
   const { last } = await failing({ Dockerfile: "FROM no.such.registry.invalid/nothing:1\n" });
   expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
   expect(last?.message).toContain("base image");
 });
 
-test("one that does not parse, and one that runs nothing", async (context) => {
+test("rejects a Dockerfile that does not parse, and one without a command", async (context) => {
   needs(context, "containers");
   expect((await failing({ Dockerfile: "FROM scratch\nBOGUS x\n" })).last).toMatchObject({ reason: "build_failed" });
   const nothing = (await failing({ Dockerfile: "FROM scratch\nCOPY Dockerfile /x\n" })).last;

@@ -1,4 +1,4 @@
-/** An engine that is stopped, restarted, killed; a platform that is killed; an image that somebody removed. */
+/** Stopped, restarted and killed engines, killed platforms, and removed images. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -30,7 +30,7 @@ afterAll(() => engine?.close());
 const containers = () => engine.docker("ps", "--all", "--quiet").split("\n").filter(Boolean);
 
 test.for(["SIGTERM", "SIGKILL"] as const)(
-  "an engine that is ended by %s and comes back: 503 with a reason, then it serves again",
+  "an engine that ends by %s and returns: 503 with a reason, then it serves again",
   async (signal, context) => {
     needs(context, "base images", "root");
     await using platform = await startLocal({ runner: "process" }, {}, { environment: engine.environment });
@@ -44,7 +44,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
     });
     const last = (await platform.deploy(source("another"))).at(-1);
     expect(last).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
-    // What runs is not given up for it.
+    // An engine failure must not remove the service.
     const same = (await platform.deploy(source())).at(-1);
     expect(same).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
     await engine.start();
@@ -53,7 +53,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
   },
 );
 
-test("a platform that is killed leaves its containers, and the next one on its folder takes them away and serves", async (context) => {
+test("a killed platform leaves its containers; the next one on its folder removes them and serves", async (context) => {
   needs(context, "base images");
   using folder = folderWith();
   const first = await serve(folder.path, {});
@@ -73,7 +73,7 @@ test("a platform that is killed leaves its containers, and the next one on its f
   await removeImagesOf("orphan");
 });
 
-test("a network that somebody has removed is made again; an image that somebody has removed is built again by the next deploy, and said to be gone until then", async (context) => {
+test("creates a removed network again; the next deploy builds a removed image again, which is reported as missing until then", async (context) => {
   needs(context, "base images", "root");
   await using platform = await startLocal({ idleSeconds: 0.2 }, {}, { environment: engine.environment });
   const url = await platform.up(source());
@@ -89,7 +89,7 @@ test("a network that somebody has removed is made again; an image that somebody 
   expect(await (await fetch(await platform.up(source()))).text()).toBe("hi");
 });
 
-test("an image that somebody has removed makes its deployment FAILED, at zero instances and after a restart, and the log says what to do", async (context) => {
+test("a removed image makes its deployment FAILED, at zero instances and after a restart, and the log has the fix", async (context) => {
   needs(context, "base images", "root");
   using folder = folderWith();
   const options = { idleSeconds: 0.2 };
@@ -119,7 +119,7 @@ test("an image that somebody has removed makes its deployment FAILED, at zero in
     expect(await shown(platform)).toMatchObject({ status: "READY", last: "DONE" });
     await eventually(() => expect(containers()).toEqual([]));
     remove();
-    // Nobody has called it since.
+    // No request has reached it since.
     expect(await shown(platform)).toEqual(lost);
     expect(await shown(platform)).toEqual(lost);
     await eventually(async () =>
@@ -138,7 +138,7 @@ test("an image that somebody has removed makes its deployment FAILED, at zero in
     const answer = await fetch(url);
     expect(answer.status).toBe(503);
     expect(await answer.text()).toContain("Its owner must deploy it again");
-    // An engine that does not answer has not lost anything.
+    // An engine that does not respond is not evidence of a missing image.
     await engine.stop();
     expect((await shown(platform)).status).toBe("READY");
     await engine.start();
@@ -147,7 +147,7 @@ test("an image that somebody has removed makes its deployment FAILED, at zero in
   }
 });
 
-test("images of a folder's platform that it knows nothing of are removed at its start", async (context) => {
+test("a start removes images of the folder's platform that its state does not list", async (context) => {
   needs(context, "base images", "root");
   using folder = folderWith();
   const known = () =>
@@ -159,7 +159,7 @@ test("images of a folder's platform that it knows nothing of are removed at its 
     (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "app" }))._unsafeUnwrap();
   }
   expect(known()).toHaveLength(before + 1);
-  // As if it had been killed between the build and its note.
+  // As after a kill between the build and its record.
   execFileSync("rm", ["-r", `${folder.path}/images`]);
   await using _again = await startLocalIn(folder.path, {}, {}, { environment: engine.environment });
   expect(known()).toHaveLength(before);

@@ -1,4 +1,6 @@
-/** Services in containers that take more than they are given: contained, told, and no trouble for a neighbour. */
+/**
+ * Services in containers that exceed their limits: the platform contains and reports them, and neighbours keep working.
+ */
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { helloServer, nodeSource, sourceOf } from "../support/archives/archives.ts";
@@ -36,7 +38,7 @@ const logged = async (name = "greedy"): Promise<string> => {
     .join("\n");
 };
 
-/** The deed is told in the log, the neighbour answers meanwhile, and the service is there again. */
+/** The log reports the deed, the neighbour keeps responding, and the service is up again. */
 const contained = async (deed: string, words: string) => {
   await fetch(`${url}${deed}`);
   await eventually(async () => {
@@ -46,17 +48,17 @@ const contained = async (deed: string, words: string) => {
   await eventually(async () => expect(await (await fetch(url)).text()).toBe("hi"));
 };
 
-test("memory: it is ended, and that is told", async (context) => {
+test("memory: ends the container and reports it", async (context) => {
   needs(context, "base images");
   await contained("/memory", "exceeded its memory limit of 256Mi");
 });
 
-test("its own files: it is ended, and that is told", async (context) => {
+test("its own files: ends the container and reports it", async (context) => {
   needs(context, "base images");
   await contained("/disk", "into its own files");
 });
 
-test("files below a VOLUME of its image: it is ended, that is told, and the engine keeps nothing of it", async (context) => {
+test("files below a VOLUME of its image: ends the container, reports it, and removes the volume from the engine", async (context) => {
   needs(context, "base images");
   const filling = `require("node:http").createServer((request, response) => {
     response.end("hi");
@@ -74,7 +76,7 @@ test("files below a VOLUME of its image: it is ended, that is told, and the engi
   expect(await volumesOf()).toEqual(before);
 });
 
-test("processes: no more than the limit can be made, and a neighbour starts and answers", async (context) => {
+test("processes: cannot exceed the limit, and a neighbour starts and responds", async (context) => {
   needs(context, "base images");
   await fetch(`${url}/forks`);
   const [id = ""] = await containersOf("greedy");
@@ -84,11 +86,11 @@ test("processes: no more than the limit can be made, and a neighbour starts and 
   expect(await (await fetch(neighbour)).text()).toBe("hi");
   expect(await processesOf(id)).toBeLessThanOrEqual(1024);
   (await platform.controlPlane.deleteDeployment(principalOf("other"), { name: "late" }))._unsafeUnwrap();
-  // One that does nothing else, for the next test.
+  // An idle one, for the next test.
   url = await platform.up(server, { function_name: "greedy", memory: "256Mi" });
 });
 
-test("lines: a flood is read to its end, and a neighbour answers meanwhile", async (context) => {
+test("lines: reads a flood to its end, and a neighbour responds meanwhile", async (context) => {
   needs(context, "base images");
   await fetch(`${url}/logs`);
   expect(await (await fetch(neighbour)).text()).toBe("hi");
@@ -102,7 +104,7 @@ test("lines: a flood is read to its end, and a neighbour answers meanwhile", asy
   });
 });
 
-test("one that runs on but no longer listens is replaced", async (context) => {
+test("replaces a service that stops listening", async (context) => {
   needs(context, "base images");
   const deaf = await containersOf("greedy");
   expect(deaf).toHaveLength(1);
@@ -111,13 +113,13 @@ test("one that runs on but no longer listens is replaced", async (context) => {
   await eventually(async () => expect(await containersOf("greedy")).not.toContain(deaf[0]));
 });
 
-test("a service that ignores SIGTERM is ended all the same", async (context) => {
+test("ends a service that ignores SIGTERM", async (context) => {
   needs(context, "base images");
   (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "greedy" }))._unsafeUnwrap();
   await eventually(async () => expect(await containersOf("greedy")).toEqual([]));
 });
 
-test("more CPUs than the machine has: a build script and a service run with what there is", async (context) => {
+test("more CPUs than the machine has: a build script and a service run on the existing ones", async (context) => {
   needs(context, "base images", "npm");
   const scripts = { build: "node -e 0", start: "node server.js" };
   const source = nodeSource(helloServer("built"), { "package.json": JSON.stringify({ type: "module", scripts }) });
@@ -125,9 +127,9 @@ test("more CPUs than the machine has: a build script and a service run with what
   expect(await (await fetch(await platform.up(source, { function_name: "wide", cpu: asked }))).text()).toBe("built");
 });
 
-test("processes of a Dockerfile's commands: no more than the limit can be made, and a neighbour answers", async (context) => {
+test("processes of a Dockerfile's commands: cannot exceed the limit, and a neighbour responds", async (context) => {
   needs(context, "base images");
-  // The kernel tells the limit in the container. Without one the bomb stops at a number above it.
+  // In the container, the kernel reports the limit. Without one, the bomb stops at a number above it.
   const bomb = `limit() { cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null; }
 n=0; while [ "$(limit)" = max ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n + 1)); done
 made=0; while [ $made -lt 6000 ]; do sleep 100 & made=$((made + 1)); echo $made >/made; done 2>/dev/null

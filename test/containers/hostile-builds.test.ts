@@ -1,4 +1,4 @@
-/** Dockerfiles that plant links and pipes in their image, and that reach for what is not their account's. */
+/** Dockerfiles that plant links and pipes in their image, and that access other accounts' files. */
 import { once } from "node:events";
 import { closeSync, constants, globSync, lstatSync, openSync } from "node:fs";
 import { createServer } from "node:http";
@@ -36,14 +36,14 @@ const deploy = async (name: string, Dockerfile: string, fields: object = {}, mor
   return { last, answer, said: records.map(({ message }) => message).join("\n") };
 };
 
-/** A step that plants each kind at each path that the engine touches afterwards, and says so. */
+/** A step that plants each kind at each path that the engine touches afterwards, and reports it. */
 const planting = (target: string): string => `RUN plant() { rm -rf "$1"; case $2 in \\
   link) ln -s ${target} "$1" ;; fifo) mkfifo "$1" ;; folder) mkdir -m 0 "$1" ;; \\
   socket) node -e 'require("net").createServer().listen(process.argv[1]).unref(); setTimeout(() => process.exit(0), 50)' "$1" ;; esac; }; \\
   n=0; for kind in link fifo folder socket; do for path in /etc/x-$kind /srv/$kind /tmp/$kind /var/$kind; do plant $path $kind; n=$((n + 1)); done; done; echo "planted $n of 16"
 `;
 
-/** Each changes what the engine makes of the image when it starts. */
+/** Each changes what the engine derives from the image at a start. */
 const starts: Readonly<Record<string, { lines: string; volumes?: object; answers: boolean }>> = {
   "a mount point that is a link to the machine": {
     lines: "RUN ln -s OUTSIDE/etc /data",
@@ -62,7 +62,7 @@ const starts: Readonly<Record<string, { lines: string; volumes?: object; answers
     answers: true,
   },
   "an account file that is a link": { lines: "RUN ln -sf OUTSIDE/etc/shadow /etc/passwd\nUSER evil", answers: false },
-  "a user that is a number beyond every other": { lines: "USER 4294967295", answers: false },
+  "a user with a number above all others": { lines: "USER 4294967295", answers: false },
   "a working folder that is a link": { lines: "RUN ln -s OUTSIDE/etc /work\nWORKDIR /work/deep", answers: true },
   "a volume at a link": { lines: "RUN ln -s OUTSIDE/etc /big\nVOLUME /big", answers: true },
   "a volume over the processes": { lines: "VOLUME /proc", answers: false },
@@ -72,14 +72,14 @@ const starts: Readonly<Record<string, { lines: string; volumes?: object; answers
   },
   "an entry point that is a pipe": { lines: 'RUN mkfifo /entry\nENTRYPOINT ["/entry"]', answers: false },
   "an entry point that looks like an option": { lines: 'ENTRYPOINT ["--privileged"]', answers: false },
-  "labels of the platform's": {
+  "labels of the platform": {
     lines: `LABEL portside.scope=x portside.owner=y portside.image='{"scope":"x"}' portside.service=neighbour`,
     answers: true,
   },
 };
 
 describe("a Dockerfile", () => {
-  test("plants what it likes in its image, and nothing outside changes", async (context) => {
+  test("may plant anything in its image, and nothing outside changes", async (context) => {
     needs(context, "base images");
     const before = fingerprint(outside.path);
     const Dockerfile = `FROM ${BASE}\n${planting(`${outside.path}/etc`)}COPY . /srv/link/\nCOPY server.js /\nCMD ["node", "/server.js"]\n`;
@@ -102,7 +102,7 @@ describe("a Dockerfile", () => {
     },
   );
 
-  test("whose account file is a pipe does not hold up the deploy", async (context) => {
+  test("with a pipe as the account file does not hold up the deploy", async (context) => {
     needs(context, "base images", "root");
     const lines = `FROM ${BASE}\nCOPY server.js /\nCMD ["node", "/server.js"]\nRUN rm /etc/passwd && mkfifo /etc/passwd\n`;
     await using own = await startLocal({ runner: "process" }, { deployLimits: { listenDeadline: 2000 } });
@@ -135,7 +135,7 @@ describe("a Dockerfile", () => {
       }
   });
 
-  test("cannot have the engine download from the machine's loopback", async (context) => {
+  test("cannot make the engine download from the machine's loopback", async (context) => {
     needs(context, "base images");
     let asked = 0;
     const listener = createServer((_request, response) => {
@@ -150,7 +150,7 @@ describe("a Dockerfile", () => {
     expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
   });
 
-  test("cannot have the engine run a health check", async (context) => {
+  test("cannot make the engine run a health check", async (context) => {
     needs(context, "base images");
     const lines = `FROM ${BASE}\nCOPY server.js /\nHEALTHCHECK --interval=1ms CMD true\nCMD ["node", "/server.js"]\n`;
     expect((await deploy("healthy", lines)).answer).toBe("up");
@@ -158,7 +158,7 @@ describe("a Dockerfile", () => {
     expect((await docker.getContainer(id).inspect()).State.Health).toBeUndefined();
   });
 
-  test("is read as the engine reads it, however its archive is made", async (context) => {
+  test("is parsed like the engine parses it, whatever its archive", async (context) => {
     needs(context, "base images");
     const twice = tarGz([
       { path: "Dockerfile", content: `FROM ${BASE}\n` },
@@ -176,7 +176,7 @@ describe("a Dockerfile", () => {
     expect(await refused(sourceOf({ Dockerfile: long }))).toContain("larger than 1 MiB");
   });
 
-  test("leaves a server that deploys the next one", async (context) => {
+  test("leaves the server able to deploy the next one", async (context) => {
     needs(context, "base images");
     expect((await deploy("next", `FROM ${BASE}\nCOPY server.js /\nCMD ["node", "/server.js"]\n`)).answer).toBe("up");
   });

@@ -1,4 +1,4 @@
-/** Plain sources that are built in containers, and plant what a server could trip over at every path that it touches afterwards. */
+/** Plain sources that are built in containers and plant traps at every path that the server touches afterwards. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { has, needs } from "../support/vitest/machine.ts";
 const kinds = ["file-link", "folder-link", "new-link", "fifo", "socket", "folder", "closed", "race"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Says how many it has planted. A race goes on until the container ends. */
+/** Reports the number of planted traps. A race continues until the container ends. */
 const plantScript = (kind: Kind, outside: string): string => `
 const fs = require("node:fs"), { join } = require("node:path"), { spawn, spawnSync } = require("node:child_process");
 const kind = ${JSON.stringify(kind)}, outside = ${JSON.stringify(outside)};
@@ -97,7 +97,7 @@ const python = (more: Files) => (plant: string) =>
     { path: "made.whl", content: wheelOf("planter", "1.0", "").content },
   ]);
 
-/** How a build runs the attacker's code. Those of Python print it only if they fail. */
+/** How a build runs the attacker's code. The Python ones print its output only if they fail. */
 const vectors = {
   postinstall: scripted("postinstall"),
   build: scripted("build"),
@@ -109,13 +109,15 @@ const vectors = {
 };
 type Vector = keyof typeof vectors;
 
-/** Each kind by a script of Node's, and by Python or a command that is run. */
+/** Each kind by a Node script, and by Python or a shell command. */
 const attacks = kinds.flatMap((kind, index) => [
   [kind, (["postinstall", "build", "prestart"] as const)[index % 3] as Vector] as const,
   [kind, (["backend", "setup.py", "start"] as const)[index % 3] as Vector] as const,
 ]);
 
-test("hostile builds in containers change nothing outside and stall nobody", { timeout: 600_000 }, async (context) => {
+test("hostile builds in containers change nothing outside and stall no other build", {
+  timeout: 600_000,
+}, async (context) => {
   needs(context, "containers", "npm");
   using outside = folderWith(canaries);
   const dataDir = mkdtempSync(join(tmpdir(), "portside-hostile-"));
@@ -130,7 +132,7 @@ test("hostile builds in containers change nothing outside and stall nobody", { t
     for (const [kind, vector] of attacks) {
       if (!has("python") && ["backend", "setup.py"].includes(vector)) continue;
       const source = vectors[vector](plantScript(kind, outside.path));
-      // An account of its own: an attack breaks the caches of its account.
+      // A separate account, because an attack breaks the caches of its account.
       const account = `a-${kind}-${vector}`.replace(".", "-");
       const volumes = { "/app/data/deep": "v", "/data": "w" };
       const records = await platform.deploy(source, { function_name: account, volumes }, account);
@@ -144,7 +146,7 @@ test("hostile builds in containers change nothing outside and stall nobody", { t
     expect(await (await fetch(await platform.up(next, { function_name: "next" }, "other"))).text()).toBe("next");
   }
   {
-    // A start sweeps what builds have left.
+    // A start removes leftovers of builds.
     await using platform = await start();
     expect(await (await fetch(await platform.up(nodeSource(helloServer("new")), {}, "other"))).text()).toBe("new");
   }

@@ -1,4 +1,4 @@
-/** What a service in a container cannot reach: tried from inside, by one that runs any command it is told to. */
+/** What a service in a container must not reach, tested from inside with a service that runs any command. */
 import { GenericContainer, Wait } from "testcontainers";
 import { describe, expect, test } from "vitest";
 import { nodeSource, sourceOf } from "../support/archives/archives.ts";
@@ -15,12 +15,12 @@ CMD ["node", "server.mjs"]
 
 const sources = {
   "a Dockerfile's": { source: sourceOf({ Dockerfile, "server.mjs": execService }), lacks: "base images" },
-  "a plain source's": { source: nodeSource(execService), lacks: "containers" },
+  "a plain source": { source: nodeSource(execService), lacks: "containers" },
 } as const;
 
 const BYSTANDER = "portside.test.bystander";
 
-/** Of the container that answers there. */
+/** Address of the container that serves this URL. */
 const addressOf = async (url: string): Promise<string> => {
   const { out } = await execIn(url, "hostname -i || cat /etc/hosts");
   const address = out.split(/\s+/).find((word) => /^\d+\.\d+\.\d+\.\d+$/.test(word) && !word.startsWith("127."));
@@ -28,7 +28,7 @@ const addressOf = async (url: string): Promise<string> => {
   return address as string;
 };
 
-/** A program for the exec service: 0 where something accepts the connection. */
+/** A program for the exec service: exits with 0 if the connection is accepted. */
 const connecting = (host: string, port: number | string): string =>
   `node -e 'require("net").connect({host:"${host}",port:${port}}).on("connect",()=>process.exit(0)).on("error",()=>process.exit(3)).setTimeout(3000,()=>process.exit(4))'`;
 
@@ -36,7 +36,7 @@ describe.each(Object.entries(sources))("%s service", (_title, { source, lacks })
   const inside = hostileTests({ runner: "container" }, source, lacks);
   const reach = async (host: string, port: number | string) => (await inside().run(connecting(host, port))).code;
 
-  test("reaches neither a neighbour nor what the machine keeps to its loopback", async (context) => {
+  test("cannot reach a neighbour or the machine's loopback", async (context) => {
     needs(context, lacks);
     const { neighbour, platform, run } = inside();
     const address = await addressOf(neighbour);
@@ -47,7 +47,7 @@ describe.each(Object.entries(sources))("%s service", (_title, { source, lacks })
       for (const host of ["127.0.0.1", gateway]) expect(await reach(host, port), `${host}:${port}`).not.toBe(0);
   });
 
-  test("reaches no container that somebody else runs on the machine", async (context) => {
+  test("cannot reach another user's containers on the machine", async (context) => {
     needs(context, "base images");
     await sweepLabelled(BYSTANDER);
     await using bystander = await new GenericContainer("node:24-bookworm-slim")
@@ -58,14 +58,14 @@ describe.each(Object.entries(sources))("%s service", (_title, { source, lacks })
       .start();
     const [network] = bystander.getNetworkNames();
     const address = bystander.getIpAddress(network ?? "bridge");
-    // It is there, for whoever may.
+    // The address works from allowed places.
     expect(await (await fetch(`http://${address}:8000`)).text()).toBe("theirs");
-    // Asked again, for other tests make networks, and Docker opens all to each other for some milliseconds whenever it makes
-    // one: it takes away the rule that keeps them apart, and puts it back (EnsureJumpRule of its bridge driver).
+    // Retries, because other tests create networks. When Docker creates one, it removes the rule that isolates networks
+    // for some milliseconds and adds it again (EnsureJumpRule of its bridge driver).
     await expect.poll(() => reach(address, 8000)).not.toBe(0);
   });
 
-  test("has no way to the engine, its images or other networks", async (context) => {
+  test("cannot reach the engine, its images or other networks", async (context) => {
     needs(context, lacks);
     const { run } = inside();
     expect((await run("ls /var/run/docker.sock /run/docker.sock /run/containerd/containerd.sock")).out).toBe("");

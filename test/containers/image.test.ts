@@ -17,7 +17,7 @@ const LABEL = "portside.test.image";
 
 const docker = (...args: string[]): string => execFileSync("docker", args, { encoding: "utf8" }).trim();
 
-/** The machine's way to its registry, as a build is given one: by secrets, which stay out of the image. */
+/** The machine's registry settings, passed as build secrets, which stay out of the image. */
 const networkOf = (folder: string): string[] => {
   const network = networkEnvironment(process.env);
   const authority = network["NODE_EXTRA_CA_CERTS"];
@@ -54,11 +54,11 @@ createServer((request, response) => response.end("hi")).listen(process.env.PORT)
 process.on("SIGTERM", () => { console.log("down"); process.exit(0); });
 `;
 
-/** What it has said to standard output. */
+/** Its standard output so far. */
 const outputOf = (id: string): string =>
   execFileSync("docker", ["logs", id], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 
-test("it is built from the checkout, serves as nobody special with nothing to write to but its data folder, and stops when told to", {
+test("builds from the checkout, runs unprivileged with only its data folder writable, and stops on SIGTERM", {
   timeout: 300_000,
 }, async (context) => {
   needs(context, "base images", "buildkit", "registry");
@@ -81,7 +81,7 @@ test("it is built from the checkout, serves as nobody special with nothing to wr
     expect(logs.map(({ message }) => message)).toContain("up");
     const check = docker("inspect", "--format={{json .Config.Healthcheck.Test}}", id);
     execFileSync("docker", ["exec", id, ...JSON.parse(check).slice(1)]);
-    // It has this long before it is killed, which would show in its exit code.
+    // After this time Docker kills it, which would change its exit code.
     docker("stop", "--time=20", id);
     expect(docker("inspect", "--format={{.State.ExitCode}}", id)).toBe("0");
   } finally {

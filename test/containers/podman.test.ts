@@ -1,4 +1,4 @@
-/** Podman behind the same API: one deploy, a call, its log, its end. */
+/** Podman behind the same API: deploy, call, log, delete. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
@@ -22,9 +22,9 @@ beforeAll(async () => {
   if (!works) return;
   const image = spawnSync("docker", ["save", "node:24-bookworm-slim"], { maxBuffer: 2 ** 30 }).stdout;
   spawnSync("podman", ["load"], { input: image });
-  // Docker writes no registry into a saved name, and Podman reads that as this machine's.
+  // Docker saves names without a registry, and Podman resolves those on this machine.
   spawnSync("podman", ["tag", "localhost/node:24-bookworm-slim", "docker.io/library/node:24-bookworm-slim"]);
-  // Its own defaults are more than a root without all of its capabilities may give.
+  // Podman's default limits exceed the permissions of a root user without all capabilities.
   writeFileSync(
     join(folder.path, "containers.conf"),
     '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n',
@@ -43,7 +43,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-test("a Dockerfile is built, called, logged and removed", async (context) => {
+test("builds, calls, logs and removes a Dockerfile", async (context) => {
   needs(context, "base images", "podman");
   const Dockerfile = 'FROM docker.io/library/node:24-bookworm-slim\nCOPY server.js /\nCMD ["node", "/server.js"]\n';
   const server = `require("node:http").createServer((q, r) => { console.log("called"); r.end("hi"); }).listen(process.env.PORT)`;
@@ -59,7 +59,7 @@ test("a Dockerfile is built, called, logged and removed", async (context) => {
   await eventually(async () => await expect(fetch(url)).rejects.toThrow());
 });
 
-test("a base image whose trigger would download from the machine's loopback is refused", async (context) => {
+test("rejects a base image whose trigger downloads from the machine's loopback", async (context) => {
   needs(context, "base images", "podman");
   let asked = 0;
   const listener = createServer((_request, response) => {

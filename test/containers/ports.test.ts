@@ -1,4 +1,4 @@
-/** A port that somebody takes between its choice and the container's start is not the service's failure. */
+/** A port that another process takes between its choice and the container's start is not a failure of the service. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { MiB } from "../../core/domain/accounts/limits.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { needs } from "../support/vitest/machine.ts";
 
-test("a taken port is told apart from everything that a service does", async (context) => {
+test("recognises a taken port, unlike errors of the service itself", async (context) => {
   needs(context, "base images");
   using folder = folderWith();
   const engine = await findEngine(process.env);

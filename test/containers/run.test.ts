@@ -1,4 +1,4 @@
-/** `portside run` of a folder with a Dockerfile: deploys again on save, and leaves nothing at the engine. */
+/** `portside run` of a folder with a Dockerfile: deploys on save, and removes everything from the engine. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ COPY server.mjs /
 CMD ["node", "/server.mjs"]
 `;
 
-test("a save builds the image again, and Ctrl-C takes everything away", async (context) => {
+test("a save builds the image again, and Ctrl-C removes everything", async (context) => {
   needs(context, "base images");
   using folder = folderWith({ Dockerfile, "server.mjs": helloServer("first") });
   writeFileSync(join(folder.path, "portside.json"), JSON.stringify({ name: "saved", volumes: {} }));

@@ -1,4 +1,4 @@
-/** `portside shell` leads into containers. */
+/** `portside shell` enters containers. */
 import { afterAll } from "vitest";
 import { sourceOf } from "../support/archives/archives.ts";
 import { DEPLOYED, plainSource, server, shellTests } from "../support/cli/shell-suite.ts";

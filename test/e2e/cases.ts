@@ -1,4 +1,4 @@
-/** The main job, case by case. */
+/** The cases of the main job. */
 import { expect } from "vitest";
 import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
@@ -10,7 +10,7 @@ import type { E2eCase, Subject } from "./harness.ts";
 
 const text = async (url: string, init?: RequestInit): Promise<string> => (await fetch(url, init)).text();
 
-/** Deploys through the API; gives the URL. */
+/** Deploys through the API; returns the URL. */
 const up = async (
   { api }: Subject,
   source: Uint8Array,
@@ -46,7 +46,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "a deploy that fails says why, and what served before serves on",
+    name: "a failed deploy reports why, and the previous revision keeps serving",
     needs: (all) => [runs(all), all.builders.node],
     run: async (subject) => {
       const function_name = subject.name();
@@ -60,7 +60,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "a plan tells what a deploy would do, and does none of it",
+    name: "a plan describes a deploy and changes nothing",
     run: async ({ api, name }) => {
       const function_name = name();
       const volumes = JSON.stringify({ "/data": { name: name() } });
@@ -73,7 +73,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "volumes: what is put by URL is in the mount, and the reverse",
+    name: "volumes: an object uploaded by URL is in the mount, and the reverse",
     needs: (all) => [runs(all), all.volumes.store, all.volumes.mounts],
     run: async (subject) => {
       const { api } = subject;
@@ -120,7 +120,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "logs: what a service writes is found by filter, once each along the cursor",
+    name: "logs: a filter finds what a service writes, each entry once along the cursor",
     needs: (all) => [runs(all), all.logs.since, all.logs.query],
     run: async (subject) => {
       const function_name = subject.name();
@@ -162,7 +162,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "a schedule is shown, replaced by the next deploy, and taken away by one without it",
+    name: "a schedule is listed, replaced by the next deploy, and removed by one without it",
     needs: (all) => [runs(all), all.cron.schedules],
     run: async (subject) => {
       const function_name = subject.name();
@@ -181,7 +181,7 @@ export const e2eCases: readonly E2eCase[] = [
     },
   },
   {
-    name: "another account sees and touches nothing of it",
+    name: "another account cannot see or change any of it",
     needs: (all) => [runs(all)],
     run: async (subject) => {
       const { api } = subject;

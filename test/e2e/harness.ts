@@ -1,6 +1,6 @@
 /**
- * The main job through HTTP and the command line, on any provider: cases know no provider, only what it declares. A case
- * that a provider does not run names the capability that is missing there.
+ * The main job through HTTP and the command line on any provider. Cases do not know the provider, only its
+ * capabilities. A case that a provider does not run names the missing capability.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Capabilities, Feature } from "../../core/domain/wire/capabilities.ts";
@@ -11,7 +11,7 @@ import { serveApi, type TestApi } from "../support/http/api.ts";
 export interface Subject {
   readonly api: TestApi;
   readonly capabilities: Capabilities;
-  /** A name that no case had before. */
+  /** A name that no earlier case used. */
   name(): string;
   /** The command line, signed in as an account. */
   cli(args: readonly string[], options?: RunOptions & { readonly account?: string }): Promise<Ran>;
@@ -19,12 +19,12 @@ export interface Subject {
 
 export interface E2eCase {
   readonly name: string;
-  /** What the case needs beyond the contract that all providers have in common. */
+  /** Capabilities that the case needs and not every provider has. */
   readonly needs?: (capabilities: Capabilities) => readonly Feature[];
   run(subject: Subject): Promise<void>;
 }
 
-/** What keeps a case from running on a provider: the reasons of missing capabilities; none where it runs. */
+/** The reasons of missing capabilities that exclude a case from a provider; empty if it runs. */
 export const reasonsAgainst = ({ needs }: E2eCase, capabilities: Capabilities): readonly string[] =>
   (needs?.(capabilities) ?? []).flatMap((feature) => (feature.supported ? [] : [feature.reason]));
 
@@ -33,7 +33,7 @@ export interface StartedPorts {
   close(): Promise<void>;
 }
 
-/** Each provider's run of the same cases, by its own name for the report. */
+/** Runs the cases on one provider, under its name in the report. */
 export const e2eTests = (provider: string, cases: readonly E2eCase[], start: () => Promise<StartedPorts>): void => {
   describe(`the main job on ${provider}`, async () => {
     const started = await start();
@@ -59,7 +59,7 @@ export const e2eTests = (provider: string, cases: readonly E2eCase[], start: () 
       await started.close();
     });
     const applies = cases.filter((one) => reasonsAgainst(one, capabilities).length === 0);
-    test("what is left out has a reason that the provider declares", () => {
+    test("a skipped case has a reason of the provider", () => {
       for (const one of cases.filter((each) => !applies.includes(each)))
         for (const reason of reasonsAgainst(one, capabilities)) expect(reason.length).toBeGreaterThan(10);
       expect(applies.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** kill -9 at each step between the switch of traffic and the note of a deploy's end. */
+/** kill -9 at each step between the traffic switch and the record of a deploy's end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { principalOf, startLocalIn } from "../support/providers/local-platform.t
 
 const child = join(import.meta.dirname, "..", "support", "crashes", "kill-moment-child.ts");
 
-/** Runs the server until it has killed itself; returns the records that its client got. */
+/** Runs the server until it has killed itself; returns the records that its client received. */
 const runUntilKilled = async (folder: string, moment: string): Promise<DeployEvent[]> => {
   const server = spawn(process.execPath, [child, folder, moment], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(server, "exit");
@@ -20,7 +20,7 @@ const runUntilKilled = async (folder: string, moment: string): Promise<DeployEve
   return lines.map((line) => JSON.parse(line) as DeployEvent);
 };
 
-describe.concurrent("a server that is killed after traffic moved has a deploy that is DONE", () => {
+describe.concurrent("a deploy is DONE if the server is killed after traffic moved", () => {
   test.each(moments)("killed when: %s", async (moment) => {
     using folder = folderWith();
     const seen = await runUntilKilled(folder.path, moment);

@@ -1,6 +1,6 @@
 /**
- * kill -9 at any moment: of the server's process alone or of its whole process group, in the middle of deploys, first
- * deploys, deletes and requests. PORTSIDE_KILLS says how many moments (10), PORTSIDE_SEED which is the first of them (any).
+ * kill -9 at any moment: of the server's process alone or of its process group, during deploys, first deploys, deletes
+ * and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed (random).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { runners } from "../support/providers/local-platform.ts";
 const count = Number(process.env["PORTSIDE_KILLS"] ?? 10);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
-/** Both halves of seeds, odd and even, meet every runner. */
+/** Odd and even seeds both occur with every runner. */
 const seeds = Array.from({ length: count }, (_, n) => ({
   seed: first + n,
   runner: runners[Math.floor((first + n) / 2) % runners.length] as (typeof runners)[number],
@@ -20,21 +20,23 @@ const crashes: Crash[] = [];
 afterAll(() => {
   const worst = Math.max(...crashes.map(({ answered }) => answered));
   const cut = crashes.reduce((sum, one) => sum + one.cut, 0);
-  console.log(`${crashes.length} kills cut ${cut} deploys; everything answered at most ${worst} ms after ready`);
+  console.log(
+    `${crashes.length} kills interrupted ${cut} deploys; everything responded at most ${worst} ms after ready`,
+  );
 });
 
-describe.concurrent("after kill -9 the old or the new revision serves and nothing half made is left", () => {
+describe.concurrent("after kill -9 the old or the new revision serves and nothing partial remains", () => {
   test.each(seeds)("seed $seed ($runner)", { timeout: 120_000 }, async ({ seed, runner }) => {
     try {
       crashes.push(await crash(seed, runner));
     } catch (error) {
-      throw new Error(`play it again with PORTSIDE_KILLS=1 PORTSIDE_SEED=${seed}: ${(error as Error).message}`, {
+      throw new Error(`Reproduce with PORTSIDE_KILLS=1 PORTSIDE_SEED=${seed}: ${(error as Error).message}`, {
         cause: error,
       });
     }
   });
 });
 
-test("the moments were those of deploys", () => {
+test("the kills happened during deploys", () => {
   if (count >= 10) expect(crashes.some(({ cut }) => cut > 0)).toBe(true);
 });

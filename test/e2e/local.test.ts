@@ -1,4 +1,4 @@
-/** The main job on one machine, by the cases of every provider. */
+/** The main job on one machine, with the cases of every provider. */
 import { openForMainJob } from "../support/providers/local-suites.ts";
 import { e2eCases } from "./cases.ts";
 import { e2eTests } from "./harness.ts";

@@ -1,11 +1,11 @@
-/** kill -9 while a service logs ten thousand numbered lines a second: what was kept has no gap and no double. */
+/** kill -9 while a service logs ten thousand numbered lines a second: the stored log has no gap and no duplicate. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { sourceOf } from "../support/archives/archives.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { Client, serve } from "../support/http/served.ts";
 
-/** A hundred lines every ten milliseconds, each with its number and its moment. */
+/** A hundred lines every ten milliseconds, each with its number and time. */
 const numbering = `
 require("node:http").createServer((req, res) => res.end("ok")).listen(process.env.PORT);
 let n = 0;
@@ -17,7 +17,7 @@ setInterval(() => {
 process.stdout.on("error", () => process.exit(1));
 `;
 
-/** What may be lost is younger than this: the time between two writes, and what a busy machine needs besides. */
+/** Only lines younger than this may be lost: the time between two writes, plus a margin for a slow machine. */
 const YOUNG_MS = 200;
 const BUSY_MS = 5000;
 
@@ -45,7 +45,7 @@ const linesOf = async (url: string, key: string): Promise<Line[]> => {
   }
 };
 
-test("nothing that was older than a fifth of a second is missing or doubled", async () => {
+test("no line older than a fifth of a second is missing or duplicated", async () => {
   using folder = folderWith();
   const options = { runner: "process" };
   const killed = await serve(folder.path, options);

@@ -1,4 +1,4 @@
-/** The main job as a user of the API does it, with curl and tar alone, against `portside serve`. */
+/** The main job as a user of the API does it, with only curl and tar, against `portside serve`. */
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -16,7 +16,7 @@ import { needs } from "../support/vitest/machine.ts";
 
 const run = promisify(execFile);
 
-/** A server that answers once it is told to, and tells when it was asked. */
+/** A server that delays its response until the test releases it, and reports requests. */
 const startLatch = async () => {
   const asked = Promise.withResolvers<void>();
   const open = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ const startLatch = async () => {
   return { port, asked: asked.promise, open: () => open.resolve(), close: () => server.close() };
 };
 
-/** Packs a source folder with tar, as the guide says. */
+/** Packs a source folder with tar, like the guide. */
 const pack = async (folder: Folder, name: string, greeting: string, build: string): Promise<string> => {
   folder.write({
     [`${name}/package.json`]: JSON.stringify({ type: "module", scripts: { build, start: "node server.js" } }),
@@ -44,7 +44,7 @@ async function* recordsOf(curl: ChildProcessByStdio<null, Readable, null>): Asyn
   for await (const line of createInterface({ input: curl.stdout })) yield JSON.parse(line);
 }
 
-test("deploy, follow, call, list, redeploy and remove with curl alone", async (context) => {
+test("deploy, follow, call, list, redeploy and remove with curl", async (context) => {
   needs(context, "curl", "tar");
   using folder = folderWith();
   const latch = await startLatch();
@@ -65,7 +65,7 @@ test("deploy, follow, call, list, redeploy and remove with curl alone", async (c
     const records: DeployEvent[] = [];
     for await (const record of recordsOf(deploy(await pack(folder, "one", "first", waiting)))) {
       records.push(record);
-      // The build goes on only when this record has arrived, so it was sent while the build was under way.
+      // The build continues only after this record has arrived, which proves that it was sent during the build.
       if (record.message === "compiling") {
         await latch.asked;
         latch.open();

@@ -1,4 +1,4 @@
-/** The main job in memory, where nothing runs, by those cases of every provider that can be told without. */
+/** The main job in memory, where no service runs, with the cases that need none. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { e2eCases } from "./cases.ts";
 import { e2eTests } from "./harness.ts";

@@ -1,4 +1,7 @@
-/** Two platforms in one process, each with an engine of its own: the same account and names on both, and neither sees the other. */
+/**
+ * Two platforms in one process, each with a separate engine: they use the same account and names without affecting each
+ * other.
+ */
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
@@ -13,7 +16,7 @@ const messagesOf = async ({ controlPlane }: TestPlatform): Promise<string[]> => 
   return page._unsafeUnwrap().logs.map(({ message }) => message);
 };
 
-test("what is deployed, logged, deleted and ended on one is nothing to the other", async () => {
+test("deploying, logging, deleting and stopping on one does not affect the other", async () => {
   const one = await startLocal();
   await using two = await startLocal();
   const [first, second] = await Promise.all([one.up(saying("one")), two.up(saying("two"))]);
@@ -28,7 +31,7 @@ test("what is deployed, logged, deleted and ended on one is nothing to the other
   expect(await answerOf(await two.up(saying("two again")))).toBe("two again");
 });
 
-test("a platform in memory beside one with an engine has a world of its own", async () => {
+test("a platform in memory next to one with an engine has separate state", async () => {
   await using local = await startLocal();
   const memory = createControlPlane(createMemoryProvider().ports);
   const url = await local.up(saying("here"));

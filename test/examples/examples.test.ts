@@ -1,4 +1,4 @@
-/** Every example passes its own tests, and does what its first lines say, on the sources of this repository. */
+/** Every example passes its own tests and does what its first lines say, with the sources of this repository. */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -44,7 +44,7 @@ test("there are examples with tests", () => {
 
 test.each(examples)("%s: npm test", async (example) => {
   const command = commands[scriptsOf(example)["test"] as string];
-  if (command === undefined) throw new Error(`nobody knows how ${example} is tested`);
+  if (command === undefined) throw new Error(`no test is known for ${example}`);
   const { code, stdout, stderr } = await run(command, `examples/${example}`);
   expect(code, stdout + stderr).toBe(0);
 });
@@ -53,7 +53,7 @@ describe("swap-provider: npm start", () => {
   const start = (env: Readonly<Record<string, string>>) =>
     run(["--import", hook, "main.ts"], "examples/swap-provider", { ...env, PORTSIDE_LOG_LEVEL: "error" });
 
-  test("in memory: what it offers, and a plan", async () => {
+  test("in memory: capabilities and a plan", async () => {
     const { code, stdout, stderr } = await start({ PORTSIDE_PROVIDER: "memory" });
     expect(code, stderr).toBe(0);
     expect(stdout).toContain("Create 'app'\nCPU raised from 1 to 2: 8Gi of memory needs it");
@@ -62,7 +62,7 @@ describe("swap-provider: npm start", () => {
   test.each([
     ["gcp", "PORTSIDE_GCP_PROJECT"],
     ["aws", "PORTSIDE_AWS_REGION"],
-  ])("%s without its settings: what is missing", async (provider, missing) => {
+  ])("%s without its settings: names what is missing", async (provider, missing) => {
     const { code, stdout, stderr } = await start({ PORTSIDE_PROVIDER: provider, HOME: "/nonexistent" });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(missing);

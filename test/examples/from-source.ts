@@ -1,6 +1,6 @@
 /**
- * Lets examples import the package as a user does, from this repository's sources:
- * `node --import ./test/examples/from-source.ts examples/swap-provider/main.ts`
+ * Makes examples import the package as users do, from this repository's sources: `node --import
+ * ./test/examples/from-source.ts examples/swap-provider/main.ts`
  */
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";

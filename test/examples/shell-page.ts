@@ -1,4 +1,4 @@
-/** A page's shell commands, run one behind the other in an empty folder, with a platform as the page has one. */
+/** Runs a page's shell commands in order in an empty folder, with a platform as the page describes it. */
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ const portside = `#!/bin/sh
 exec '${process.execPath}' '${resolve("hosts/cli/main.ts")}' "$@"
 `;
 
-/** As far as pages use it: the one service that it knows is the platform. */
+/** A minimal systemctl for the pages: its only service is the platform. */
 const systemctl = `#!/bin/sh
 case "$1" in
 start)
@@ -28,7 +28,7 @@ esac
 
 export interface ShellRun {
   readonly code: number | null;
-  /** Everything that was printed, each block behind its place. */
+  /** All output, each block after its position in the page. */
   readonly output: string;
 }
 
@@ -43,7 +43,7 @@ export class ShellPage implements Disposable {
     const bin = join(this.#folder, "bin");
     mkdirSync(bin);
     mkdirSync(join(this.#folder, "here"));
-    // An answer that is an error fails the page; nobody looks at how far a transfer is.
+    // Makes HTTP errors fail the page, and hides progress output.
     writeFileSync(join(this.#folder, ".curlrc"), "fail\nsilent\nshow-error\n");
     for (const [name, program] of Object.entries({ portside, systemctl })) {
       writeFileSync(join(bin, name), program);
@@ -74,7 +74,7 @@ export class ShellPage implements Disposable {
       cwd: join(this.#folder, "here"),
       env: this.#env,
       stdio: ["ignore", "pipe", "pipe"],
-      // A group of its own, so that nothing that it began outlives the test.
+      // A separate process group, so that the test can end everything that the page started.
       detached: true,
     });
     if (child.pid !== undefined) this.#groups.push(child.pid);
@@ -85,7 +85,7 @@ export class ShellPage implements Disposable {
 
   /**
    * Stops at the first command that fails.
-   * @param before makes what the page takes for granted
+   * @param before creates what the page presumes
    */
   async run(before: string): Promise<ShellRun> {
     const begun = await this.#shell("systemctl start portside > /dev/null");
@@ -105,7 +105,7 @@ export class ShellPage implements Disposable {
       try {
         process.kill(-group, "SIGKILL");
       } catch {
-        // All of it has ended.
+        // Every process of the page has ended.
       }
     rmSync(this.#folder, { recursive: true, force: true });
   }

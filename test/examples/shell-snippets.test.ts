@@ -1,4 +1,4 @@
-/** The shell commands that pages show are typed from top to bottom, with a platform of their own. */
+/** Runs the shell commands of pages from top to bottom, each page on a new platform. */
 import { expect, test } from "vitest";
 import { freePort } from "../support/http/free-port.ts";
 import { needs } from "../support/vitest/machine.ts";
@@ -7,7 +7,7 @@ import { ShellPage } from "./shell-page.ts";
 const deployed = (...names: readonly string[]): string =>
   names.map((name) => `portside init ${name} && portside deploy ${name}`).join("\n");
 
-/** What each page takes for granted. */
+/** What each page presumes. */
 const pages: Readonly<Record<string, string>> = {
   "docs/accounts.md": "",
   "docs/deploy.md": "",

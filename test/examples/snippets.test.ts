@@ -1,4 +1,4 @@
-/** What the documentation shows is run: each piece of TypeScript as a program of its own, in an empty folder. */
+/** Runs the TypeScript of the documentation: each snippet as a program, in an empty folder. */
 import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,9 +45,9 @@ const run = (snippet: Snippet) => {
   return spawnSync(process.execPath, args, { cwd, env, encoding: "utf8", timeout: 100_000 });
 };
 
-test("there are some", () => expect(snippets.length).toBeGreaterThan(10));
+test("finds snippets", () => expect(snippets.length).toBeGreaterThan(10));
 
-test("their types are right", () => {
+test("the snippets type-check", () => {
   const config = { extends: resolve("tsconfig.json"), compilerOptions: { noUnusedLocals: false }, include: ["*/*.ts"] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   const tsc = [resolve("node_modules/typescript/bin/tsc"), "-p", folder];

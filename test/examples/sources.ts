@@ -1,4 +1,4 @@
-/** Where `portside` and its subpaths come from in this repository: its sources, by the package's own list. */
+/** Resolves `portside` and its subpaths to the sources of this repository, from the package's exports. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

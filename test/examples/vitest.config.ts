@@ -1,4 +1,4 @@
-/** For examples whose tests are vitest's: the package is this repository's sources. */
+/** For examples with vitest tests: resolves the package to the sources of this repository. */
 import { defineConfig } from "vitest/config";
 import { sources } from "./sources.ts";
 

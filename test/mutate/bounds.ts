@@ -1,6 +1,6 @@
-/** How much of a file's mutants the tests of core have to kill, in percent. It is said here, and nowhere else. */
+/** The percentage of a file's mutants that the tests of core must kill. This is the only place that sets it. */
 
-/** The rules that cost the most when they are wrong: what a deploy does, who mounts what, where a log goes on, whose it is. */
+/** The rules whose bugs cost the most: the effects of a deploy, mounts, log cursors, ownership. */
 const HIGH = 90;
 const highFiles = [
   "core/domain/accounts/account.ts",
@@ -15,11 +15,11 @@ const highFiles = [
 
 const REST = 80;
 
-/** The least score of a file, by its path in the repository. */
+/** The minimum score of a file, by its path in the repository. */
 export const boundOf = (file: string): number => (highFiles.includes(file) ? HIGH : REST);
 
-/** Every file that has a bound of its own. */
+/** Every file with a higher bound. */
 export const boundedFiles: readonly string[] = highFiles;
 
-/** Tables whose every row a golden test runs on real engines, outside core: nothing of core could notice a change in them. */
+/** Tables whose rows golden tests run on real engines, outside core. No test of core could notice a change in them. */
 export const heldByEngines: readonly string[] = ["core/domain/sql/functions.ts"];

@@ -1,4 +1,7 @@
-/** `npm run mutate [-- FOLDER_OR_FILE...] [--force]`: breaks rules one by one, and says which breaks no test of core noticed. */
+/**
+ * `npm run mutate [-- FOLDER_OR_FILE...] [--force]`: mutates rules one by one and lists the mutants that no test of
+ * core killed.
+ */
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { relative, resolve } from "node:path";
@@ -10,7 +13,7 @@ import { type FileScore, fileScores, type Mutant, totalScore, unnoticed } from "
 
 const { values, positionals } = parseArgs({
   options: {
-    /** Tries every mutant anew; otherwise only those whose code or whose tests changed since the last run. */
+    /** Tests every mutant again; the default tests only mutants whose code or tests changed since the last run. */
     force: { type: "boolean", default: false },
     concurrency: { type: "string", default: String(availableParallelism()) },
   },
@@ -19,7 +22,7 @@ const { values, positionals } = parseArgs({
 const targets = (positionals.length > 0 ? positionals : ["core/domain"]).map((path) => relative(".", resolve(path)));
 const isWithin = (file: string): boolean => targets.some((target) => file === target || file.startsWith(`${target}/`));
 
-// A kill has to be one tomorrow: properties start from one seed. Some tries find a mutant as surely as many do.
+// Kills must be reproducible, so properties start from one seed. A few runs find a mutant as reliably as many.
 process.env["PORTSIDE_SEED"] ??= "20261121";
 process.env["PORTSIDE_RUNS"] ??= "0.2";
 
@@ -39,10 +42,11 @@ const results = await new Stryker({
   force: values.force,
   tempDirName: "reports/mutation/sandbox",
   cleanTempDir: "always",
-  // A second biome.json in the copy would be taken for a project of its own; tsconfig.json is read with a TypeScript before 7.
+  // Biome would treat a second biome.json in the copy as a nested project. Stryker reads tsconfig.json with a
+  // TypeScript before 7.
   ignorePatterns: ["/*.json", "!/package.json", "/examples", "/dist", "/reports"],
   disableTypeChecks: false,
-  // A loop that goes on is found by counting; the clock only ends what hangs otherwise, on the busiest machine.
+  // Stryker detects endless loops by counting. The timeout only ends other hangs, on the slowest machine.
   timeoutMS: 10_000,
   timeoutFactor: 2,
   reporters: ["progress-append-only"],

@@ -1,4 +1,4 @@
-/** Scores of mutants: what was noticed against what was tried, and the bound of each file. */
+/** Mutation scores: killed mutants of those that ran, and the bound of each file. */
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { boundedFiles, boundOf, heldByEngines } from "./bounds.ts";
@@ -16,11 +16,11 @@ const mutants = [
   mutant("core/a.ts", "NoCoverage", 2),
   mutant("core/a.ts", "Killed"),
   mutant("core/a.ts", "Killed"),
-  // It could not even be loaded.
+  // This mutant could not be loaded.
   mutant("core/a.ts", "RuntimeError"),
 ];
 
-test("a file's score is what was noticed of what ran, the weakest file first", () => {
+test("a file's score is the share of killed mutants, and the lowest score comes first", () => {
   expect(fileScores(mutants)).toEqual([
     { file: "core/a.ts", killed: 2, timedOut: 0, survived: 1, uncovered: 1, score: 50 },
     { file: "core/b.ts", killed: 1, timedOut: 1, survived: 0, uncovered: 0, score: 100 },
@@ -29,14 +29,14 @@ test("a file's score is what was noticed of what ran, the weakest file first", (
   expect(totalScore([]).score).toBe(100);
 });
 
-test("what nobody noticed is told in the order of the lines", () => {
+test("surviving mutants are in the order of their lines", () => {
   expect(unnoticed(mutants).map(({ status, location }) => `${location.start.line} ${status}`)).toEqual([
     "2 NoCoverage",
     "9 Survived",
   ]);
 });
 
-test("every file with a bound of its own is there, and the bound is the higher one", () => {
+test("every file with a higher bound exists, and the higher bound applies", () => {
   for (const file of [...boundedFiles, ...heldByEngines]) expect(existsSync(file), file).toBe(true);
   for (const file of boundedFiles) expect(boundOf(file)).toBeGreaterThan(boundOf("core/domain/wire/names.ts"));
 });

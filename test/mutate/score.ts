@@ -1,4 +1,4 @@
-/** What a run of mutants says about each file. */
+/** Summarizes a run of mutants by file. */
 
 export interface Mutant {
   readonly fileName: string;
@@ -31,7 +31,7 @@ const scoreOf = (file: string, mutants: readonly Mutant[]): FileScore => {
   return { file, killed, timedOut, survived, uncovered, score: all === 0 ? 100 : (100 * detected) / all };
 };
 
-/** A row for each file, the weakest first. Mutants that cannot be loaded count for nothing. */
+/** A row for each file, the lowest score first. Mutants that cannot be loaded do not count. */
 export const fileScores = (mutants: readonly Mutant[]): FileScore[] =>
   [...Map.groupBy(mutants, ({ fileName }) => fileName)]
     .map(([file, its]) => scoreOf(file, its))
@@ -40,7 +40,7 @@ export const fileScores = (mutants: readonly Mutant[]): FileScore[] =>
 /** The row of all files together. */
 export const totalScore = (mutants: readonly Mutant[]): FileScore => scoreOf("all", mutants);
 
-/** What no test noticed, in the order of the files' lines. */
+/** The surviving mutants, in the order of the files' lines. */
 export const unnoticed = (mutants: readonly Mutant[]): Mutant[] =>
   mutants
     .filter(({ status }) => status === "Survived" || status === "NoCoverage")

@@ -1,15 +1,15 @@
-/** The tests that mutants of core are run against: core's own, by example and by property. */
+/** The tests for mutants of core: core's own examples and properties. */
 import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The first failure ends a mutant's run, so the tests of the rule itself come first, then those of other rules. It matters
- * most for mutants of what is computed once, at loading: every test has to be tried on them.
+ * The first failure ends a mutant's run, so the tests of the mutated file come first, then those of other rules. The
+ * order matters most for mutants of values computed at loading, because every test runs for them.
  */
 class OwnTestsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // Before the first mutant, these are all files; then it is the mutant's.
+    // Before the first mutant, these are all files; then the mutant's file.
     const mutated = (this.ctx.config.related ?? []).map((file) => basename(file, ".ts"));
     const rank = ({ moduleId }: TestSpecification): number => {
       const [subject] = basename(moduleId).split(".") as [string];
@@ -22,7 +22,7 @@ class OwnTestsFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["test/core/**/*.test.ts"],
-    // It asks every endpoint, SQL's process among them, who owns what; of a rule it says nothing that others do not.
+    // Calls every endpoint and thus starts SQL's process, and tests no rule that other tests do not.
     exclude: ["test/core/use-cases/accounts/isolation.test.ts"],
     setupFiles: ["./test/support/vitest/seed.ts"],
     isolate: false,

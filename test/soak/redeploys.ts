@@ -68,7 +68,7 @@ const request = (url: string): Promise<void> =>
         resolve();
       }, fail);
     });
-    sent.on("timeout", () => sent.destroy(new Error("no answer in 30 s")));
+    sent.on("timeout", () => sent.destroy(new Error("no response in 30 s")));
     sent.on("error", fail);
   });
 

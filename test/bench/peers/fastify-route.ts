@@ -1,4 +1,4 @@
-/** The peer of the API: a bare Fastify route that answers with the same bytes. */
+/** The peer of the API: a bare Fastify route that returns the same bytes. */
 import { readFileSync } from "node:fs";
 import Fastify from "fastify";
 

@@ -1,4 +1,4 @@
-/** The peer of the ingress that people install: http-proxy-3 with its defaults and a keep-alive agent. */
+/** A popular peer of the ingress: http-proxy-3 with its defaults and a keep-alive agent. */
 import { Agent, createServer } from "node:http";
 import { createProxyServer } from "http-proxy-3";
 

@@ -1,4 +1,4 @@
-/** The peer of the ingress: the shortest honest relay, undici's `Pool.stream` behind Node's own server. */
+/** The fastest peer of the ingress: a minimal relay with undici's `Pool.stream` in Node's own server. */
 import { createServer } from "node:http";
 import { Pool } from "undici";
 

@@ -27,7 +27,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
   { mounting, onlyServing }: RolloutCloud<W>,
   { unheard, logTail, takeBucket, whenTrafficMoves, nothingLeft }: RolloutEnds<W>,
 ): void => {
-  test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
+  test("a missing bucket of a volume fails the rollout before it creates anything", async () => {
     const run = now();
     takeBucket(run);
     expect(await run.endOf(run.template("app", "acme", mounting), "absent")).toMatchObject({
@@ -36,7 +36,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect((await run.stateOf("app")).kind).toBe("free");
   });
 
-  test("the container that exited is told from one that was silent, with its last lines", async () => {
+  test("distinguishes a container that exited from a silent one, with its last lines", async () => {
     const run = now();
     const crash = { image: run.image("exits:7") };
     expect(await run.endOf(run.template("app", "acme", crash), "absent")).toMatchObject({
@@ -53,7 +53,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     nothingLeft(run);
   });
 
-  test("a bug of the platform's own ends the rollout as one, and only the operator reads which", async () => {
+  test("a bug of the platform fails the rollout, and only the operator sees the bug", async () => {
     const run = now();
     const mayServe = () => Promise.reject(new Error("a bug"));
     const end = await run.endOf(run.template("app"), "absent", { mayServe });
@@ -64,7 +64,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect(run.said.some((line) => line.includes("a rollout failed for a reason of the platform's own"))).toBe(true);
   });
 
-  test("nothing reaches a first revision before it may serve", async () => {
+  test("a first revision receives no requests before it may serve", async () => {
     const run = now();
     let early: string | undefined = "not asked";
     const mayServe = async () => {
@@ -78,7 +78,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect(run.routed("app")).toBe(serving?.id);
   });
 
-  test("a rollout whose control plane is gone is over after its time", async () => {
+  test("a rollout whose control plane died times out", async () => {
     const run = now();
     const ready = await run.endOf(run.template("app"), "absent");
     const expected = await run.expectedOf("app");
@@ -101,7 +101,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     onlyServing(run, ["app"]);
   });
 
-  test("a note that says a deploy runs is over when no deploy can run that long", async () => {
+  test("a deploy note expires when no deploy can run that long", async () => {
     const run = now();
     await run.rollOut(run.template("app"), "absent");
     const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
@@ -115,7 +115,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     });
   });
 
-  test("a note that says a deploy runs is DONE soon if its revision serves", async () => {
+  test("a deploy note becomes DONE soon if its revision serves", async () => {
     const run = now();
     const template = run.template("app", "acme", { deployId: "d1" });
     await run.rollOut(template, "absent");
@@ -129,7 +129,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect((await run.serviceOf("app")).lastDeploy).toEqual(later);
   });
 
-  test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
+  test("a revision that never starts fails at the rollout's deadline, and nothing stays pending", async () => {
     const run = now();
     await run.rollOut(run.template("app"), "absent");
     const hanging = run.template("app", "acme", { image: run.image("hangs") });
@@ -143,7 +143,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect((await run.endOf(run.template("app"), await run.expectedOf("app")))?.kind).toBe("ready");
   });
 
-  test("an abort while it starts ends it soon", async () => {
+  test("an abort during the start ends it soon", async () => {
     const run = now();
     await run.rollOut(run.template("app"), "absent");
     const abort = new AbortController();
@@ -160,7 +160,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     expect((await run.serviceOf("app")).rollingOut).toBeNull();
   });
 
-  test("an abort once traffic moves ends with ready all the same", async () => {
+  test("an abort once traffic moves still ends with ready", async () => {
     const run = now();
     const late = new AbortController();
     const expected = await whenTrafficMoves(run, () => late.abort());

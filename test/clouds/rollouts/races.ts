@@ -12,7 +12,7 @@ export const raceTests = <W extends FakePlatform>(
   now: () => W,
   { open, freed, onlyServing }: RolloutCloud<W>,
 ): void => {
-  test("of replicas that create one name at once, one wins; of another account the loser hears name_taken", async () => {
+  test("of replicas that create one name concurrently, one wins; a loser of another account gets name_taken", async () => {
     const run = now();
     const names = [0, 1, 2, 3, 4].map((round) => `app-${round}`);
     for (const name of names) {
@@ -55,7 +55,7 @@ export const raceTests = <W extends FakePlatform>(
     onlyServing(run, ["app"]);
   });
 
-  test("deployments that are made at once do not meet", async () => {
+  test("concurrent new deployments do not interfere", async () => {
     const run = now();
     const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
     const ends = await Promise.all(
@@ -66,7 +66,7 @@ export const raceTests = <W extends FakePlatform>(
     onlyServing(run, names);
   });
 
-  test("notes that come in between make no deploy lose, and none is lost", async () => {
+  test("concurrent notes fail no deploy, and none is lost", async () => {
     // Real time: each note waits for a write, so a virtual deadline would pass after a few reads.
     const run = await open(createSystemClock());
     await run.rollOut(run.template("app"), "absent");
@@ -91,7 +91,7 @@ export const raceTests = <W extends FakePlatform>(
     await run.close();
   });
 
-  test("a newer deploy that begins meanwhile wins, and the older one leaves it alone", async () => {
+  test("a newer deploy that begins meanwhile wins, and the older one does not change it", async () => {
     const run = now();
     const first = await run.endOf(run.template("app"), "absent");
     const newer = async () => {
@@ -110,7 +110,7 @@ export const raceTests = <W extends FakePlatform>(
     onlyServing(run, ["app"]);
   });
 
-  test("a delete that comes in between ends the deploy with deleted, and nothing comes back", async () => {
+  test("a concurrent delete ends the deploy with deleted, and the service stays deleted", async () => {
     const run = now();
     await run.rollOut(run.template("app"), "absent");
     const deleting = async () => {

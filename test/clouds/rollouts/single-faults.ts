@@ -85,7 +85,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
 
   const judge = (end: RolloutEvent | undefined, kind: FaultKind, what: string): void => {
     if (end?.kind === "ready") return;
-    expect(passing, `${what}: a fault that passes ended with ${JSON.stringify(end)}`).not.toContain(kind);
+    expect(passing, `${what}: a transient fault ended with ${JSON.stringify(end)}`).not.toContain(kind);
     expect(end, what).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   };
 
@@ -173,7 +173,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       }
   });
 
-  test("an outage that lasts surfaces as one, and a refusal is the operator's to read", async () => {
+  test("a lasting outage is reported as such, and a permission error goes to the operator's log", async () => {
     const app = fresh();
     await deploy(app, 10);
     const expected = await run.expectedOf(app.name);

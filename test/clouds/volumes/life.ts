@@ -27,7 +27,7 @@ export const volumeLifeTests = (storage: string, open: () => Promise<OpenStorage
     };
   };
 
-  test(`any life of volumes on ${storage} is the model's`, { timeout: within() }, async () => {
+  test(`any sequence of volume operations on ${storage} matches the model`, { timeout: within() }, async () => {
     await fc.assert(
       fc.asyncProperty(storageLife(30), async (life) => liveOut(life, await startSystem())),
       runs(8),

@@ -24,8 +24,8 @@ export interface VolumeCloud {
 }
 
 export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, buckets }: VolumeCloud): void => {
-  describe("calls that race, from several replicas", () => {
-    test("make one volume between them, and one has made it", async () => {
+  describe("concurrent calls from several replicas", () => {
+    test("create one volume together, and exactly one reports that it created it", async () => {
       const owner = account();
       // By now, the platform has created its own buckets.
       await expectOk(replica().create(account(), data));
@@ -37,7 +37,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
       expect(buckets()).toBe(before + 1);
     });
 
-    test("make many volumes of one account at once", async () => {
+    test("create many volumes of one account", async () => {
       const owner = account();
       const names = Array.from({ length: 10 }, (_, index) => `v${index}` as VolumeName);
       await Promise.all(names.map((name) => expectOk(replica().create(owner, name))));
@@ -69,7 +69,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
     });
   });
 
-  test("a removal whose answer was lost has happened", async () => {
+  test("a removal whose response was lost has happened", async () => {
     const volumes = replica();
     const { volume } = await expectOk(volumes.create(account(), data));
     await put(volumes, volume, "a", "x");
@@ -80,7 +80,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
     expect(faults.count(removal)).toBeGreaterThan(1);
   });
 
-  test("hiding is forgotten after a minute, by whoever looks", async () => {
+  test("any reader ends an expired hiding after a minute", async () => {
     const clock = createManualClock();
     const volumes = replica({ clock });
     const owner = account();
@@ -98,7 +98,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
 
 /** What restoring a deleted volume brings back. */
 export const volumeReturnTests = ({ volumes: replica, objectsOf }: VolumeCloud): void => {
-  test("what was deleted or replaced before is not brought back", async () => {
+  test("does not restore objects that were deleted or replaced before", async () => {
     const owner = account();
     const volumes = replica();
     const { volume } = await expectOk(volumes.create(owner, data));

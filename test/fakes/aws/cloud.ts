@@ -29,7 +29,7 @@ const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand", "Ge
 type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
 
 /** @param services whether services run as local processes or only pretend to answer */
-export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
+export const startFakeCloud = async (services: "real" | "simulated" = "real") => {
   const clock = createSystemClock();
   const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const { shared: parts } = awsConfig;

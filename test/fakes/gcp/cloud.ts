@@ -44,7 +44,7 @@ const readyProject = (staging: string) => {
 };
 
 /** @param services whether services run as real processes or are simulated */
-export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
+export const startFakeCloud = async (services: "real" | "simulated" = "real") => {
   const clock = createSystemClock();
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const storage = await startFakeStorage({ folder: buckets });
