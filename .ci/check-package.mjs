@@ -53,11 +53,12 @@ const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
 writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
 install(`./${tarball}`);
 const strays = globSync("node_modules/portside/**/{node_modules,.*}", { cwd: folder });
-if (strays.length > 0) throw new Error(`the package has what it should not: ${strays.slice(0, 5).join(", ")}`);
+if (strays.length > 0) throw new Error(`the package contains unexpected files: ${strays.slice(0, 5).join(", ")}`);
 const bytes = sizeOf(join(folder, "node_modules"));
 const packages = run("npm", ["ls", "--all", "--parseable"]).trim().split("\n").length - 1;
 console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages`);
-if (bytes > MOST_BYTES) throw new Error(`the package and its dependencies take ${bytes} bytes; at most ${MOST_BYTES}`);
+if (bytes > MOST_BYTES)
+  throw new Error(`the package and its dependencies take ${bytes} bytes; the maximum is ${MOST_BYTES}`);
 
 const loaded = `
   import { registerHooks } from "node:module";
@@ -74,7 +75,7 @@ const core = run(process.execPath, ["--input-type=module", "-e", loaded]).trim()
 if (core !== "neverthrow zod") throw new Error(`importing portside loads: ${core}`);
 
 const binary = run(join(folder, "node_modules", ".bin", "portside"), ["version"]).trim();
-if (binary !== version) throw new Error(`the binary says ${binary}`);
+if (binary !== version) throw new Error(`the binary prints ${binary}`);
 const missing = spawnSync(join(folder, "node_modules", ".bin", "portside"), ["deploy", "--env-file", "none.env"]);
 if (!String(missing.stderr).includes("none.env' does not exist."))
   throw new Error(`a missing --env-file is reported as: ${missing.stderr}`);
@@ -97,7 +98,7 @@ for (const major of NODES) {
     join(folder, "node_modules", "portside", "dist", "hosts", "cli", "main.js"),
     "version",
   ]).trim();
-  if (cli !== version) throw new Error(`on Node ${major} the binary says ${cli}`);
+  if (cli !== version) throw new Error(`on Node ${major} the binary prints ${cli}`);
   console.log(`Node ${run(node, ["--version"]).trim()}: ${plain.length} subpaths import, and the binary runs`);
 }
 
@@ -116,7 +117,7 @@ const clouds = `
   for (const name of ofAmazon.split(" ")) await aws.clientSource("eu-west-1")(name);
   process.exit(0);`;
 run(process.execPath, ["--input-type=module", "-e", clouds]);
-console.log("the clouds' packages load in the versions that are said to work");
+console.log("the clouds' packages load in all supported versions");
 writeFileSync(
   join(folder, "consumer.ts"),
   specifiers
@@ -159,4 +160,4 @@ const swapped = run(process.execPath, ["main.ts"], join(folder, "examples", "swa
   ...process.env,
   PORTSIDE_PROVIDER: "memory",
 });
-if (!swapped.includes("Create 'app'")) throw new Error(`swap-provider says ${swapped}`);
+if (!swapped.includes("Create 'app'")) throw new Error(`swap-provider prints ${swapped}`);

@@ -15,7 +15,7 @@ const peersOf = {
 const [provider = "", folder = ""] = process.argv.slice(2);
 const wanted = peersOf[provider];
 if (wanted === undefined) {
-  console.error(`There is no provider '${provider}'; choose ${Object.keys(peersOf).join(", ")}.`);
+  console.error(`Unknown provider '${provider}'. Use one of ${Object.keys(peersOf).join(", ")}.`);
   process.exit(1);
 }
 const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
@@ -54,4 +54,4 @@ for (const place of kept) {
   const own = (path) => path === place || !path.startsWith(join(place, "node_modules"));
   cpSync(place, join(folder, place), { recursive: true, filter: own });
 }
-console.log(`${kept.size} packages are kept for the provider ${provider}`);
+console.log(`${kept.size} packages are copied for the provider ${provider}`);

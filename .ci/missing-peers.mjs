@@ -57,5 +57,5 @@ for (const [args, packages] of tries) {
 }
 // Only an SQL statement on a configured cloud reports these peers, and no cloud is configured here.
 const left = peers.filter((name) => !checked.has(name) && !/bigquery|athena/.test(name));
-if (left.length > 0) throw new Error(`nobody was asked to install ${left.join(", ")}`);
+if (left.length > 0) throw new Error(`no message named ${left.join(", ")}`);
 console.log(`without peers: ${tries.length} parts name what to install, ${checked.size} packages`);

@@ -67,7 +67,7 @@ const until = async (url) => {
     if (answer !== undefined) return;
     await new Promise((done) => setTimeout(done, 100));
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} does not respond`);
 };
 
 const json = { "content-type": "application/json" };

@@ -106,4 +106,4 @@ for (const [message, words] of messages.map((message, at) => [
   ][at],
 ]))
   assert.match(message, words);
-console.log(`peers: @opentelemetry/api@${telemetry} works; ${older.join(" ")} install, and are refused in words`);
+console.log(`peers: @opentelemetry/api@${telemetry} works; ${older.join(" ")} install and are rejected with a message`);

@@ -16,29 +16,29 @@ const UNRELEASED = "## Unreleased";
 
 /** Both steps need a clean tree on main. */
 const ofTree = () => [
-  read("git", "status", "--porcelain") !== "" && "the tree is not clean: commit, or put away, what changed",
-  read("git", "branch", "--show-current") !== "main" && "releases are made of main: git switch main",
+  read("git", "status", "--porcelain") !== "" && "the tree is not clean: commit or stash your changes",
+  read("git", "branch", "--show-current") !== "main" && "releases start from main: git switch main",
 ];
 
 /** Sigstore signs only in CI: https://docs.npmjs.com/generating-provenance-statements */
 const ofCi = (env) => {
   const hasIdentity = env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined || env.SIGSTORE_ID_TOKEN !== undefined;
   return [
-    env.CI === undefined && "publishing is a CI's work: there is no CI here",
+    env.CI === undefined && "publishing requires CI; this is not a CI run",
     !hasIdentity &&
-      "provenance needs an identity of the CI: GitHub's job takes 'permissions: { id-token: write }', GitLab's an id_token SIGSTORE_ID_TOKEN",
+      "provenance needs an OpenID token of the CI: GitHub's job takes 'permissions: { id-token: write }', GitLab's an id_token SIGSTORE_ID_TOKEN",
     env.NODE_AUTH_TOKEN === undefined &&
       env.NPM_TOKEN === undefined &&
       env.NPM_CONFIG_USERCONFIG === undefined &&
       !hasIdentity &&
-      "npm does not know who publishes: give it a token, or make the CI a trusted publisher of the package",
+      "npm has no credentials: set a token, or make the CI a trusted publisher of the package",
   ];
 };
 
 const ofPackage = ({ version, repository }) => [
-  repository === undefined && "package.json names no repository, which provenance is checked against",
-  changesets().length > 0 && `${changesets().length} changesets wait: npm run release -- version`,
-  !readFileSync("CHANGELOG.md", "utf8").includes(`\n## ${version}\n`) && `CHANGELOG.md has nothing on ${version}`,
+  repository === undefined && "package.json names no repository, which provenance requires",
+  changesets().length > 0 && `${changesets().length} changesets are pending: npm run release -- version`,
+  !readFileSync("CHANGELOG.md", "utf8").includes(`\n## ${version}\n`) && `CHANGELOG.md has no entry for ${version}`,
 ];
 
 const refuse = (...problems) => {
@@ -58,7 +58,7 @@ const steps = {
     // The lock also contains the version. npm drops the entries that `npm run lock` then restores.
     run("npm", ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]);
     run("npm", ["run", "-s", "lock"]);
-    console.log(`Version ${version}: look at it, then commit it as "chore: release ${version}".`);
+    console.log(`Version ${version}: review the changes, then commit them as "chore: release ${version}".`);
   },
   publish: () => {
     refuse(ofTree(), ofCi(process.env), ofPackage(manifest()));

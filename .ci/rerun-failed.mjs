@@ -26,9 +26,9 @@ const textOf = (path) => {
 };
 
 const record = textOf(recordPath);
-if (record === "") fail("the tests did not run to their end.");
+if (record === "") fail("vitest did not finish.");
 const { files, other } = JSON.parse(record);
-if (other.length > 0) fail(`not only test files failed:\n${other.join("\n")}`);
+if (other.length > 0) fail(`failures outside of test files:\n${other.join("\n")}`);
 if (files.length === 0) fail("no test file failed.");
 const earlier = textOf(flakyPath).split("\n").length - 1;
 if (earlier + files.length > MAX_FLAKY_FILES)
@@ -36,7 +36,7 @@ if (earlier + files.length > MAX_FLAKY_FILES)
 
 const env = { ...process.env, PORTSIDE_FAILED_FILES: "" };
 for (const { file, tests } of files) {
-  console.log(`::: once more, alone: ${file}`);
+  console.log(`::: second run, alone: ${file}`);
   const bounded = ["--kill-after=20", String(SECONDS_PER_FILE), ...command, file];
   const { status } = spawnSync("timeout", bounded, { stdio: "inherit", env });
   if (status !== 0) fail(`${file} failed alone as well (${status}).`);

@@ -154,4 +154,4 @@ assert.equal((await deploy(urls[1], keys[1], "after")).status, 200);
 for (const close of closers) await close();
 assert.deepEqual(globals(), before, "nothing global is changed or left");
 rmSync(folder, { recursive: true, force: true });
-console.log("two versions in one process: apart, and understanding each other");
+console.log("two versions in one process: isolated and compatible");

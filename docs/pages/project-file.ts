@@ -1,4 +1,4 @@
-/** `portside.json` field by field, from the schema that reads it. */
+/** The fields of `portside.json`, from the schema that parses it. */
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";
 import { projectSchema } from "../../hosts/http/docs/openapi.ts";
 import { fieldRow } from "./api.ts";

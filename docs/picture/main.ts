@@ -15,7 +15,7 @@ import { svgOf } from "./svg.ts";
 const TITLE = "A terminal: portside serve, init, deploy, list and logs";
 const READING = 0.9;
 
-/** A terminal from which a word can be waited for; it is recorded where there is a recording. */
+/** A terminal that can wait for a word, and records its output if it has a recording. */
 const terminalOf = (
   recording: Recording | undefined,
   home: string,

@@ -1,4 +1,4 @@
-/** An adapter of one port, from nothing but the published package: logs in files, a JSON line an entry. */
+/** An adapter of one port that uses only the published package: logs in files, one JSON line per entry. */
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
@@ -22,15 +22,15 @@ import {
   unavailable,
 } from "portside/ports";
 
-/** Instants are whole nanoseconds, which JSON has no number for. */
+/** Instants are integers of nanoseconds, which exceed JSON numbers. */
 const write = (entry: LogEntry): string =>
   `${JSON.stringify(entry, (_key, value) => (typeof value === "bigint" ? { bigint: String(value) } : value))}\n`;
 const read = (line: string): LogEntry =>
   JSON.parse(line, (_key, value) => (typeof value?.bigint === "string" ? BigInt(value.bigint) : value));
 
-/** @param folder one folder an account, one file a deployment */
+/** @param folder has one folder for each account and one file for each deployment */
 export const createFileLogs = (folder: string, clock: Clock, compile: CompilePattern): LogStore => {
-  // Neither an account nor a name may lead out of the folder.
+  // Neither an account nor a name may contain a path outside of the folder.
   const fileOf = ({ owner, service }: LogScope) =>
     join(folder, Buffer.from(owner).toString("base64url"), `${service}.ndjson`);
   const last = new Map<string, LogPosition>();
@@ -44,11 +44,11 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
     const all = text.split("\n").filter(Boolean).map(read);
     return until === undefined ? all : all.filter((one) => comparePositions(one, behind(until)) <= 0);
   };
-  /** One after the other, so that entries lie in the order of their positions. */
+  /** One after the other, so that entries are in the order of their positions. */
   const inTurn = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable> => {
     const done = turn.then(work);
     turn = done.catch(() => undefined);
-    return ResultAsync.fromPromise(done, (cause) => unavailable("The log does not answer; try again.", 5, cause));
+    return ResultAsync.fromPromise(done, (cause) => unavailable("The log does not respond. Try again.", 5, cause));
   };
   const findings = (entries: readonly LogEntry[], seen: LogPosition | undefined, partial: boolean): LogFindings => ({
     entries,
@@ -56,7 +56,7 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
     partial,
   });
 
-  /** Looks at entries, a thousand at least, until enough match or the time is over. */
+  /** Reads entries, a thousand at least, until enough match or the time limit passes. */
   const searchUntil = (ends: number, { filter, limit }: LogQuery) => {
     const isMatch = matcherOf(filter, compile);
     return (entries: readonly LogEntry[]) => {

@@ -6,7 +6,7 @@ import { largeHasOwner, largeHasOwnerAtFirst, readOnlyInProduction, tenMinutes }
 
 const policies = [readOnlyInProduction, largeHasOwner, tenMinutes];
 
-test("nothing in production writes to a volume, whatever is declared", async () => {
+test("no production deploy can write to a volume", async () => {
   await fc.assert(
     fc.asyncProperty(deployRequest(), async ({ json }) => {
       const fields = { ...json, function_name: "prod-shop" };
@@ -27,7 +27,7 @@ test("no request takes longer than ten minutes", async () => {
   );
 });
 
-/** What was deployed once is deployed again, also by whoever leaves the environment as it is. */
+/** A deployed declaration can be deployed again, also without `env`, which keeps the environment. */
 const againWithoutEnv = (policy: Policy) =>
   fc.asyncProperty(deployRequest(), fc.boolean(), async ({ json }, large) => {
     const cloud = createSimulatedCloud();
@@ -39,13 +39,13 @@ const againWithoutEnv = (policy: Policy) =>
     expect(second.refused).toEqual(first.refused);
   });
 
-test("a redeploy that leaves the environment as it is keeps its owner", async () => {
+test("a redeploy without env keeps the owner", async () => {
   await fc.assert(againWithoutEnv(largeHasOwner), { numRuns: 100 });
 });
 
-test("the first version of that rule forgot it, and the property finds a deploy that shows it", async () => {
+test("the first version of that rule loses the owner, and the property finds an example", async () => {
   const found = await fc.check(againWithoutEnv(largeHasOwnerAtFirst), { numRuns: 100 });
   expect(found.failed).toBe(true);
-  // The one thing that matters: it is large.
+  // The minimal example is simply large.
   expect(found.counterexample?.[1]).toBe(true);
 });

@@ -3,7 +3,7 @@ import { adjust, type Policy, veto } from "portside";
 
 const GiB = 1024 ** 3;
 
-/** What runs in production reads its volumes. */
+/** Production services only read their volumes. */
 export const readOnlyInProduction: Policy = {
   name: "production mounts are read-only",
   judge: ({ declaration: { name, mounts } }) =>
@@ -12,7 +12,7 @@ export const readOnlyInProduction: Policy = {
       : [],
 };
 
-/** Large services have somebody to ask. An environment that is not declared stays what it is. */
+/** Large services need an owner. An omitted environment keeps the current one. */
 export const largeHasOwner: Policy = {
   name: "over 8Gi has an owner",
   judge: ({ declaration: { memory, env }, current }) =>
@@ -21,14 +21,14 @@ export const largeHasOwner: Policy = {
       : [],
 };
 
-/** The first version of the rule above. The property in rules.test.ts finds what is wrong with it. */
+/** The first version of the rule above. The property in rules.test.ts finds its bug. */
 export const largeHasOwnerAtFirst: Policy = {
   name: "over 8Gi has an owner",
   judge: ({ declaration: { memory, env } }) =>
     memory > 8 * GiB && env?.["OWNER"] === undefined ? [veto("env", "set OWNER to a team")] : [],
 };
 
-/** Nobody needs more than ten minutes for a request. */
+/** No request needs more than ten minutes. */
 export const tenMinutes: Policy = {
   name: "ten minutes",
   judge: ({ declaration: { timeout } }) => (timeout > 600 ? [adjust("timeout", 600, "Timeout lowered to 600 s")] : []),

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { createApp } from "./app.ts";
 
-test("whoever has logged in calls Portside, over HTTP, with no key", async (context) => {
+test("a signed-in user calls Portside over HTTP without a key", async (context) => {
   const app = (await createApp()).listen(0, "127.0.0.1");
   await once(app, "listening");
   context.after(() => app.close());

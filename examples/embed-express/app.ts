@@ -1,4 +1,4 @@
-/** An Express application whose own login decides who calls Portside: the API is a handler behind its middleware. */
+/** An Express application whose login decides who may call Portside: the API is a handler behind its middleware. */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import Fastify from "fastify";
@@ -6,10 +6,10 @@ import { accountOf, createControlPlane, type Principal } from "portside";
 import { portside } from "portside/http";
 import { createMemoryProvider } from "portside/memory";
 
-/** Sessions of the application's own; yours come from its login. */
+/** Sessions of the application. Yours come from its login. */
 const sessions = new Map([["s1", "ann"]]);
 
-/** Who has logged in, for the requests that get as far as Portside. */
+/** The user of each request that reaches Portside. */
 const callers = new WeakMap<IncomingMessage, Principal>();
 
 const requireLogin = (request: Request, response: Response, next: NextFunction): void => {
@@ -27,9 +27,9 @@ export const createApp = async (): Promise<Server> => {
   await api.ready();
 
   const app = express();
-  app.get("/", (_request, response) => void response.send("An application of its own; Portside is under /platform.\n"));
+  app.get("/", (_request, response) => void response.send("Your application; Portside is under /platform.\n"));
   app.use("/platform", requireLogin, (request, response) => {
-    // Express takes away the path that it is mounted on; the plugin knows it as its prefix.
+    // Express strips the path of the mount; the plugin needs it as its prefix.
     request.url = request.originalUrl;
     api.routing(request, response);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "./app.ts";
 
-test("the application's users deploy under its prefix, each for themselves", async (context) => {
+test("the application's users deploy under its prefix, each with their own deployments", async (context) => {
   const app = await createApp({ quiet: true });
   context.after(() => app.close());
   const as = (user: string) => ({ authorization: `Bearer token-of-${user}` });
@@ -18,7 +18,7 @@ test("the application's users deploy under its prefix, each for themselves", asy
   assert.deepEqual(await volumes("bob"), []);
 });
 
-test("strangers get 401, and the application's own routes are its own", async (context) => {
+test("returns 401 without a token, and the application's own routes still work", async (context) => {
   const app = await createApp({ quiet: true });
   context.after(() => app.close());
   assert.equal((await app.inject({ url: "/platform/v1/volume/list" })).statusCode, 401);

@@ -1,11 +1,11 @@
-/** A Fastify application of one's own with Portside in it: with the application's users, its log and its clock. */
+/** Portside in a Fastify application, with the application's users, log and clock. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { accountOf, createControlPlane } from "portside";
 import { portside } from "portside/http";
 import { createMemoryProvider } from "portside/memory";
 import { type Authenticator, errAsync, type Logger, okAsync, unauthenticated } from "portside/ports";
 
-/** The application's own users by their tokens; yours ask a database, or an identity provider. */
+/** The application's users by token. Yours query a database or an identity provider. */
 const users = new Map([
   ["token-of-ann", "ann"],
   ["token-of-bob", "bob"],
@@ -19,7 +19,7 @@ const authenticator: Authenticator = {
   },
 };
 
-/** Portside's words in the application's log. */
+/** Writes Portside's messages to the application's log. */
 const loggerOf = (log: FastifyBaseLogger): Logger => ({
   debug: (message, fields) => log.debug(fields, message),
   info: (message, fields) => log.info(fields, message),
@@ -30,12 +30,12 @@ const loggerOf = (log: FastifyBaseLogger): Logger => ({
 export const createApp = async (options: { readonly quiet?: boolean } = {}): Promise<FastifyInstance> => {
   const app = Fastify({ logger: options.quiet !== true });
   const logger = loggerOf(app.log);
-  // The provider is in memory here: `createLocalProvider` of portside/local runs what is deployed.
+  // In memory, this provider runs no services. Use `createLocalProvider` of portside/local to run them.
   const memory = createMemoryProvider({ logger });
   const identity = { ...memory.identity, authenticator };
   const controlPlane = createControlPlane({ ...memory.ports, identity, logger });
   await app.register(portside, { prefix: "/platform", controlPlane });
-  app.get("/", async () => "An application of its own; Portside is under /platform.\n");
+  app.get("/", async () => "Your application; Portside is under /platform.\n");
   app.addHook("onClose", () => controlPlane.close());
   return app;
 };

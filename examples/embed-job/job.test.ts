@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { runJob } from "./job.ts";
 
-test("a folder is deployed and called; what is wrong is thrown in the platform's words", async (context) => {
+test("deploys and calls a folder; throws the platform's message on failure", async (context) => {
   const dataDir = mkdtempSync(join(tmpdir(), "embed-job-"));
   context.after(() => rmSync(dataDir, { recursive: true, force: true }));
   const said: string[] = [];

@@ -1,4 +1,4 @@
-/** A job without HTTP: deploys a folder on this machine, tells what becomes of it, and calls what runs. */
+/** A job without HTTP: deploys a folder on this machine, prints its progress, and calls the service. */
 import { accountOf, type ControlPlane, createControlPlane } from "portside";
 import { createLocalProvider } from "portside/local";
 import { create } from "tar";
@@ -7,14 +7,14 @@ export interface JobOptions {
   /** The source's folder. */
   readonly folder: string;
   readonly name: string;
-  /** Where the platform keeps what it has. */
+  /** The platform's data folder. */
   readonly dataDir: string;
   readonly say: (line: string) => void;
 }
 
 const principal = { account: accountOf("nightly"), credentialId: "job" };
 
-/** The URL of the service; throws with the platform's own words where there is none. */
+/** The URL of the service; throws the platform's message if the deploy fails. */
 const deploy = async (controlPlane: ControlPlane, { folder, name, say }: JobOptions): Promise<string> => {
   const archive = await controlPlane.receiveSource(
     principal,
@@ -23,7 +23,7 @@ const deploy = async (controlPlane: ControlPlane, { folder, name, say }: JobOpti
   if (archive.isErr()) throw new Error(archive.error.message);
   const fields = { function_name: name, volumes: {} };
   const run = await controlPlane.deploy(principal, { fields, archive: archive.value });
-  // Errors are values: switch on `kind`, or show the message.
+  // Errors are values: switch on `kind`, or print the message.
   if (run.isErr()) throw new Error(`${run.error.kind}: ${run.error.message}`);
   let url = "";
   for await (const record of run.value.follow()) {

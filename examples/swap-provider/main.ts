@@ -1,6 +1,6 @@
 /**
- * One variable decides where services run: `PORTSIDE_PROVIDER=memory|local|gcp|aws npm start`. The clouds take theirs from
- * the environment as well, as `portside serve` does (docs/providers/gcp.md, docs/providers/aws.md).
+ * One variable selects where services run: `PORTSIDE_PROVIDER=memory|local|gcp|aws npm start`. The clouds read their
+ * settings from the environment as well, like `portside serve` (docs/providers/gcp.md, docs/providers/aws.md).
  */
 import { accountOf } from "portside";
 import { buildPlatform, resolveSettings, SettingsError } from "portside/composition";

@@ -1,4 +1,6 @@
-/** The whole way, over HTTP, on whatever PORTSIDE_PROVIDER says (local by default), and once without HTTP. */
+/**
+ * The complete application over HTTP on the provider of PORTSIDE_PROVIDER (local by default), and once without HTTP.
+ */
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -85,7 +87,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-test("strangers are refused by the application", async () => {
+test("the application rejects users without a login", async () => {
   expect((await fetch(`${url}/platform/v1/deployment/list`)).status).toBe(401);
 });
 
@@ -104,7 +106,7 @@ test("deploy, call, logs, metrics, delete", async () => {
   if (provider === "local") {
     expect(await (await fetch(last?.url ?? "")).text()).toMatch(/^ahoy from prod-hello-/);
     let logs: readonly LogRow[] = [];
-    // What a service prints is there a moment later.
+    // The log contains a line shortly after the service has printed it.
     for (let tries = 0; tries < 100 && !logs.some(({ message }) => message.includes("ship")); tries += 1) {
       await sleep(200);
       logs = (await post("/platform/v1/deployment/logs", { deployment_name: "prod-hello" })).body.logs;
@@ -128,7 +130,7 @@ test("a veto is a 422 that names the field", async () => {
   expect(text).toContain("must be at least 512Mi for prod- deployments");
 });
 
-test("a use case without HTTP, its error as a value", async () => {
+test("calls a use case without HTTP; its error is a value", async () => {
   const principal = principalFor("ann", "in-process");
   const gone = await platform.controlPlane.deleteDeployment(principal, { name: "nothing-here" });
   expect(gone.isErr()).toBe(true);
@@ -145,7 +147,7 @@ test("a use case without HTTP, its error as a value", async () => {
   }
 });
 
-test("the application's own clock and logger were asked", () => {
+test("uses the application's own clock and logger", () => {
   expect(clock.asked()).toBeGreaterThan(0);
   expect(lines.some(({ message }) => message === "logged in")).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** An Express application with a login of its own, and Portside under /platform. */
+/** An Express application with its own login, and Portside under /platform. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
@@ -8,7 +8,7 @@ import { portside } from "portside/http";
 import type { Metrics } from "portside/metrics";
 import type { Logger } from "portside/ports";
 
-/** Yours come from its own accounts. */
+/** Yours come from your accounts. */
 const passwords = new Map([
   ["ann", "lighthouse"],
   ["bob", "harbour"],

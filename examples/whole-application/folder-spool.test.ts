@@ -1,4 +1,4 @@
-/** The spool keeps the port's promises, and serves a control plane. */
+/** The spool fulfils the port's contract and serves a control plane. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const start = async () => {
 
 contractTests("sources in a folder", sourceSpoolCases, start, createMemoryProvider().provider.capabilities);
 
-test("a deploy takes its source from there, and leaves nothing", async () => {
+test("a deploy reads its source from the spool and leaves nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "folder-spool-"));
   const { ports, close } = createMemoryProvider();
   const controlPlane = createControlPlane({
@@ -42,7 +42,7 @@ test("a deploy takes its source from there, and leaves nothing", async () => {
   const run = (await controlPlane.deploy(principal, request))._unsafeUnwrap();
   const records = await Array.fromAsync(run.follow());
   expect(records.at(-1)?.status).toBe("DONE");
-  // The control plane discards the source after the last record, and waits for that where it is closed.
+  // The control plane discards the source after the last record; closing waits for it.
   await controlPlane.close();
   expect(readdirSync(folder)).toEqual([]);
   await close();

@@ -1,4 +1,4 @@
-/** A SourceSpool over plain files: an archive is a file in a folder, checked while it is written. */
+/** A SourceSpool on plain files: an archive is a file in a folder, validated while it is written. */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
@@ -20,7 +20,7 @@ export const createFolderSpool = (folder: string): SourceSpool => {
     const file = await open(path, "wx", 0o600);
     let kept = false;
     try {
-      // It hashes and checks the archive, and ends at the first entry that is refused.
+      // It hashes and validates the archive, and stops at the first invalid entry.
       const received = await receiveArchive(bytes, { write: (chunk) => file.writeFile(chunk) }, options);
       if (!received.ok) return { kind: "refused", issues: received.issues };
       kept = true;
@@ -39,7 +39,7 @@ export const createFolderSpool = (folder: string): SourceSpool => {
   return {
     receive: (bytes, options) =>
       ResultAsync.fromPromise(take(bytes, options), (cause) =>
-        unavailable("The source could not be kept; try again.", 5, cause),
+        unavailable("The source could not be stored. Try again.", 5, cause),
       ),
   };
 };

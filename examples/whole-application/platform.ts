@@ -1,4 +1,4 @@
-/** The one place that knows where services run: PORTSIDE_PROVIDER=memory|local|gcp|aws. */
+/** The only place that selects the provider: PORTSIDE_PROVIDER=memory|local|gcp|aws. */
 import { buildPlatform, type Platform, resolveSettings } from "portside/composition";
 import type { Clock, Logger } from "portside/ports";
 import { policies } from "./policies.ts";

@@ -7,7 +7,7 @@ import { leastMemory, mostInstances, prodInstances, prodInstancesAtFirst, prodMe
 /** Names as clients write them. */
 const prod = fc.constantFrom("prod-shop", "prod_shop");
 
-/** What runs has its memory, and says how many instances it may have: 0 would be the platform's own limit. */
+/** Deployed services satisfy the rules for memory and instances; 0 would mean the platform's own maximum. */
 const holds = (...policies: readonly Policy[]) =>
   fc.asyncProperty(deployRequest(cloudRunLikeCatalogue, prod), async ({ json }) => {
     const { deployment } = await simulateDeploy(json, { settings: { policies } });
@@ -19,7 +19,7 @@ const holds = (...policies: readonly Policy[]) =>
 
 describe("examples", () => {
   const settings = { policies: [prodMemory, prodInstances] };
-  test("too little memory is refused, by field", async () => {
+  test("too little memory is rejected, naming the field", async () => {
     const { refused } = await simulateDeploy(
       { function_name: "prod-shop", volumes: {}, memory: "256Mi" },
       { settings },
@@ -27,7 +27,7 @@ describe("examples", () => {
     if (refused?.kind !== "invalid_input") throw new Error(`refused as ${refused?.kind}`);
     expect(refused.issues[0]?.path).toContain("memory");
   });
-  test("instances are lowered, with words", async () => {
+  test("instances are lowered, with a message", async () => {
     const { deployment, records } = await simulateDeploy(
       { function_name: "prod-shop", volumes: {}, max_instances: 50 },
       { settings },
@@ -35,7 +35,7 @@ describe("examples", () => {
     expect(deployment?.max_instances).toBe(mostInstances);
     expect(records.map(({ message }) => message).join("\n")).toContain("Instances lowered from 50 to 10");
   });
-  test("others do as they like", async () => {
+  test("other deployments are unrestricted", async () => {
     const { deployment } = await simulateDeploy(
       { function_name: "shop", volumes: {}, memory: "128Mi", max_instances: 50 },
       { settings },
@@ -44,7 +44,7 @@ describe("examples", () => {
   });
 });
 
-test("the rules hold whatever is declared", () => fc.assert(holds(prodMemory, prodInstances), { numRuns: 100 }));
+test("the rules hold for every declaration", () => fc.assert(holds(prodMemory, prodInstances), { numRuns: 100 }));
 
 test("the first version is wrong, and the property shows where", async () => {
   const found = await fc.check(holds(prodMemory, prodInstancesAtFirst), { numRuns: 200 });

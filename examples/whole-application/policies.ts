@@ -1,4 +1,4 @@
-/** The company's rules about what goes to production. */
+/** The company's rules for production. */
 import { adjust, formatMemory, type Policy, veto } from "portside";
 
 const MiB = 1024 ** 2;
@@ -15,7 +15,7 @@ export const prodMemory: Policy = {
       : [],
 };
 
-/** First version, wrong: 0 stands for the platform's own limit, which may be more than ten. */
+/** First version, wrong: 0 means the platform's own maximum, which may be more than ten. */
 export const prodInstancesAtFirst: Policy = {
   name: "production has ten instances at most",
   judge: ({ declaration: { writtenName, maxInstances } }) =>

@@ -1,4 +1,4 @@
-/** Sources for the contract suites. A spool reads only `hello`; nothing here is ever run. */
+/** Sources for the contract suites. A spool reads only `hello`; no service runs here. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

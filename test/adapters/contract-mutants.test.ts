@@ -1,4 +1,4 @@
-/** The contract suites bite: each of their groups rejects an implementation that is broken on purpose. */
+/** Mutation tests of the contract suites: each group rejects an implementation that is broken on purpose. */
 import { Readable } from "node:stream";
 import { gunzipSync } from "node:zlib";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
@@ -82,7 +82,7 @@ const platformMutants: Mutants<ProviderSubject> = {
         owners.add(request.template.owner);
         return port.rollout(request, options);
       },
-      // Lists everybody's services.
+      // Lists every account's services.
       list: () =>
         new ResultAsync(
           Promise.all([...owners].map((owner) => port.list(owner))).then((all) =>
@@ -96,14 +96,14 @@ const platformMutants: Mutants<ProviderSubject> = {
       withoutProgress(port.rollout(request, options)) as ReturnType<ServicePlatform["rollout"]>,
   })),
   "may serve": {
-    "platform that asks before the template shows": services((port) => ({
+    "platform that calls mayServe before the template is visible": services((port) => ({
       rollout: async function* early({ mayServe, ...request }, options) {
         const failure = await mayServe?.();
         if (failure === undefined) yield* port.rollout(request, options);
         else yield { kind: "failed", failure };
       },
     })),
-    "platform that asks when traffic has moved": services((port) => ({
+    "platform that calls mayServe after traffic has moved": services((port) => ({
       rollout: async function* late({ mayServe, ...request }, options) {
         for await (const event of port.rollout(request, options)) {
           const failure = event.kind === "ready" ? await mayServe?.() : undefined;
@@ -113,14 +113,14 @@ const platformMutants: Mutants<ProviderSubject> = {
     })),
   },
   "may not serve": {
-    "platform that does not ask": services((port) => ({
+    "platform that does not call mayServe": services((port) => ({
       rollout: ({ mayServe: _mayServe, ...request }, options) => port.rollout(request, options),
     })),
-    "platform that asks and serves anyway": services((port) => ({
+    "platform that calls mayServe and ignores the result": services((port) => ({
       rollout: ({ mayServe, ...request }, options) =>
         port.rollout({ ...request, mayServe: async () => void (await mayServe?.()) }, options),
     })),
-    "platform that goes on rolling out": services((port) => ({
+    "platform that leaves a rollout pending": services((port) => ({
       rollout: async function* stuck({ mayServe, ...request }, options) {
         const refused = Promise.withResolvers<DeployFailure>();
         const ask = async () => {
@@ -138,7 +138,7 @@ const platformMutants: Mutants<ProviderSubject> = {
       },
     })),
   },
-  // Writes whatever was expected: last one wins.
+  // Ignores the condition: last write wins.
   "conditional writes": services((port) => {
     async function* careless(request: RolloutRequest) {
       const state = (await port.find(request.template.name))._unsafeUnwrap();
@@ -147,7 +147,7 @@ const platformMutants: Mutants<ProviderSubject> = {
     }
     return { rollout: careless };
   }),
-  // Says that it removed, and did not.
+  // Reports a removal without removing anything.
   remove: services(() => ({ remove: () => okAsync(undefined) })),
   notes: services(() => ({ noteDeploy: () => okAsync(undefined) })),
 };
@@ -158,7 +158,7 @@ const declaresThatItRuns = () =>
 const runningMutants: Mutants<ProviderSubject> = {
   "a service that runs": declaresThatItRuns,
   "a service that does not come up": declaresThatItRuns,
-  // A simulation whose url is a real host's.
+  // A simulated service whose url belongs to a real host.
   "a simulation": services((port) => ({
     rollout: async function* real(request, options) {
       for await (const event of port.rollout(request, options))
@@ -184,10 +184,10 @@ const builderMutants: Mutants<ProviderSubject> = {
     })),
 };
 
-/** The instant of every entry: as of a clock that stands still. */
+/** The time of every entry, from a clock that stands still. */
 const JUST_NOW = createSystemClock().now();
 
-/** A store that gives entries their places in its own way. */
+/** A store with its own order of positions. */
 const storeWithPlaces = (placed: (entries: readonly NewLogEntry[]) => readonly LogEntry[]) =>
   logs(() => {
     const kept: LogEntry[] = [];
@@ -226,11 +226,11 @@ const logMutants: Mutants<ProviderSubject> = {
     "store with the newest first": logs((port) => ({
       newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.toReversed() })),
     })),
-    "store that counts anew with each call": storeWithPlaces((entries) =>
+    "store that restarts its positions with each call": storeWithPlaces((entries) =>
       entries.map((entry, index) => ({ ...entry, instant: JUST_NOW, code: ordinalCode(index) })),
     ),
   },
-  // Forgets whose log it is.
+  // Ignores the scope of a log.
   scope: logs((port) => {
     const everybody = "everybody" as AccountId;
     return {
@@ -246,11 +246,11 @@ const sqlEngine = (change: (port: SqlEngine) => Partial<SqlEngine>) => () =>
   }));
 
 const sqlMutants: Mutants<ProviderSubject> = {
-  // Overlooks what stands in subqueries.
+  // Ignores subqueries.
   describe: sqlEngine((port) => ({
     describe: (...args) => port.describe(...args).map((sum) => ({ ...sum, tables: sum.tables.slice(0, 1) })),
   })),
-  // Rounds what it should write out.
+  // Rounds numbers instead of writing all digits.
   run: sqlEngine((port) => ({
     run: (...args) =>
       port.run(...args).map(({ columns, rows }) => ({
@@ -260,7 +260,7 @@ const sqlMutants: Mutants<ProviderSubject> = {
         ),
       })),
   })),
-  // Answers from what it saw first.
+  // Always answers with its first result.
   fresh: sqlEngine((port) => {
     const seen = new Map<string, Awaited<ReturnType<SqlEngine["run"]>>>();
     return {
@@ -285,14 +285,14 @@ const sqlMutants: Mutants<ProviderSubject> = {
     };
   }),
   limits: {
-    "engine that cuts in silence": sqlEngine((port) => ({
+    "engine that truncates silently": sqlEngine((port) => ({
       run: (scope, statement, limits) =>
         port.run(scope, statement, { ...limits, rows: 10_000, bytes: 1_000_000 }).map(({ columns, rows }) => ({
           columns,
           rows: firstRows(rows, limits.rows),
         })),
     })),
-    "engine that takes a deadline for a failure": sqlEngine((port) => ({
+    "engine that reports a timeout as a failure": sqlEngine((port) => ({
       run: (...args) =>
         port
           .run(...args)
@@ -309,14 +309,14 @@ const sqlMutants: Mutants<ProviderSubject> = {
   })),
 };
 
-/** The place just before that of a store that counts. */
+/** The position just before this one in a store that counts. */
 const justBefore = ({ instant, code }: LogPosition): LogPosition =>
   Number(code) === 0 ? behind((instant - 1n) as Instant) : { instant, code: ordinalCode(Number(code) - 1) };
 
 const searchMutants: Mutants<ProviderSubject> = {
-  // Goes on behind the instant of the last entry, not behind the entry.
+  // Continues after the time of the last entry, not after the entry.
   cursor: {
-    "store that leaves out the rest of an instant": logs((port) => ({
+    "store that skips the rest of a timestamp": logs((port) => ({
       after: (scope, { instant }, ...rest) => port.after(scope, behind(instant), ...rest),
     })),
     "store that begins a page with the entry of its cursor": logs((port) => ({
@@ -334,13 +334,13 @@ const searchMutants: Mutants<ProviderSubject> = {
   filter: logs((port) => ({
     after: (scope, place, query) => port.after(scope, place, { ...query, filter: everything }),
   })),
-  // Says that it was all.
+  // Reports the search as complete.
   room: logs((port) => ({
     after: (...args) => port.after(...args).map((found) => ({ ...found, partial: false })),
   })),
-  // Takes what it has not looked at for looked at.
+  // Reports unread entries as read.
   timeout: {
-    "store that claims to have seen everything": logs((port) => ({
+    "store that claims to have read everything": logs((port) => ({
       after: (scope, place, query) =>
         port
           .after(scope, place, query)
@@ -348,11 +348,11 @@ const searchMutants: Mutants<ProviderSubject> = {
             port.newest(scope, query).map(({ seen }) => ({ ...found, ...(seen === undefined ? {} : { seen }) })),
           ),
     })),
-    "store that takes its time": logs((port) => ({
+    "store that is slow": logs((port) => ({
       newest: (scope, query, options) => port.newest(scope, { ...query, timeoutMs: 60_000 }, options),
       after: (scope, place, query, options) => port.after(scope, place, { ...query, timeoutMs: 60_000 }, options),
     })),
-    "store that never gets on": logs((port) => ({
+    "store that makes no progress": logs((port) => ({
       after: (scope, place, query, options) =>
         port.after(scope, place, query, options).map(({ entries }) => ({ entries, seen: place, partial: true })),
     })),
@@ -367,7 +367,7 @@ async function* firstByte(source: Source): AsyncGenerator<Uint8Array> {
   for await (const chunk of source.open()) return yield chunk.subarray(0, 1);
 }
 
-/** Keeps anything, and nothing of it. */
+/** Accepts anything, and stores nothing of it. */
 const keptAnyway: ReceivedSource = {
   kind: "kept",
   source: { digest: `sha256:${"0".repeat(64)}`, bytes: 0, open: () => empty(), discard: async () => undefined },
@@ -375,11 +375,11 @@ const keptAnyway: ReceivedSource = {
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
-/** What a spool says of what is no archive. */
+/** A spool's error for an invalid archive. */
 const refusalBy = async (receive: SourceSpool["receive"]): Promise<ReceivedSource> =>
   (await receive(Readable.from([Buffer.from("no archive")])))._unsafeUnwrap();
 
-/** A spool that does not see one fault. */
+/** A spool that misses one fault. */
 const overlooking =
   (fault: RegExp) =>
   ({ receive }: SourceSpool): SourceSpool => ({
@@ -404,11 +404,11 @@ const spoolMutants: Mutants<ProviderSubject> = {
   })),
   refuse: {
     keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
-    "silence about folders that only paths name": spool(overlooking(/each folder that a path implies is one/)),
-    "overwriting of files by folders": spool(overlooking(/which is a file$|is a file|is a folder/)),
+    "ignores implied folders": spool(overlooking(/each folder that a path implies is one/)),
+    "accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
     "trust in pax headers": spool(overlooking(/target of a link|disagree|for all files/)),
     "shortening of paths": spool(overlooking(/control character|UTF-8/)),
-    // Takes whatever can be unpacked, and looks at none of its entries.
+    // Accepts whatever can be unpacked, without checking the entries.
     carelessness: spool(({ receive }) => ({
       receive: (bytes) =>
         new ResultAsync(
@@ -445,7 +445,9 @@ const anybody = { account: "anybody" as AccountId, credentialId: "any" };
 
 const identityMutants: Mutants<IdentitySubject> = {
   keys: {
-    "keys that last": identitySubject(({ keys }) => ({ keys: { ...keys, revoke: () => okAsync(undefined) } })),
+    "keys that are never revoked": identitySubject(({ keys }) => ({
+      keys: { ...keys, revoke: () => okAsync(undefined) },
+    })),
     "keys that may be revoked twice": identitySubject(({ keys }) => {
       const revoked = new Set<string>();
       const revoke = (account: AccountId, id: string) =>
@@ -489,21 +491,21 @@ const billingSubject = (change: (billing: Billing) => Billing["subscription"]) =
 };
 
 const billingMutants: Mutants<BillingSubject> = {
-  // Takes whom it does not know for one that has not paid.
+  // Treats an unknown account as one that has not paid.
   free: billingSubject((port) => (account) => port.subscription(account).map((one) => ({ ...one, status: "unpaid" }))),
-  // Tells the amount in whole units.
+  // Reports the amount in whole units.
   subscription: billingSubject(
     (port) => (account) => port.subscription(account).map((one) => ({ ...one, amount: (one.amount ?? 0) / 100 })),
   ),
-  // Does not tell case.
+  // Ignores case.
   scope: billingSubject((port) => (account) => port.subscription(account.toLowerCase() as AccountId)),
-  // Gives everything away while it is down.
+  // Grants everything during an outage.
   down: billingSubject(
     (port) => (account) => port.subscription(account).orElse(() => okAsync(freeSubscription("none"))),
   ),
 };
 
-/** A provider over memory that is opened anew with parts of it as they were at first. */
+/** A provider over memory that reopens with some parts in their initial state. */
 const durable = (forgetting: (kept: Provider, fresh: Provider) => Partial<Provider>) => (): DurableSubject => {
   let { provider } = createMemoryProvider();
   return {

@@ -1,4 +1,4 @@
-/** The contract suites of volumes and schedules bite: each of their groups rejects what is broken on purpose. */
+/** Mutation tests of the contract suites of volumes and schedules: each group rejects a broken implementation. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -21,15 +21,15 @@ const done = () => okAsync(undefined);
 
 const storeMutants: Mutants<ProviderSubject> = {
   volumes: {
-    "store that always claims to have made it": volumes((port) => ({
+    "store that always reports a new volume": volumes((port) => ({
       create: (...args) => port.create(...args).map((made) => ({ ...made, created: true })),
     })),
-    "store that takes no notice of the account": volumes((port) => ({
+    "store that ignores the account": volumes((port) => ({
       create: (_owner, ...rest) => port.create(everybody, ...rest),
       find: (_owner, ...rest) => port.find(everybody, ...rest),
       list: () => port.list(everybody),
     })),
-    "store that knows nothing of other accounts": volumes((port) => ({
+    "store that does not report other accounts' volumes": volumes((port) => ({
       find: (...args) => port.find(...args).map((state) => (state.kind === "elsewhere" ? { kind: "free" } : state)),
     })),
     "store that lists the last one first": volumes((port) => ({
@@ -37,7 +37,7 @@ const storeMutants: Mutants<ProviderSubject> = {
     })),
   },
   "hide and show": {
-    "store that hides nothing": volumes(() => ({ beginDelete: done })),
+    "store that does not hide": volumes(() => ({ beginDelete: done })),
     "store that does not show again": volumes(() => ({ abortDelete: done })),
     "store that hides by name": volumes((port) => ({
       beginDelete: ({ owner, name, ...volume }, options) =>
@@ -50,7 +50,7 @@ const storeMutants: Mutants<ProviderSubject> = {
   },
   "trash and restore": {
     "store that deletes nothing": volumes((port) => ({ moveToTrash: (volume) => port.abortDelete(volume) })),
-    "store that deletes at a time of its own": volumes((port) => ({
+    "store that deletes at the wrong time": volumes((port) => ({
       moveToTrash: (volume, _deletedAt, options) =>
         port.moveToTrash(volume, "2001-01-01T00:00:00.000+00:00" as Timestamp, options),
     })),
@@ -66,7 +66,7 @@ const storeMutants: Mutants<ProviderSubject> = {
                 .mapErr(() => ({ kind: "conflict" as const, message: "A volume of that name lives." }));
         }),
     })),
-    "store that restores for anybody": volumes((port) => {
+    "store that restores for any account": volumes((port) => {
       const owners = new Map<string, AccountId>();
       return {
         create: (owner, ...rest) =>
@@ -80,7 +80,7 @@ const storeMutants: Mutants<ProviderSubject> = {
   },
 };
 
-/** A host of files that knows neither ranges nor conditions, and answers HEAD as it answers GET. */
+/** A static file host without ranges and conditions, which answers HEAD like GET. */
 const plainHost = async (): Promise<string> => {
   const files = new Map<string, Buffer>();
   const server = createServer(async (req, res) => {
@@ -115,7 +115,7 @@ const objectMutants: Mutants<ProviderSubject> = {
     })),
   },
   "ranges and conditions": {
-    "storage that is a plain host of files": volumes(onPlainHost),
+    "storage that is a static file host": volumes(onPlainHost),
   },
   listing: {
     "store that begins a page at its token": volumes((port) => ({
@@ -125,30 +125,30 @@ const objectMutants: Mutants<ProviderSubject> = {
           return { objects, more: first.more };
         }),
     })),
-    "store that takes the prefix for a folder": volumes((port) => ({
+    "store that treats the prefix as a folder": volumes((port) => ({
       objects: (volume, { prefix, ...query }, options) =>
         port.objects(volume, { ...query, prefix: prefix === "" ? "" : `${prefix.replace(/\/$/, "")}/` }, options),
     })),
-    "store that has always more": volumes((port) => ({
+    "store that always reports more pages": volumes((port) => ({
       objects: (...args) => port.objects(...args).map(({ objects }) => ({ objects, more: objects.length > 0 })),
     })),
   },
   remove: {
     "store that removes nothing": volumes(() => ({ remove: done })),
-    "store that is glad about what was not there": volumes((port) => ({
+    "store that accepts the removal of a missing object": volumes((port) => ({
       remove: (...args) => port.remove(...args).orElse(() => okAsync(undefined)),
     })),
     "store that cannot remove": volumes(() => ({ remove: () => errAsync(notFound("There is none.")) })),
   },
   grants: {
-    "store whose URLs last": volumes((port) => ({
+    "store whose URLs never expire": volumes((port) => ({
       grantDownload: (volume, path, until, options) =>
         port.grantDownload(volume, path, plusMillis(until, 60_000), options),
     })),
-    "store that lends the right to write for that to read": volumes((port) => ({
+    "store that accepts a read URL for writing": volumes((port) => ({
       grantDownload: (...args) => port.grantUpload(...args),
     })),
-    "store that says that its URLs end later": volumes((port) => ({
+    "store that reports a later expiry of its URLs": volumes((port) => ({
       grantDownload: (...args) =>
         port.grantDownload(...args).map((grant) => ({ ...grant, expiresAt: plusMillis(grant.expiresAt, 60_000) })),
     })),
@@ -157,12 +157,12 @@ const objectMutants: Mutants<ProviderSubject> = {
 
 const scheduleMutants: Mutants<ProviderSubject> = {
   schedules: {
-    "clock that keeps the first schedule": scheduler((port) => ({
+    "scheduler that keeps the first schedule": scheduler((port) => ({
       put: (job, options) =>
         port.find(job).andThen((present) => (present === null ? port.put(job, options) : okAsync(undefined))),
     })),
-    "clock that forgets none": scheduler(() => ({ remove: done })),
-    "clock that goes by the name alone": scheduler((port) => ({
+    "scheduler that removes none": scheduler(() => ({ remove: done })),
+    "scheduler that ignores the owner": scheduler((port) => ({
       put: (job, options) => port.put({ ...job, owner: everybody }, options),
       find: (service) =>
         port
@@ -170,7 +170,7 @@ const scheduleMutants: Mutants<ProviderSubject> = {
           .map((job) => (job === null ? null : { ...job, owner: service.owner })),
       remove: (service, options) => port.remove({ ...service, owner: everybody }, options),
     })),
-    "clock that forgets the token": scheduler((port) => ({
+    "scheduler that loses the token": scheduler((port) => ({
       find: (service) => port.find(service).map((job) => (job === null ? null : { ...job, token: "" })),
     })),
   },

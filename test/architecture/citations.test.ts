@@ -1,8 +1,8 @@
-/** The text that ships must not cite a document that does not. */
+/** Published text must not cite documents that are not published. */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** Code whose comments are in the package's types, pages and examples. */
+/** Files whose comments are in the package's types, pages and examples. */
 const shipped = globSync([
   "{core,adapters,hosts,test/contracts}/**/*.ts",
   "docs/**/*.{md,yaml}",
@@ -21,9 +21,9 @@ test.each([
   expect(CITATION.test(text)).toBe(isCitation);
 });
 
-test("no shipped file cites a section of the contract, which is not shipped", () => {
+test("no published file cites a section of the contract, which is not published", () => {
   expect(shipped.length).toBeGreaterThan(100);
-  // A citation may be broken between two lines of a comment.
+  // A citation may span two lines of a comment.
   const citing = shipped.filter((file) => CITATION.test(readFileSync(file, "utf8").replace(/\s+(?:\* )?/g, " ")));
   expect(citing).toEqual([]);
 });

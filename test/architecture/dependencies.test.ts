@@ -1,4 +1,4 @@
-/** Every dependency has its reason on docs/dependencies.md, and every row there is one. */
+/** Every dependency has a row with its reason on docs/dependencies.md, and every row a dependency. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -24,12 +24,9 @@ test("the rows are the packages, in order", () => {
   ]);
 });
 
-test.each(rows)(
-  "%s: what for, why, a licence, and the version that is tested",
-  (name, what, why, licence, version, date) => {
-    for (const words of [what, why]) expect((words as string).length).toBeGreaterThan(2);
-    expect(licence).toMatch(/^(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|0BSD)$/);
-    expect(version).toBe(dependencies?.[name as string] ?? devDependencies?.[name as string]);
-    expect(date).toMatch(/^\d{4}-\d\d-\d\d$/);
-  },
-);
+test.each(rows)("%s: purpose, reason, license and tested version", (name, what, why, licence, version, date) => {
+  for (const words of [what, why]) expect((words as string).length).toBeGreaterThan(2);
+  expect(licence).toMatch(/^(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|0BSD)$/);
+  expect(version).toBe(dependencies?.[name as string] ?? devDependencies?.[name as string]);
+  expect(date).toMatch(/^\d{4}-\d\d-\d\d$/);
+});

@@ -1,4 +1,4 @@
-/** `docs/reference/errors.md` and the code's own tables are equal, in both directions; drift of either fails here. */
+/** `docs/reference/errors.md` and the code's tables are equal in both directions. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { deployReasons } from "../../core/domain/deploy/reason.ts";
@@ -8,7 +8,7 @@ import { statusOfKind } from "../../hosts/http/error-response.ts";
 
 const page = readFileSync(new URL("../../docs/reference/errors.md", import.meta.url), "utf8");
 
-/** The rows of the table under a heading, cell by cell; code marks are dropped. */
+/** The rows of the table under a heading as lists of cells, without backticks. */
 const rowsUnder = (markdown: string, heading: string): string[][] => {
   const section = markdown.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
   const [, , ...rows] = section.split("\n").filter((line) => line.startsWith("|"));
@@ -22,9 +22,9 @@ const rowsUnder = (markdown: string, heading: string): string[][] => {
 
 interface Table {
   readonly heading: string;
-  /** What the code says of each word, in the order of the page's columns. */
+  /** The code's text for each error, in the order of the page's columns. */
   readonly rows: readonly (readonly string[])[];
-  /** Columns that only the page has; each must say something. */
+  /** Columns that only the page has. They must not be empty. */
   readonly words: number;
 }
 
@@ -41,7 +41,7 @@ const tables: readonly Table[] = [
   { heading: "Validation types", rows: issueTypes.map((type) => [type]), words: 2 },
 ];
 
-/** How page and code differ, in words; nothing where they are equal. */
+/** The differences between page and code as messages. */
 const differences = (markdown: string, { heading, rows, words }: Table): string[] => {
   const documented = rowsUnder(markdown, heading);
   const said = documented.map((cells) => cells.slice(0, cells.length - words).join(" | "));
@@ -49,7 +49,7 @@ const differences = (markdown: string, { heading, rows, words }: Table): string[
   return [
     ...meant.filter((row) => !said.includes(row)).map((row) => `not on the page: ${row}`),
     ...said.filter((row) => !meant.includes(row)).map((row) => `not in the code: ${row}`),
-    ...(new Set(said).size < said.length ? ["a row is there twice"] : []),
+    ...(new Set(said).size < said.length ? ["a row is repeated"] : []),
     ...documented
       .filter((cells) => cells.slice(-words).some((cell) => !/\.$/.test(cell)))
       .map(([word]) => `no sentence for ${word}`),
@@ -59,11 +59,11 @@ const differences = (markdown: string, { heading, rows, words }: Table): string[
 describe.each(tables)("$heading", (table) => {
   test("page and code are equal", () => expect(differences(page, table)).toEqual([]));
 
-  test("in the same order, so that both are read alike", () => {
+  test("in the same order", () => {
     expect(rowsUnder(page, table.heading).map(([word]) => word)).toEqual(table.rows.map(([word]) => word));
   });
 
-  test("the comparison bites: a lost, an invented, a doubled and an empty row are found", () => {
+  test("the comparison finds a missing, an unknown, a repeated and an empty row", () => {
     const [first = ""] = table.rows.map(([word]) => word);
     const line =
       page
@@ -76,13 +76,13 @@ describe.each(tables)("$heading", (table) => {
     expect(drifted(`${line}\n${line.replace(first, "invented")}\n`)).toEqual([
       expect.stringContaining("not in the code: invented"),
     ]);
-    expect(drifted(`${line}\n${line}\n`)).toEqual(["a row is there twice"]);
+    expect(drifted(`${line}\n${line}\n`)).toEqual(["a row is repeated"]);
     expect(drifted(`${line.replace(/[^|]*\|$/, " |")}\n`)).toEqual([`no sentence for ${first}`]);
   });
 });
 
-test("a changed status is found", () => {
+test("finds a changed status", () => {
   const [kinds] = tables;
-  if (kinds === undefined) throw new Error("there are tables");
+  if (kinds === undefined) throw new Error("finds tables");
   expect(differences(page.replace("| 401 |", "| 403 |"), kinds)).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
 /**
- * Every provider runs the same cases of the contract and of the main job: none is left out but for what its capability
- * record says, and the table here says which.
+ * Every provider runs the same contract and main job cases, except those that its capabilities exclude. The table here
+ * lists them.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
@@ -31,7 +31,7 @@ const records: Readonly<Record<string, Capabilities>> = {
 
 type Change = readonly [path: string, changed: Capabilities];
 
-/** What the record would be if one of its entries said the opposite. */
+/** The capability record with one entry inverted. */
 const changesOf = (record: Capabilities): Change[] => {
   const opposite = (value: unknown): unknown => {
     if (typeof value === "boolean") return !value;
@@ -54,12 +54,12 @@ const changesOf = (record: Capabilities): Change[] => {
   return walk(record, []);
 };
 
-/** How many cases of the contract each entry of the record keeps out. */
+/** The number of contract cases that each entry of the record excludes. */
 const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   memory: { runs: 15, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
   local: {
     ...{ runs: 1, "names.remembers_freed": 1, "volumes.flat_namespace": 1 },
-    // Plain processes, here: bubblewrap has the others. A container engine may be there or not.
+    // Plain processes on this machine, because bubblewrap adds capabilities. A container engine is optional.
     ...{ "volumes.read_only": 1, isolation: 1 },
     ...(local.provider.capabilities.builders.dockerfile.supported ? { "builders.dockerfile": 1 } : {}),
   },
@@ -73,10 +73,10 @@ const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   },
 };
 
-/** Folders of adapters that are not whole providers: vendors of one port, decorators, and shared code. */
+/** Folders of adapters that are not complete providers: vendors of one port, decorators, and shared code. */
 const parts = ["decorators", "jwt", "postgres", "shared", "stripe"];
 
-test("no provider is forgotten", () => {
+test("covers every provider", () => {
   const folders = readdirSync("adapters").filter((name) => !parts.includes(name));
   expect(Object.keys(records).sort()).toEqual(folders.sort());
 });
@@ -85,7 +85,7 @@ const featureAt = (record: Capabilities, path: string): Partial<Feature> =>
   path.split(".").reduce((at: never, step) => at[step], record as never) ?? {};
 
 describe.each(Object.entries(records))("%s", (provider, record) => {
-  test("a case of the contract is left out by one entry of the record alone, which has a reason if it is a lack", () => {
+  test("one entry of the record excludes a contract case, with a reason if the feature is missing", () => {
     const by: Record<string, number> = {};
     for (const one of providerCases) {
       if (appliesTo(one, record)) continue;
@@ -100,7 +100,7 @@ describe.each(Object.entries(records))("%s", (provider, record) => {
     expect(by).toEqual(leftOut[provider]);
   });
 
-  test("a case of the main job is left out where nothing runs, and nowhere else", () => {
+  test("a main job case is excluded only if the provider runs no services", () => {
     const reasons = e2eCases.flatMap((one) => reasonsAgainst(one, record));
     expect(new Set(reasons)).toEqual(new Set(record.runs.supported ? [] : [record.runs.reason]));
     const out = e2eCases.filter((one) => reasonsAgainst(one, record).length > 0);
@@ -108,13 +108,13 @@ describe.each(Object.entries(records))("%s", (provider, record) => {
   });
 });
 
-/** The texts of a folder's files of this ending, those of its folders too. */
+/** The contents of the files in a folder that have this extension, including subfolders. */
 const textsIn = (folder: string, ending: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(ending))
     .map((name) => readFileSync(`${folder}/${name}`, "utf8"));
 
-test.each(["gcp", "aws"])("every suite of the clouds is run by %s, and once", (cloud) => {
+test.each(["gcp", "aws"])("%s runs every cloud suite exactly once", (cloud) => {
   const files = textsIn(`test/adapters/${cloud}`, ".test.ts");
   const suites = textsIn("test/clouds", ".ts").flatMap((text) =>
     [...text.matchAll(/^export const (\w+Tests)\b/gm)].map(([, suite]) => suite),

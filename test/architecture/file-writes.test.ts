@@ -1,4 +1,4 @@
-/** Every change of the file system by an adapter has a reason why no planted link leads it elsewhere. */
+/** Every change of the file system by an adapter has a reason why a planted link cannot redirect it. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fileWritesOf } from "./file-writes.ts";
@@ -41,10 +41,10 @@ describe("the check finds", () => {
   test.each(harmless)("nothing in %s", (code) => expect(fileWritesOf("x.ts", code)).toEqual([]));
 });
 
-test("every change of the file system is listed in written-files.ts, with its reason", () => {
+test("written-files.ts lists every change of the file system with its reason", () => {
   expect(used.filter((one) => !listed.includes(one))).toEqual([]);
 });
 
-test("written-files.ts lists nothing that is gone", () => {
+test("written-files.ts lists no unused entry", () => {
   expect(listed.filter((one) => !used.includes(one))).toEqual([]);
 });

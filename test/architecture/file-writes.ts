@@ -43,10 +43,10 @@ const functions = new Set([
   "mkdtempDisposableSync",
 ]);
 const modules = /^(?:node:)?(?:fs(?:\/promises)?|sqlite)$/;
-/** A method of an open file. `write` and `open` are left out: streams and much else have them, and `open` is a function. */
+/** A method of an open file. Excludes `write`, which streams have too, and `open`, which is a function. */
 const methods = new Set(["appendFile", "chmod", "chown", "truncate", "utimes", "writeFile", "writev"]);
 
-/** An import that hides which functions are used. */
+/** An import that hides which functions the file uses. */
 const ANY = "*";
 
 interface Node {

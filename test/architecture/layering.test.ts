@@ -1,4 +1,4 @@
-/** The layers hold: on every file of the tree, and on seeded violations that the check must find. */
+/** The layering rules hold for every file, and the check finds seeded violations. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { violationsOf } from "./layers.ts";
@@ -51,7 +51,7 @@ const legal: readonly (readonly [file: string, code: string])[] = [
   ["hosts/cli/x.ts", 'const { createServer } = await import("../http/server.ts");'],
 ];
 
-describe("the rules bite", () => {
+describe("the rules find violations", () => {
   test.each(seeded)("%s: %s", (file, code) => expect(violationsOf(file, code)).toHaveLength(1));
   test.each(legal)("%s may: %s", (file, code) => expect(violationsOf(file, code)).toEqual([]));
 });
@@ -77,6 +77,6 @@ test.each([
   expect(sources.filter((file) => file.startsWith(`${folder}/`)).length).toBeGreaterThan(2),
 );
 
-describe("the tree obeys", () => {
+describe("all files follow the rules", () => {
   test.each(sources)("%s", (file) => expect(violationsOf(file, readFileSync(file, "utf8"))).toEqual([]));
 });

@@ -1,4 +1,4 @@
-/** Which file may import what: the picture of the house as a table, read by the layering test. */
+/** Which file may import what, as a table of rules that the layering test checks. */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync } from "vite";
@@ -14,9 +14,9 @@ interface Rule {
 const node = /^node:/;
 const core = /^core\//;
 
-/** The first rule whose `from` fits decides. */
+/** The first rule whose `from` matches applies. */
 const rules: readonly Rule[] = [
-  { from: /^core\/result\.ts$/, may: [/^neverthrow$/], why: "the one door to neverthrow" },
+  { from: /^core\/result\.ts$/, may: [/^neverthrow$/], why: "the only import of neverthrow" },
   {
     from: /^core\/domain\//,
     may: [/^core\/domain\//, /^core\/(errors|result)\.ts$/, /^zod$/],
@@ -37,7 +37,7 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|tar|undici|semver|jose|tinypool|dockerode|@balena\/dockerignore)$/,
     ],
-    why: "providers know the ports, the domain and what adapters share, never each other",
+    why: "providers may import the ports, the domain and shared adapters, never each other",
   })),
   {
     from: /^adapters\/gcp\//,
@@ -48,7 +48,7 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|mime|tar|@google-cloud\/[a-z-]+|google-auth-library)$/,
     ],
-    why: "a cloud's packages are known to its own adapter alone",
+    why: "only a cloud's adapter imports the cloud's packages",
   },
   {
     from: /^adapters\/aws\//,
@@ -59,7 +59,7 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|mime|tar|@aws-sdk\/[a-z0-9-]+|@polyglot-sql\/sdk)$/,
     ],
-    why: "a cloud's packages are known to its own adapter alone",
+    why: "only a cloud's adapter imports the cloud's packages",
   },
   {
     from: /^adapters\/decorators\//,
@@ -69,7 +69,7 @@ const rules: readonly Rule[] = [
       /^core\/(control-plane|errors|result)\.ts$/,
       /^(prom-client|@opentelemetry\/api)$/,
     ],
-    why: "decorators wrap ports and the control plane, and know no provider",
+    why: "decorators wrap ports and the control plane, and import no provider",
   },
   ...["jwt", "postgres", "stripe"].map((vendor) => ({
     from: new RegExp(`^adapters/${vendor}/`),
@@ -81,7 +81,7 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|jose|stripe)$/,
     ],
-    why: "a vendor of one port knows its own package",
+    why: "a vendor of one port imports its own package",
   })),
   {
     from: /^adapters\/shared\//,
@@ -92,12 +92,12 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|tar|jose|re2js|mime|fresh|range-parser|semver|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
     ],
-    why: "shared adapters know no provider",
+    why: "shared adapters import no provider",
   },
   {
     from: /^hosts\/composition\//,
     may: [/^(core|adapters)\//, /^hosts\/composition\//, node, /^(zod|jose|pino|inversify|reflect-metadata|pg)$/],
-    why: "composition knows the providers and the container, and no host",
+    why: "composition imports the providers and the container, and no host",
   },
   {
     from: /^hosts\/http\//,
@@ -108,7 +108,7 @@ const rules: readonly Rule[] = [
       node,
       /^(zod|fastify|@fastify\/busboy)$/,
     ],
-    why: "the HTTP host sees the control plane, and no adapter or port",
+    why: "the HTTP host imports the control plane, and no adapter or port",
   },
   {
     from: /^hosts\/cli\//,
@@ -120,12 +120,12 @@ const rules: readonly Rule[] = [
       node,
       /^(tar|ignore|cli-table3)$/,
     ],
-    why: "the command line sees the API, and composition for what it runs itself",
+    why: "the command line uses the API, and composition for local commands",
   },
   {
     from: /^test\/(contracts|arbitraries)\//,
     may: [/^test\/(contracts|arbitraries)\//, core, node, /^(vitest|fast-check|zod)$/],
-    why: "published: contract suites and arbitraries know core, vitest and fast-check only",
+    why: "published: contract suites and arbitraries import core, vitest and fast-check only",
   },
   {
     from: /^test\/simulation\//,
@@ -161,16 +161,16 @@ const specifiersOf = (file: string, code: string): string[] => {
 const resolved = (file: string, specifier: string): string =>
   specifier.startsWith(".") ? posix.normalize(posix.join(posix.dirname(file), specifier)) : specifier;
 
-/** The project's files that a file imports, type imports included. */
+/** The project's files that a file imports, including type imports. */
 export const importedFiles = (file: string): string[] =>
   specifiersOf(file, readFileSync(file, "utf8"))
     .filter((specifier) => specifier.startsWith("."))
     .map((specifier) => resolved(file, specifier));
 
-/** What a file imports against its rule. A file that no rule knows is a violation of its own. */
+/** The imports of a file that break its rule. A file without a rule is a violation, too. */
 export const violationsOf = (file: string, code: string): Violation[] => {
   const rule = rules.find(({ from }) => from.test(file));
-  if (rule === undefined) return [{ file, imports: "", why: "no rule says what this file may import" }];
+  if (rule === undefined) return [{ file, imports: "", why: "no rule covers this file" }];
   return specifiersOf(file, code)
     .map((specifier) => resolved(file, specifier))
     .filter((target) => !rule.may.some((may) => may.test(target)))

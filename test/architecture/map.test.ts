@@ -1,4 +1,4 @@
-/** The map in docs/architecture.md is the tree: the same capability, the same folder name, in every layer. */
+/** The map in docs/architecture.md matches the folders: a capability has the same folder name in every layer. */
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { importedFiles } from "./layers.ts";
 
 const page = readFileSync("docs/architecture.md", "utf8");
 
-/** The rows of a Markdown table, by the first cell of its header; each cell as its link's target from the root. */
+/** The rows of the Markdown table with this first header; each cell is its link's path from the root. */
 const tableWith = (header: string): (readonly string[])[] => {
   const lines = page.slice(page.indexOf(`| ${header} |`)).split("\n");
   const rows = lines.slice(2, lines.indexOf(""));
@@ -26,16 +26,16 @@ const rooms = tableWith("folder").flat();
 const foldersIn = (...patterns: string[]): string[] =>
   globSync(patterns).filter((path) => statSync(path).isDirectory());
 
-/** The layers whose folders are capabilities or rooms. */
+/** The layers whose folders are capabilities or are listed separately. */
 const layers = ["core/domain", "core/use-cases", "adapters/{memory,local,gcp,aws,shared}", "hosts/{http,cli}"];
 
-test("each row of the map has a cell for every capability, and each link leads somewhere", () => {
+test("each row of the map has a cell for every capability, and each link exists", () => {
   expect(map.length).toBeGreaterThanOrEqual(10);
   for (const row of map) expect(row).toHaveLength(capabilities.length);
   for (const target of [...map.flat(), ...rooms]) expect(existsSync(target), target).toBe(true);
 });
 
-test("each folder of a layer is in the map, or is a room with a line of its own", () => {
+test("each folder of a layer is in the map, or has a row in the second table", () => {
   const folders = foldersIn(...layers.map((layer) => `${layer}/*`));
   expect(folders.length).toBeGreaterThan(50);
   const known = new Set([...map.flat(), ...rooms]);
@@ -65,7 +65,7 @@ test("no folder has more than 20 files, except decisions and the innermost folde
   expect(crowded.map(([folder, inside]) => `${folder}: ${inside.length}`)).toEqual([]);
 });
 
-/** Returns a path of imports that ends where it begins, or undefined if no files import each other in a circle. */
+/** Returns the path of an import cycle, or undefined if there is none. */
 const circleIn = (imports: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined => {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
@@ -85,7 +85,7 @@ const circleIn = (imports: ReadonlyMap<string, readonly string[]>): readonly str
   return undefined;
 };
 
-test("no import circle, type imports included", () => {
+test("no import cycle, including type imports", () => {
   const files = globSync("{core,adapters,hosts,test,docs,examples}/**/*.ts");
   expect(circleIn(new Map(files.map((file) => [file, importedFiles(file)])))).toBeUndefined();
   const seeded = new Map([
@@ -96,7 +96,7 @@ test("no import circle, type imports included", () => {
   expect(circleIn(seeded)).toEqual(["b.ts", "d.ts", "b.ts"]);
 });
 
-test("the table of moves leads to files", () => {
+test("the targets of the table of moves exist", () => {
   const rows = readFileSync("docs/moves.tsv", "utf8").trim().split("\n").slice(1);
   expect(rows.length).toBeGreaterThan(900);
   const lost = rows
@@ -105,7 +105,7 @@ test("the table of moves leads to files", () => {
   expect(lost).toEqual([]);
 });
 
-test("a file of the package that a message or a page names is there", () => {
+test("files that messages and pages name exist", () => {
   const texts = globSync(["{adapters,hosts}/**/*.ts", "docs/**/*.md", "*.md"]).map((file) =>
     readFileSync(file, "utf8"),
   );

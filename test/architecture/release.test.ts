@@ -1,4 +1,4 @@
-/** Nothing is published by accident: the script refuses where anything lacks, and names all of it. */
+/** The release script publishes nothing by accident: it lists every missing requirement. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -7,25 +7,25 @@ import { needs } from "../support/vitest/machine.ts";
 const release = (...args: string[]) =>
   spawnSync(process.execPath, [".ci/release.mjs", ...args], {
     encoding: "utf8",
-    // No CI, and no identity of one.
+    // Without a CI environment and its identity.
     env: { PATH: process.env["PATH"] },
   });
 
-test("away from a CI it publishes nothing, and says what lacks", (context) => {
+test("outside of CI it publishes nothing and lists the missing requirements", (context) => {
   needs(context, "git");
   const { status, stderr } = release("publish");
   expect(status).toBe(1);
-  expect(stderr).toContain("there is no CI here");
+  expect(stderr).toContain("this is not a CI run");
   expect(stderr).toContain("id-token: write");
 });
 
-test("without a step it says which there are", () => {
+test("without a step it lists the steps", () => {
   const { status, stderr } = release();
   expect(status).toBe(1);
   expect(stderr).toContain("version | publish | dry-run");
 });
 
-test("the image says the package's version", () => {
+test("the image has the package's version", () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   expect(readFileSync("Dockerfile", "utf8")).toContain(`ARG VERSION=${version}\n`);
 });

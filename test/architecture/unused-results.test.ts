@@ -1,4 +1,4 @@
-/** No Result is dropped on the floor, and the check that says so finds the four ways to drop one. */
+/** No Result is discarded, and the check finds the four ways to discard one. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ const run = async () => {
 void run;
 `;
 
-test("the four ways to drop a Result are found, and no other statement", () => {
+test("finds the four ways to discard a Result, and no other statement", () => {
   const folder = mkdtempSync(resolve("test/architecture/seeded-"));
   try {
     writeFileSync(join(folder, "seeded.ts"), seeded);
@@ -36,8 +36,8 @@ test("the four ways to drop a Result are found, and no other statement", () => {
   }
 });
 
-// It checks the types of the whole project, which on a busy machine takes its time.
-test("the project drops none", { timeout: 180_000 }, () => {
+// Type-checks the whole project, which is slow on a busy machine.
+test("the project discards none", { timeout: 180_000 }, () => {
   const { files, unused } = findUnusedResults("tsconfig.json");
   expect(files).toBeGreaterThan(100);
   expect(unused).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Finds Results that nobody looks at: an expression statement whose value is a `Result`, a `ResultAsync`, or a
- * promise of one. No linter covers all four forms.
+ * Finds discarded Results: an expression statement whose value is a `Result`, a `ResultAsync`, or a promise of one. No
+ * linter covers all four forms.
  */
 import { resolve } from "node:path";
 import * as is from "typescript/unstable/ast/is";
@@ -14,11 +14,11 @@ export interface UnusedResult {
 
 const RESULT = /^(Promise<)?(Result|ResultAsync|Ok|Err)</;
 
-/** A node begins with the space before it. */
+/** A node begins with the white space before it. */
 const lineOf = (text: string, position: number): number =>
   text.slice(0, position + text.slice(position).search(/\S/)).split("\n").length;
 
-/** Checks every source file of a project; `config` is its tsconfig.json. */
+/** Checks every source file of a project. `config` is its tsconfig.json. */
 export const findUnusedResults = (
   config: string,
 ): { readonly files: number; readonly unused: readonly UnusedResult[] } => {
@@ -26,7 +26,7 @@ export const findUnusedResults = (
   const api = new API({ cwd: process.cwd() });
   try {
     const project = api.updateSnapshot({ openProjects: [path] }).getProject(path);
-    if (project === undefined) throw new Error(`there is no project ${path}`);
+    if (project === undefined) throw new Error(`no project at ${path}`);
     const { program, checker } = project;
     const own = program
       .getSourceFileNames()

@@ -86,7 +86,7 @@ export const logPages: Bench = {
       fill(path, count);
       return pages(name, path, count);
     });
-    const [subject, ...peers] = results as [(typeof contenders)[number], ...(typeof contenders)[number][]];
+    const [subject, ...peers] = results as [(typeof results)[number], ...(typeof results)[number][]];
     return {
       subject,
       peers,

@@ -56,7 +56,7 @@ test("a file that fails once and passes alone is reported as flaky", () => {
   });
 });
 
-test("the record has the failed files and tests, and what no second run of a file can settle", () => {
+test("the record has the failed files and tests, and the failures that no second run can settle", () => {
   using folder = project("passes", "flaky", "throws", "ends");
   expect(run(folder, vitest).status).toBe(1);
   const { files, other } = JSON.parse(readFileSync(join(folder.path, "failed.json"), "utf8"));
@@ -67,7 +67,7 @@ test("the record has the failed files and tests, and what no second run of a fil
     ]),
   );
   expect(other).toEqual([expect.stringContaining("Worker forks emitted error")]);
-  expect(rerun(folder, "true").stdout).toContain("not only test files failed");
+  expect(rerun(folder, "true").stdout).toContain("failures outside of test files");
 });
 
 const recorded = (files: readonly string[], other: readonly string[] = []): string =>
@@ -79,8 +79,8 @@ test.each([
   ["a third file failed in a later stage", recorded(["c"]), "a\nb\n", "true", 1, "a\nb\n"],
   ["the file fails alone", recorded(["a"]), "", "false", 1, ""],
   ["no file failed", recorded([]), "", "true", 1, ""],
-  ["vitest did not run to its end", "", "", "true", 1, ""],
-])("where %s", (_what, record, earlier, command, status, flaky) => {
+  ["vitest did not finish", "", "", "true", 1, ""],
+])("if %s", (_what, record, earlier, command, status, flaky) => {
   using folder = folderWith({ "failed.json": record, flaky: earlier });
   expect(rerun(folder, command)).toMatchObject({ status, flaky });
 });

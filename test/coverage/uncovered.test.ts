@@ -1,4 +1,4 @@
-/** A branch that no test takes is found in a report, and missed on the page; a row that is out of date is, too. */
+/** Uncovered branches are found in a report and missed on the page; so are outdated rows. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { differences, namedBranches, uncoveredBranches } from "./uncovered.ts";
@@ -10,12 +10,12 @@ const report = (choice: number[], condition: number[]) => ({
   b: { 0: choice, 1: condition },
   branchMap: {
     0: { loc: at(1, 10), locations: [at(1, 14), at(1, 22)] },
-    // An else that is not written has no place of its own.
+    // An implicit else has no location.
     1: { loc: at(2, 0), locations: [at(2, 0), { start: {} }] },
   },
 });
 
-test("what was never taken is found, an else that is not written by its if", () => {
+test("finds an uncovered branch, and an implicit else by its if", () => {
   expect(uncoveredBranches(report([1, 0], [3, 0]), "core/x.ts", text)).toEqual([
     { file: "core/x.ts", line: 1, code: "two();" },
     { file: "core/x.ts", line: 2, code: "if (a) stop();" },
@@ -23,7 +23,7 @@ test("what was never taken is found, an else that is not written by its if", () 
   expect(uncoveredBranches(report([1, 2], [3, 4]), "core/x.ts", text)).toEqual([]);
 });
 
-test("each needs a row, and each row a branch", () => {
+test("each branch needs a row, and each row a branch", () => {
   const branches = uncoveredBranches(report([0, 1], [1, 1]), "core/x.ts", text);
   const rows = namedBranches("| `core/x.ts` | `one(` | because |\n| `core/y.ts` | `two(` | because |\n");
   expect(rows).toHaveLength(2);
@@ -35,7 +35,7 @@ test("each needs a row, and each row a branch", () => {
   ]);
 });
 
-test("every row of docs/contributing/testing.md names code that is there, and a reason", () => {
+test("every row of docs/contributing/testing.md names existing code and a reason", () => {
   const rows = namedBranches(readFileSync("docs/contributing/testing.md", "utf8"));
   expect(rows.length).toBeGreaterThan(0);
   for (const { file, code, why } of rows) {

@@ -1,4 +1,4 @@
-/** The branches that no test took: what a coverage report says of them, and what docs/contributing/testing.md names. */
+/** Compares the uncovered branches of a coverage report with the table in docs/contributing/testing.md. */
 
 interface Place {
   readonly line?: number;
@@ -12,7 +12,7 @@ interface Span {
 /** A part of Istanbul's format: https://github.com/istanbuljs/istanbuljs/blob/main/docs/raw-output.md */
 export interface FileCoverage {
   readonly path: string;
-  /** How often each branch was taken, by the place that it parts from. */
+  /** How often each branch was taken, by the location of its condition. */
   readonly b: Readonly<Record<string, readonly number[]>>;
   readonly branchMap: Readonly<Record<string, { readonly loc: Span; readonly locations: readonly Span[] }>>;
 }
@@ -21,11 +21,11 @@ export interface Branch {
   /** From the root of the repository. */
   readonly file: string;
   readonly line: number;
-  /** The line's code from the branch on; of an `else` that is not written, from its `if` on. */
+  /** The line's code from the branch on; for an implicit `else`, from its `if` on. */
   readonly code: string;
 }
 
-/** The branches of a file that were never taken. `text`: its source. */
+/** The uncovered branches of a file. `text` is its source. */
 export const uncoveredBranches = ({ b, branchMap }: FileCoverage, file: string, text: string): Branch[] => {
   const lines = text.split("\n");
   return Object.entries(b).flatMap(([id, taken]) =>
@@ -41,7 +41,7 @@ export const uncoveredBranches = ({ b, branchMap }: FileCoverage, file: string, 
 
 export interface NamedBranch {
   readonly file: string;
-  /** How the code of the branch begins. */
+  /** The first characters of the branch's code. */
   readonly code: string;
   readonly why: string;
 }
@@ -54,7 +54,7 @@ export const namedBranches = (page: string): NamedBranch[] =>
 
 const isNamed = ({ file, code }: Branch, row: NamedBranch): boolean => row.file === file && code.startsWith(row.code);
 
-/** Everything in which a report and the page differ, in words. */
+/** Every difference between a report and the page, as a message. */
 export const differences = (branches: readonly Branch[], rows: readonly NamedBranch[]): string[] => [
   ...branches
     .filter((branch) => !rows.some((row) => isNamed(branch, row)))

@@ -1,4 +1,4 @@
-/** The page of the HTTP API shows a call of each endpoint, and each of them is one that a platform takes. */
+/** The page of the HTTP API has a call of each endpoint, and a platform accepts each call. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ test("every endpoint has a section", () => {
   expect(sections.map(({ name }) => name).sort()).toEqual([...endpointNames].sort());
 });
 
-/** What these name is an id, or an object that nobody has put; a volume that lives cannot be restored. */
+/** These calls name an id or an object that does not exist, or restore a volume that is not deleted. */
 const statusOf = (name: string): string => {
   if (/cancel|:deploy_id|download|delete-object|revoke/.test(name)) return "404";
   return name.includes("restore") ? "409" : "200";

@@ -1,4 +1,4 @@
-/** The site as it was built: its pages, what they link to and load, and its search. */
+/** The built site: its pages, their links and resources, and its search. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,7 +9,7 @@ const attributes = (html: string, tag: string, name: string): string[] =>
 
 const isOutside = (address: string): boolean => /^([a-z]+:|\/\/)/i.test(address);
 
-/** The page without its frame: what its Markdown says. */
+/** The page without its frame: the content of its Markdown. */
 const contentOf = (html: string): string => html.slice(html.indexOf('<main class="main"'), html.indexOf("</main>"));
 
 export class BuiltSite {
@@ -27,7 +27,7 @@ export class BuiltSite {
     return readFileSync(join(this.#folder, page), "utf8");
   }
 
-  /** What is wrong with a link of a page; undefined where it leads somewhere. */
+  /** The problem of a page's link; undefined if it is valid. */
   #problem(page: string, href: string): string | undefined {
     const [path = "", anchor] = decodeURI(href).split("#");
     const target = path === "" ? page : relative(this.#folder, resolve(this.#folder, dirname(page), path));
@@ -36,7 +36,7 @@ export class BuiltSite {
     return this.#read(target).includes(` id="${anchor}"`) ? undefined : `${page}: ${href} leads to no heading`;
   }
 
-  /** Links that lead nowhere within the site. */
+  /** Broken links within the site. */
   brokenLinks(): string[] {
     return this.pages.flatMap((page) => {
       const html = this.#read(page);
@@ -47,12 +47,12 @@ export class BuiltSite {
     });
   }
 
-  /** Where a page's own text leads, without the frame and its own headings. */
+  /** The link targets of a page's content, without the frame and its own headings. */
   linksOf(page: string): string[] {
     return attributes(contentOf(this.#read(page)), "a", "href").filter((href) => !href.startsWith("#"));
   }
 
-  /** Whatever a browser would fetch from elsewhere. */
+  /** Every URL that a browser would load from another host. */
   foreign(): string[] {
     const inPages = this.pages.flatMap((page) => {
       const html = this.#read(page);
@@ -73,7 +73,7 @@ export class BuiltSite {
     return [...inPages, ...inStyles, ...inPrograms];
   }
 
-  /** The pages that the search box would offer for some words, best first. */
+  /** The pages that the search box would list for a query, best first. */
   async search(words: string): Promise<string[]> {
     const [file = ""] = globSync("assets/chunks/@localSearchIndexroot.*.js", { cwd: this.#folder });
     const { default: index } = (await import(pathToFileURL(join(this.#folder, file)).href)) as { default: string };

@@ -1,4 +1,4 @@
-/** The application that test/docs/bundling.test.ts packs into one file: a deploy, its log, and SQL, per provider. */
+/** The application that test/docs/bundling.test.ts bundles into one file: a deploy, its log, and SQL, per provider. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ const report = async (provider: string, controlPlane: ControlPlane): Promise<voi
   await controlPlane.close();
 };
 
-// In a function: CommonJS has no top-level await.
+// In a function, because CommonJS has no top-level await.
 const main = async (): Promise<void> => {
   await report("memory", createControlPlane(createMemoryProvider().ports));
   const dataDir = mkdtempSync(join(tmpdir(), "portside-bundled-"));

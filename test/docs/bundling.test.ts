@@ -1,4 +1,4 @@
-/** docs/guides/bundling.md: its build script packs an application that works where nothing is installed. */
+/** docs/guides/bundling.md: its build script bundles an application that works without installed packages. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -15,13 +15,13 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
 
-/** Where nothing is installed. */
+/** An environment without installed packages. */
 const elsewhere = () => mkdtempSync(join(tmpdir(), "portside-bundle-"));
 
 const script = /^```js\n(.*?)^```$/ms.exec(readFileSync("docs/guides/bundling.md", "utf8"))?.[1] as string;
 
 const sqlReason = expect.stringContaining("Mark 'portside' as external in the bundler (docs/guides/bundling.md).");
-/** What the application prints, per provider. */
+/** The application's output, per provider. */
 const expected = ["memory", "local"].map((provider) => ({
   provider,
   last: "DONE",
@@ -37,7 +37,7 @@ let folder: string;
 const run = (...args: readonly string[]): string =>
   execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 
-/** The package as it is published, without types, among the packages of this repository. */
+/** The published package without types, next to the packages of this repository. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "portside-bundling-"));
   const own = join(folder, "node_modules", "portside");
@@ -82,7 +82,7 @@ test.each([
   }
 });
 
-test("loggerOf brings neither the clouds nor the container", () => {
+test("loggerOf includes neither the clouds nor the container", () => {
   writeFileSync(
     join(folder, "logger.mjs"),
     `import { build } from "esbuild";

@@ -1,10 +1,10 @@
-/** The examples of the command line's help are words that their own command takes. */
+/** The command line accepts the examples in its own help. */
 import { describe, expect, test } from "vitest";
 import { type Command, readInput } from "../../hosts/cli/command.ts";
 import { commands } from "../../hosts/cli/program.ts";
 import { volumeCommands } from "../../hosts/cli/volumes/volume.ts";
 
-/** As a shell reads them. */
+/** Splits a command like a shell. */
 const wordsOf = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
 
 const commandOf = (words: readonly string[]): Promise<Command> | undefined =>
@@ -16,7 +16,7 @@ const all = await Promise.all([
 ]);
 
 describe.each(all)("portside %s", (name, command) => {
-  test("shows an example of itself", () => {
+  test("has an example", () => {
     for (const example of command.examples) expect(`${example} `).toMatch(new RegExp(`^${name} `));
     expect(command.examples.length).toBeGreaterThan(0);
   });

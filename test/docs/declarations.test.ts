@@ -1,4 +1,4 @@
-/** What the pages on portside.json and the environment show is what the rules take. */
+/** The rules accept what the pages on portside.json and the environment show. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";
@@ -38,7 +38,7 @@ test("names that Portside sets are reserved, and names with a default are not", 
   for (const name of defaults) expect(readEnvironment({ [name]: "x" }).issues, name).toEqual([]);
 });
 
-test("the alias and the bound are the code's", () => {
+test("the alias and the bound match the code", () => {
   const aliases = jsonOf(environment).find((one) => Object.hasOwn(one, "envAliases"))?.["envAliases"];
   expect(envAliasesProblem(aliases as Record<string, string>)).toBeUndefined();
   expect(environment).toContain(`at most ${fieldLimits.env.maxBytes / 1024} KiB`);

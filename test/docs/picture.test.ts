@@ -1,10 +1,10 @@
-/** The README's picture shows what the commands print today, but for numbers, ports and keys. */
+/** The README's picture shows the current output of the commands, except for numbers, ports and keys. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { record } from "../../docs/picture/main.ts";
 import { svgOf } from "../../docs/picture/svg.ts";
 
-/** The text of each row. How services run is the machine's own, and differs. */
+/** The text of each row, without the runner, which depends on the machine. */
 const rowsOf = (svg: string): string[] =>
   [...svg.matchAll(/<text [^>]*>(.*?)<\/text>/g)]
     .map(([, inside = ""]) => inside.replaceAll(/<\/?tspan[^>]*>/g, " ").trim())
@@ -19,7 +19,7 @@ const rowsOf = (svg: string): string[] =>
 const fromFirstCommand = (rows: readonly string[]): string[] =>
   rows.slice(rows.findIndex((row) => row.includes("init hello") && row.startsWith("$")));
 
-test("it is what the commands print", async () => {
+test("matches the output of the commands", async () => {
   const { rows, columns } = await record();
   const now = rowsOf(svgOf(rows, columns, ""));
   const shown = rowsOf(readFileSync("docs/images/terminal.svg", "utf8"));
@@ -28,7 +28,7 @@ test("it is what the commands print", async () => {
   expect(fromFirstCommand(shown)).toEqual(fromFirstCommand(now));
 });
 
-test("it needs nothing from elsewhere, and no program", () => {
+test("loads nothing and contains no script", () => {
   const svg = readFileSync("docs/images/terminal.svg", "utf8");
   expect(svg.replace('xmlns="http://www.w3.org/2000/svg"', "")).not.toMatch(
     /<script|<image|<foreignObject|href=|url\(|@import/,

@@ -1,4 +1,4 @@
-/** The proxy of docs/operations/running.md lets through what passes the platform: records as they come, services, signed uploads. */
+/** The proxy of docs/operations/running.md passes records as they come, requests to services, and signed uploads. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { nodeSource } from "../support/archives/archives.ts";
 import { startOnFreePort } from "../support/http/free-port.ts";
 import { needs } from "../support/vitest/machine.ts";
 
-/** Listens once a file is there. */
+/** Resolves when a file exists. */
 const waiting = (file: string) => `
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
@@ -44,7 +44,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What stands on the page, without its certificate, between the ports of the test. */
+/** The configuration on the page, without its certificate and with the ports of the test. */
 const configuration = (port: number): string => {
   const [, block = ""] = /```nginx\n(.*?)```/s.exec(readFileSync("docs/operations/running.md", "utf8")) ?? [];
   const portOf = (url = ""): string => new URL(url).port;
@@ -69,7 +69,7 @@ const startProxy = async (): Promise<string> => {
   return url;
 };
 
-test("records come as they happen, services and signed uploads pass", async (context) => {
+test("records arrive as they happen; services and signed uploads work", async (context) => {
   needs(context, "nginx", "curl");
   const url = await startProxy();
   const key = `X-API-Key: ${serving.apiKey}`;
@@ -87,7 +87,7 @@ test("records come as they happen, services and signed uploads pass", async (con
   let last = "";
   for await (const line of createInterface({ input: deploy.stdout })) {
     const { message, status } = JSON.parse(line) as { message: string; status: string };
-    // A proxy that held records back would hold this one until the deploy had ended, which it never does.
+    // The deploy never ends, so a buffering proxy would hold this record forever.
     if (message.startsWith("Starting revision")) writeFileSync(go, "");
     last = status;
   }
@@ -103,7 +103,7 @@ test("records come as they happen, services and signed uploads pass", async (con
   };
   const { origin, pathname, search } = new URL(granted.url);
   expect(origin).toBe(`https://${host.storage}`);
-  // More than a body that nginx takes by itself.
+  // Larger than nginx accepts by default.
   writeFileSync(join(folder, "a.bin"), Buffer.alloc(3_000_000));
   const upload = ["-s", "-o", join(folder, "answer"), "-w", "%{http_code}", "-T", join(folder, "a.bin")];
   const put = await run("curl", [...upload, "-H", `Host: ${host.storage}`, `${url}${pathname}${search}`]);

@@ -1,4 +1,4 @@
-/** The documentation as a site: built as `npm run docs:site` builds it, into a folder of its own. */
+/** The documentation as a site, built like `npm run docs:site` builds it, into a temporary folder. */
 import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
@@ -14,7 +14,7 @@ let site: BuiltSite;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "portside-site-"));
-  // Fails where a link leads to no page.
+  // Fails if a link leads to no page.
   await build("docs", { outDir: join(folder, "site") });
   site = new BuiltSite(join(folder, "site"));
 });
@@ -47,7 +47,7 @@ test("the old name of a page that moved redirects to the page", () => {
     ]);
 });
 
-test("every page is in the navigation, once, and on the first page; decisions are on a page of their own", () => {
+test("the navigation and the first page have every page once; decisions have a page for themselves", () => {
   const first = site.linksOf("docs/index.html").map((href) => join("docs", href).replace(/html$/, "md"));
   const asSource = (file: string): string => file.replace(/index\.md$/, "README.md");
   expect(["docs/README.md", ...first.map(asSource)].sort()).toEqual(pages.filter((page) => !isOnSiteOnly(page)).sort());
@@ -59,11 +59,11 @@ test("every page is in the navigation, once, and on the first page; decisions ar
   for (const file of decisions) expect(links).toContain(file.replace("docs/decisions/", "./").replace(/md$/, "html"));
 });
 
-test("every link within the site leads to a file, and to a heading where it names one", () => {
+test("every link within the site leads to a file, and to an existing heading if it names one", () => {
   expect(site.brokenLinks()).toEqual([]);
 });
 
-test("nothing is loaded from elsewhere", () => {
+test("loads nothing from other hosts", () => {
   expect(site.foreign()).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** The decorators that break and slow ports: they must do exactly what a test asks of them, and nothing else. */
+/** The decorators that inject faults and delays into ports do exactly what a test requests. */
 import { describe, expect, test } from "vitest";
 import { delayed, faulty, type PortCall } from "../../../adapters/decorators/faulty.ts";
 import { createManualClock } from "../../../adapters/memory/index.ts";
@@ -38,7 +38,7 @@ const kinds = async (events: AsyncIterable<{ readonly kind: string }>) =>
   (await Array.fromAsync(events)).map(({ kind }) => kind);
 
 describe("faulty", () => {
-  test("without a fault the port is as it was", async () => {
+  test("without a fault the port is unchanged", async () => {
     const port = faulty<Toy>(new ToyPort(), () => undefined);
     expect(port.name).toBe("toy");
     expect((await port.put("a"))._unsafeUnwrap()).toBe("a");
@@ -46,7 +46,7 @@ describe("faulty", () => {
     expect(await kinds(port.rollout("b"))).toEqual(["progress", "ready"]);
   });
 
-  test("a fault is told the method, the arguments, and which call of that method it is", async () => {
+  test("a fault gets the method, the arguments and the number of the call", async () => {
     const calls: PortCall[] = [];
     const port = faulty<Toy>(new ToyPort(), (call) => void calls.push(call));
     const answers = [await port.put("a"), await port.get(), await port.put("b")];
@@ -68,7 +68,7 @@ describe("faulty", () => {
     expect((await port.get())._unsafeUnwrap()).toEqual(["a", "c"]);
   });
 
-  test("an error after: the port acts, and its answer is lost", async () => {
+  test("an error after: the port acts, and its response is lost", async () => {
     const port = faulty<Toy>(new ToyPort(), ({ method }) =>
       method === "put" ? { error: down, after: true } : undefined,
     );
@@ -76,7 +76,7 @@ describe("faulty", () => {
     expect((await port.get())._unsafeUnwrap()).toEqual(["a"]);
   });
 
-  test("events end with the failure, before the port acts or after", async () => {
+  test("events end with the failure, before or after the port acts", async () => {
     const fault = (after: boolean) => (call: PortCall) =>
       call.method === "rollout" ? { failure: lost, after } : undefined;
     const early = faulty<Toy>(new ToyPort(), fault(false));
@@ -89,7 +89,7 @@ describe("faulty", () => {
 });
 
 describe("delayed", () => {
-  test("a call waits on the clock, then is made once", async () => {
+  test("a call waits for the clock, then runs once", async () => {
     const clock = createManualClock();
     const inner = new ToyPort();
     const port = delayed<Toy>(inner, clock, () => 1000);
@@ -127,7 +127,7 @@ describe("delayed", () => {
     expect(order).toEqual(["fast", "slow"]);
   });
 
-  test("the outermost decorator acts first: a fault in front of a delay does not wait", async () => {
+  test("the outermost decorator acts first: a fault outside of a delay does not wait", async () => {
     const clock = createManualClock();
     const port = faulty<Toy>(
       delayed<Toy>(new ToyPort(), clock, () => 1000),

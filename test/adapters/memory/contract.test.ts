@@ -1,4 +1,4 @@
-/** The memory provider keeps every promise of the ports. */
+/** The memory provider fulfils the contract of every port. */
 
 import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";

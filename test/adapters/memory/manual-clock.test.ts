@@ -1,11 +1,11 @@
-/** The clock that stands still: tests of hours rest on it. */
+/** The manual clock, on which tests of long periods depend. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { runs } from "../../support/vitest/runs.ts";
 
-test("time stands still until it is moved", async () => {
+test("time stands still until it is advanced", async () => {
   const clock = createManualClock("2026-05-01T12:00:00Z");
   expect(timestampOf(clock.now())).toBe("2026-05-01T12:00:00+00:00");
   await clock.advance(1500);
@@ -25,13 +25,13 @@ describe("sleepers", () => {
     expect(awake).toBe(true);
   });
 
-  test("of no time at all do not wait", async () => {
+  test("of zero milliseconds do not wait", async () => {
     const clock = createManualClock();
     await clock.sleep(0);
     await clock.sleep(-5);
   });
 
-  test("wake at once when their signal aborts, and never reject", async () => {
+  test("wake immediately when their signal aborts, and never reject", async () => {
     const clock = createManualClock();
     const abort = new AbortController();
     const slept = clock.sleep(1000, abort.signal);
@@ -41,7 +41,7 @@ describe("sleepers", () => {
     expect(timestampOf(clock.now())).toBe("2026-01-01T00:00:00+00:00");
   });
 
-  test("who is woken may sleep again within the same move", async () => {
+  test("may sleep again within the same advance", async () => {
     const clock = createManualClock();
     const times: number[] = [];
     const start = clock.now();
@@ -57,7 +57,7 @@ describe("sleepers", () => {
     expect(times).toEqual([100, 300, 600]);
   });
 
-  test("wake in the order in which they are due, each at its own time, those of one moment in order of arrival", async () => {
+  test("wake in order of their due times, each at its own time, and in order of arrival at equal times", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 12 }),

@@ -1,10 +1,10 @@
-/** The memory provider as a tool for tests: reset, snapshot, and parts that can be replaced. */
+/** The memory provider as a test tool: reset, snapshot, and replaceable parts. */
 import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { missing } from "../../../core/domain/wire/capabilities.ts";
 import { deployed, startMemory } from "../../support/providers/memory-platform.ts";
 
-test("a snapshot is a copy: what happens later is not in it, and changing it changes nothing", async () => {
+test("a snapshot is a copy: it is independent of later changes", async () => {
   const platform = startMemory();
   await deployed(platform);
   const before = platform.memory.snapshot();
@@ -15,7 +15,7 @@ test("a snapshot is a copy: what happens later is not in it, and changing it cha
   expect(listed._unsafeUnwrap().map(({ name }) => name)).toEqual(["app", "other"]);
 });
 
-test("reset forgets everything, for ports that were made before it too", async () => {
+test("reset clears everything, also for existing ports", async () => {
   const platform = startMemory();
   await deployed(platform);
   platform.memory.reset();
@@ -24,7 +24,7 @@ test("reset forgets everything, for ports that were made before it too", async (
   await deployed(platform);
 });
 
-test("what the world gives out is a copy", async () => {
+test("the memory returns copies", async () => {
   const platform = startMemory();
   await deployed(platform, { env: { A: "1" } });
   const [first] = (await platform.memory.provider.services.list(platform.principal().account))._unsafeUnwrap();
@@ -38,7 +38,7 @@ test("parts of the capability record can be replaced", () => {
   expect(memory.provider.capabilities).toMatchObject({ provider: "memory", http2: { supported: false } });
 });
 
-test("a rollout whose service was deleted meanwhile fails with `deleted`, one that was replaced with `superseded`", async () => {
+test("a rollout of a deleted service fails with `deleted`, of a replaced one with `superseded`", async () => {
   const platform = startMemory();
   await deployed(platform);
   const { services } = platform.memory.provider;
@@ -59,7 +59,7 @@ test("a rollout whose service was deleted meanwhile fails with `deleted`, one th
   expect((await services.list(owner))._unsafeUnwrap()).toEqual([]);
 });
 
-test("a freed name is kept for its owner for seven days", async () => {
+test("a freed name is reserved for its owner for seven days", async () => {
   const clock = createManualClock();
   const platform = startMemory({ clock });
   await deployed(platform);

@@ -1,11 +1,11 @@
-/** The API tells of each request when it is over. */
+/** The API reports each request at its end. */
 import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../../core/control-plane.ts";
 import { portside, type ServedCall } from "../../../../hosts/http/plugin.ts";
 
-test("by its endpoint, not by its path; under an application's prefix as well", async () => {
+test("by endpoint and not by path, also under an application's prefix", async () => {
   const served: ServedCall[] = [];
   await using app = Fastify();
   const controlPlane = createControlPlane(createMemoryProvider().ports);

@@ -1,4 +1,4 @@
-/** Deploys as figures: how they end, how long their phases take, how many run. */
+/** Metrics of deploys: how they end, how long their phases take, how many run. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { delayed, faulty } from "../../../../adapters/decorators/faulty.ts";
@@ -17,7 +17,7 @@ const startMeasured = (around: Around = () => ({})) => {
   return { platform, figures: async () => figuresIn(await metrics.text()) };
 };
 
-test("one that serves: its phases in seconds of the platform's clock", async () => {
+test("a successful deploy has its phases in seconds of the platform's clock", async () => {
   const { platform, figures } = startMeasured(({ builder, services }, clock) => ({
     builder: delayed(builder, clock, ({ method }) => (method === "build" ? 1000 : 0)),
     services: delayed(services, clock, ({ method }) => (method === "rollout" ? 3000 : 0)),
@@ -40,7 +40,7 @@ test("one that serves: its phases in seconds of the platform's clock", async () 
   expect(at("DEPLOYING") - at("BUILDING")).toBeGreaterThan(0.9);
 });
 
-test("one that fails is counted by its reason, in the phase that it failed in", async () => {
+test("a failed deploy counts under its reason, in the phase that failed", async () => {
   const failure: DeployFailure = { reason: "build_failed", message: "no" };
   const { platform, figures } = startMeasured(({ builder }) => ({ builder: faulty(builder, () => ({ failure })) }));
   await ended(platform);
@@ -53,7 +53,7 @@ test("one that fails is counted by its reason, in the phase that it failed in", 
   expect(Object.keys(now).join()).not.toContain('phase="deploying",status');
 });
 
-test("one that is refused is no deploy", async () => {
+test("a rejected deploy does not count", async () => {
   const { platform, figures } = startMeasured();
   expect((await platform.submit({ port: 0 })).isErr()).toBe(true);
   const now = await figures();
@@ -61,7 +61,7 @@ test("one that is refused is no deploy", async () => {
   expect(Object.keys(now).join()).not.toContain("portside_deploys_total{");
 });
 
-test("one that runs shows in its phase", async () => {
+test("a running deploy counts in its phase", async () => {
   const seen: Record<string, number>[] = [];
   const { platform, figures } = startMeasured(({ builder, services }) => ({
     builder: {
@@ -79,7 +79,7 @@ test("one that runs shows in its phase", async () => {
 
 const outcome = fc.constantFrom("served", "build_failed", "did_not_listen", "refused");
 
-test("however deploys end, each is counted once and none runs on", async () => {
+test("every deploy counts once, however it ends, and none stays running", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(outcome, { maxLength: 8 }), async (outcomes) => {
       let next: string | undefined;

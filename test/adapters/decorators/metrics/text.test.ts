@@ -1,4 +1,4 @@
-/** The figures as Prometheus reads them: on a port of their own, by their documented names. */
+/** Metrics in Prometheus format: on a separate port, under their documented names. */
 import { readFileSync } from "node:fs";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { createControlPlane } from "../../../../core/control-plane.ts";
 import { createMetricsServer } from "../../../../hosts/http/server/metrics-server.ts";
 import { figuresIn } from "../../../support/logs/figures.ts";
 
-test("every figure is on the documentation's page, and the page has no other", async () => {
+test("the documentation lists exactly the existing metrics", async () => {
   const shown = [...(await createMetrics({ process: false }).text()).matchAll(/^# HELP (\w+) (.*)$/gm)];
   const page = readFileSync("docs/operations/observability.md", "utf8");
   const documented = [...page.matchAll(/^\| `(portside_\w+)` /gm)].map(([, name]) => name);
@@ -16,7 +16,7 @@ test("every figure is on the documentation's page, and the page has no other", a
   expect(shown.length).toBeGreaterThan(10);
 });
 
-test("an application's registry shows them among its own, and the process's only once", async () => {
+test("an application's registry includes them, and the process metrics only once", async () => {
   const registry = new Registry();
   createMetrics({ registry });
   expect(await registry.metrics()).toContain("# TYPE portside_deploys_total counter");
@@ -24,7 +24,7 @@ test("an application's registry shows them among its own, and the process's only
   expect(await createMetrics().text()).toContain("process_cpu_seconds_total");
 });
 
-test("two control planes of one process have figures of their own", async () => {
+test("two control planes in one process have separate metrics", async () => {
   const [one, other] = [createMetrics({ process: false }), createMetrics({ process: false })];
   for (const metrics of [one, other]) metrics.measure(createControlPlane(createMemoryProvider().ports));
   one.telemetry.logLost(3);
@@ -37,7 +37,7 @@ test("two control planes of one process have figures of their own", async () => 
   expect(figuresIn(await other.text())).toMatchObject({ portside_log_entries_lost_total: 0 });
 });
 
-test("what providers have to do is added up, as long as they tell of it", async () => {
+test("sums the queues of providers while they report them", async () => {
   const metrics = createMetrics({ process: false });
   const load = { instances: { starting: 1, busy: 2, idle: 3, rolling: 4 }, requestsWaiting: 5, logEntriesWaiting: 6 };
   const stop = metrics.telemetry.watchLoad(() => load);
@@ -52,7 +52,7 @@ test("what providers have to do is added up, as long as they tell of it", async 
   expect(figuresIn(await metrics.text())).toMatchObject({ 'portside_instances{state="idle"}': 3 });
 });
 
-test("a request to a path that is no endpoint makes no series of its own", async () => {
+test("a request to an unknown path creates no series", async () => {
   const metrics = createMetrics({ process: false });
   for (const method of ["GET", "BREW"]) metrics.apiServed({ method, route: undefined, status: 404, seconds: 0.001 });
   metrics.apiServed({ method: "GET", route: "/v1/deployment/list", status: 200, seconds: 0.002 });
@@ -62,7 +62,7 @@ test("a request to a path that is no endpoint makes no series of its own", async
   });
 });
 
-test("the port for figures has nothing else", async () => {
+test("the metrics port serves nothing else", async () => {
   await using app = createMetricsServer(createMetrics({ process: false }));
   const found = await app.inject("/metrics");
   expect(found.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");

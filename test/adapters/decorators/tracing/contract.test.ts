@@ -1,4 +1,4 @@
-/** Traced ports keep every promise of the ports, while an SDK records them. */
+/** Traced ports fulfil the contract while an SDK records them. */
 import { afterAll, expect, test } from "vitest";
 import { tracePorts } from "../../../../adapters/decorators/tracing/index.ts";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
@@ -26,7 +26,7 @@ contractTests("traced memory identity", identityCases, async () => ({
   close: async () => undefined,
 }));
 
-test("and they were recorded", () => {
+test("and the SDK recorded them", () => {
   const names = new Set(spans.ended().map(({ name }) => name));
   for (const name of ["services.rollout", "builder.build", "logs.after", "volumes.create", "keys.create", "sql.run"])
     expect(names).toContain(name);

@@ -1,4 +1,4 @@
-/** Use cases and what they ask of their ports, as spans. */
+/** Use cases and their port calls as spans. */
 import { SpanStatusCode, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler } from "@opentelemetry/sdk-trace-node";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const startTraced = (options: MemoryOptions = {}) =>
   startMemory({ ...options, watch: { ports: tracePorts, controlPlane: traceControlPlane } });
 
 describe("a deploy", () => {
-  test("is one span until its last record, and what it asks of its ports is below it", async () => {
+  test("is one span until its last record, with its port calls below it", async () => {
     using spans = recordSpans();
     const platform = startTraced();
     const records = await deployed(platform, { volumes: { "/data": "files" } });
@@ -38,7 +38,7 @@ describe("a deploy", () => {
     expect(new Set(spans.ended().map((span) => span.spanContext().traceId)).size).toBe(1);
   });
 
-  test("that fails says why", async () => {
+  test("that fails has the reason", async () => {
     using spans = recordSpans();
     const failure = { reason: "build_failed", message: "The build failed." } as const;
     const platform = startTraced({ around: ({ builder }) => ({ builder: faulty(builder, () => ({ failure })) }) });
@@ -51,7 +51,7 @@ describe("a deploy", () => {
       });
   });
 
-  test("that is refused is no error of the platform", async () => {
+  test("that is rejected is not a failed span", async () => {
     using spans = recordSpans();
     const platform = startTraced();
     expect((await platform.submit({ port: 0 })).isErr()).toBe(true);
@@ -62,7 +62,7 @@ describe("a deploy", () => {
   });
 });
 
-test("a port that is down is an error of its span and of the use case's", async () => {
+test("a port that is down fails its span and that of the use case", async () => {
   using spans = recordSpans();
   const error = unavailable("down", 5);
   const platform = startTraced({ around: ({ services }) => ({ services: faulty(services, () => ({ error })) }) });
@@ -73,7 +73,7 @@ test("a port that is down is an error of its span and of the use case's", async 
     expect(span).toMatchObject({ attributes: { "error.type": "unavailable" }, status: { code: SpanStatusCode.ERROR } });
 });
 
-test("an application's own span is above them", async () => {
+test("an application's own span is the parent", async () => {
   using spans = recordSpans();
   const platform = startTraced();
   await trace.getTracer("application").startActiveSpan("request", async (span) => {
@@ -83,7 +83,7 @@ test("an application's own span is above them", async () => {
   expect(spans.pathOf(spans.named("volumes.list"))).toBe("request > portside.listVolumes > volumes.list");
 });
 
-test("a bug of a port is an exception of its span, and becomes what it would have become", async () => {
+test("a port's exception is recorded in its span and handled as without tracing", async () => {
   using spans = recordSpans();
   const broken: NonNullable<MemoryOptions["around"]> = ({ builder }) => ({
     builder: {
@@ -104,7 +104,7 @@ test("a bug of a port is an exception of its span, and becomes what it would hav
   });
 });
 
-test("what a port does between two events of its stream is below the port's span", async () => {
+test("work of a port between two events is below the port's span", async () => {
   using spans = recordSpans();
   const platform = startTraced({
     around: ({ builder }) => ({
@@ -122,13 +122,13 @@ test("what a port does between two events of its stream is below the port's span
   expect(spans.pathOf(spans.named("compile"))).toBe("portside.deploy > builder.build > compile");
 });
 
-test("what is not sampled is not kept, its children neither", async () => {
+test("an unsampled trace records no spans, including children", async () => {
   using spans = recordSpans(new AlwaysOffSampler());
   await deployed(startTraced());
   expect(spans.ended()).toEqual([]);
 });
 
-test("without an SDK a call is the port's own", () => {
+test("without an SDK a call goes directly to the port", () => {
   const { ports } = createMemoryProvider();
   const answer = okAsync([]);
   const services = { ...ports.provider.services, list: () => answer };

@@ -1,4 +1,4 @@
-/** Which account a token's user is: always one of the issuer's own, never a key account, never another user's. */
+/** The account of a token's user: always in the issuer's namespace, never a key account, never another user's. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { accountFromClaim, issuerAlias } from "../../../../adapters/jwt/index.ts";
@@ -9,19 +9,19 @@ import { runs } from "../../../support/vitest/runs.ts";
 const accountOf = (value: unknown, alias = "id.example", claim = "sub") =>
   accountFromClaim(alias, claim)({ [claim]: value } as never);
 
-describe("what a user may be called", () => {
+describe("user names", () => {
   test.each(["user-1", "auth0|5f7c8ec7c33c6c004bbafe82", "ada@example.com", "a.b_c+d@x", "org/team/user", "0"])(
-    "%j stands as it is",
+    "%j is used unchanged",
     (value) => {
       expect(accountOf(value)).toBe(`id.example:${value}`);
     },
   );
 
-  test.each([undefined, null, "", 1, true, {}, [], ["user-1"], "\ud800"])("%j is no account", (value) => {
+  test.each([undefined, null, "", 1, true, {}, [], ["user-1"], "\ud800"])("%j gives no account", (value) => {
     expect(accountOf(value)).toBeUndefined();
   });
 
-  test("what only the claims' prototype has is no account", () => {
+  test("ignores properties of the claims' prototype", () => {
     expect(accountFromClaim("id.example", "toString")({})).toBeUndefined();
     expect(accountFromClaim("id.example", "__proto__")({})).toBeUndefined();
   });
@@ -31,12 +31,12 @@ describe("what a user may be called", () => {
     expect(accountFromClaim("id.example", "tenant")({ sub: "user-1" })).toBeUndefined();
   });
 
-  test("a name that is too long is none, rather than a part of one", () => {
+  test("rejects a long name instead of truncating it", () => {
     expect(accountOf("x".repeat(300))).toBeUndefined();
   });
 });
 
-describe("no user is anybody else", () => {
+describe("users are distinct", () => {
   const claim = fc.oneof(
     fc.string({ unit: fc.constantFrom(..."ab:%/|@. é\n\u0000😀"), maxLength: 8 }),
     fc.string({ unit: character(), maxLength: 8 }),
@@ -61,7 +61,7 @@ describe("no user is anybody else", () => {
     if (one !== undefined || other !== undefined) expect(one).not.toBe(other);
   });
 
-  test("whatever the claim, no key account comes out, and whatever comes out is one account's name", () => {
+  test("any claim gives a valid account name, and never a key account", () => {
     const property = fc.property(alias, claim, (from, value) => {
       const account = accountOf(value, from);
       if (account === undefined) return;
@@ -73,7 +73,7 @@ describe("no user is anybody else", () => {
   });
 });
 
-test("an issuer is called by its host and path", () => {
+test("an issuer is named by its host and path", () => {
   expect(issuerAlias("https://id.example/")).toBe("id.example");
   expect(issuerAlias("https://id.example:8443/realms/x")).toBe("id.example:8443/realms/x");
 });

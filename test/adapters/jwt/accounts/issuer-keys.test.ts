@@ -1,4 +1,4 @@
-/** The issuer's keys over HTTP: fetched once, fetched anew when they change, and no reason to blame a token. */
+/** The issuer's keys over HTTP: fetched once, fetched again after a change; a failure is not the token's fault. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createJwtAuthenticator } from "../../../../adapters/jwt/accounts/jwt.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -37,7 +37,7 @@ const later = (seconds: number): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + seconds * 1000 });
 };
 
-test("keys are fetched once for many tokens", async () => {
+test("fetches keys once for many tokens", async () => {
   const key = await issuerKey("one");
   await using server = await serveKeys({ keys: [key] });
   const authenticator = authenticatorFor(server.url.href);
@@ -51,7 +51,7 @@ test.each(["RS256", "PS384", "ES512", "EdDSA"])("an issuer may sign with %s", as
   expect(await tryToken(authenticatorFor(server.url.href), key)).toBe("id.example/tenant:user-1");
 });
 
-test("an issuer that changes its keys is followed: the new one is found, the old one is refused", async () => {
+test("follows an issuer that changes its keys: accepts the new one, rejects the old one", async () => {
   const [old, fresh] = await Promise.all([issuerKey("old"), issuerKey("fresh")]);
   await using server = await serveKeys({ keys: [old] });
   const authenticator = authenticatorFor(server.url.href);
@@ -66,18 +66,18 @@ test("an issuer that changes its keys is followed: the new one is found, the old
   expect(await tryToken(authenticator, fresh)).toBe("id.example/tenant:user-1");
 });
 
-test("a key of another issuer is a fault of the token, not of the issuer", async () => {
+test("an unknown key is an error of the token, not of the issuer", async () => {
   const [own, foreign] = await Promise.all([issuerKey("own"), issuerKey("foreign")]);
   await using server = await serveKeys({ keys: [own] });
   expect(await tryToken(authenticatorFor(server.url.href), foreign)).toBe("unauthenticated");
 });
 
-describe("an issuer whose keys cannot be had is unavailable, and heard again when it is back", () => {
+describe("an issuer whose keys cannot be fetched is unavailable until it returns", () => {
   const answers: Readonly<Record<string, KeyAnswer>> = {
     "an error": { status: 500, body: "down" },
     "nothing there": { status: 404, body: "" },
     "a page": { status: 200, body: "<html>" },
-    "JSON that is no key set": { status: 200, body: '{"error":"maintenance"}' },
+    "JSON without keys": { status: 200, body: '{"error":"maintenance"}' },
     "a list": { status: 200, body: "[]" },
   };
   test.each(Object.entries(answers))("%s", async (_what, answer) => {
@@ -90,7 +90,7 @@ describe("an issuer whose keys cannot be had is unavailable, and heard again whe
     expect(await tryToken(authenticator, key)).toBe("id.example/tenant:user-1");
   });
 
-  test("nobody listens", async () => {
+  test("no server listens", async () => {
     const key = await issuerKey("one");
     const gone = await serveKeys({ keys: [] });
     await gone[Symbol.asyncDispose]();
@@ -98,7 +98,7 @@ describe("an issuer whose keys cannot be had is unavailable, and heard again whe
   });
 });
 
-describe("keys are found by discovery where they are not named", () => {
+describe("finds keys by discovery if no URL is set", () => {
   const authenticator = (issuer: string) => {
     const settings = resolveSettings({ dataDir: "/nowhere", jwtIssuer: issuer, jwtAudience: AUDIENCE }, {});
     return createJwtAuthenticator(issuersOf(settings), createSystemClock());
@@ -111,7 +111,7 @@ describe("keys are found by discovery where they are not named", () => {
   test("a document that names them", async () => {
     const key = await issuerKey("one");
     await using server = await serveKeys({ keys: [] });
-    // One document that is both: it says where the keys are, and has them.
+    // One document as both: it names the URL of the keys, and contains them.
     server.serve({ status: 200, body: JSON.stringify({ jwks_uri: server.url.href, keys: [key.jwk] }) });
     const issuer = server.url.origin;
     const result = await authenticator(issuer).authenticate(await tokenFrom(issuer, key));
@@ -122,7 +122,7 @@ describe("keys are found by discovery where they are not named", () => {
     ["an error", 500, "down"],
     ["a page", 200, "<html>"],
     ["a document without them", 200, "{}"],
-  ])("%s for an answer: unavailable, not the token's fault", async (_what, status, body) => {
+  ])("%s in the response: unavailable, not the token's fault", async (_what, status, body) => {
     await using server = await serveKeys({ status, body });
     const issuer = server.url.origin;
     const result = await authenticator(issuer).authenticate(await tokenFrom(issuer));

@@ -1,4 +1,4 @@
-/** Bearer tokens of an issuer: one good way in, and every way in which a token is not good enough. */
+/** Bearer tokens of an issuer: the valid one, and every way in which a token can be invalid. */
 import type { JWTPayload } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createJwtAuthenticator } from "../../../../adapters/jwt/accounts/jwt.ts";
@@ -43,20 +43,20 @@ const refused = async (result: Awaited<ReturnType<typeof authenticate>>) => {
   return error.message;
 };
 
-test("a good token stands for its account", async () => {
+test("a valid token identifies its account", async () => {
   const principal = (await withClaims({ jti: "token-1" }))._unsafeUnwrap();
   expect(principal).toEqual({ account: "id.example/tenant:user-1", credentialId: "jwt:token-1" });
 });
 
-test("one of several audiences is enough", async () => {
+test("accepts one of several audiences", async () => {
   expect((await withClaims({ aud: ["other", AUDIENCE] })).isOk()).toBe(true);
 });
 
-describe("the claims decide", () => {
+describe("checks the claims", () => {
   const start = Math.floor(Date.UTC(2026, 0, 1) / 1000);
   const wrong: Readonly<Record<string, JWTPayload>> = {
     "another issuer": { iss: "https://id.example" },
-    "an issuer that only looks like it": { iss: `${ISSUER}/` },
+    "a similar issuer": { iss: `${ISSUER}/` },
     "no issuer": { iss: undefined as never },
     "another audience": { aud: "someone-else" },
     "no audience": { aud: undefined as never },
@@ -64,15 +64,15 @@ describe("the claims decide", () => {
     "expires now": { exp: start },
     "expired long ago": { exp: start - 3600 },
     "no end": { exp: undefined as never },
-    "an end that is no number": { exp: "2099" as never },
+    "an expiry that is not a number": { exp: "2099" as never },
     "not valid for a minute yet": { nbf: start + 60 },
     "issued tomorrow, valid then": { nbf: start + 86_400 },
   };
-  test.each(Object.entries(wrong))("%s: refused", async (_what, change) => {
+  test.each(Object.entries(wrong))("%s: rejected", async (_what, change) => {
     await refused(await withClaims(change));
   });
 
-  test("a clock that is a little ahead is forgiven, an end that has passed is not", async () => {
+  test("tolerates a clock that is a little ahead, but no expired token", async () => {
     expect((await withClaims({ nbf: start + 3 })).isOk()).toBe(true);
     expect(await refused(await withClaims({ exp: start }))).toMatch(/expired/);
   });
@@ -87,28 +87,28 @@ describe("the claims decide", () => {
   });
 });
 
-describe("the signature decides", () => {
+describe("checks the signature", () => {
   const tokens: Readonly<Record<string, () => Promise<string>>> = {
     "none at all, and it says so": async () => forged({ alg: "none" }, goodClaims(now)),
     "none at all, in capitals": async () => forged({ alg: "NONE", kid: "key" }, goodClaims(now)),
     "none, though the header promises one": async () => forged({ alg: "ES256", kid: "key" }, goodClaims(now)),
     "the public key as a secret": () => signedWithPublicKey(goodClaims(now), key),
-    "somebody else's, under the same name": () => signed(goodClaims(now), strange),
+    "another key under the same name": () => signed(goodClaims(now), strange),
     "of another token": async () => {
       const [head, , signature] = (await signed(goodClaims(now), key)).split(".");
       const [, claims] = (await signed({ ...goodClaims(now), sub: "admin" }, key)).split(".");
       return `${head}.${claims}.${signature}`;
     },
     "cut short": async () => (await signed(goodClaims(now), key)).slice(0, -10),
-    "an algorithm unheard of": async () => forged({ alg: "XX999", kid: "key" }, goodClaims(now), "eA"),
+    "an unknown algorithm": async () => forged({ alg: "XX999", kid: "key" }, goodClaims(now), "eA"),
   };
-  test.each(Object.entries(tokens))("%s: refused", async (_what, make) => {
+  test.each(Object.entries(tokens))("%s: rejected", async (_what, make) => {
     expect((await withClaims({})).isOk()).toBe(true);
     await refused(await authenticate(await make()));
   });
 
   test.each(["", ".", "..", "...", "a.b.c", "psk_key", "eyJhbGciOiJub25lIn0", "{}", "\u0000", "x".repeat(100_000)])(
-    "%j is no token",
+    "rejects %j",
     async (value) => {
       const message = await refused(await authenticate(value));
       if (value.length > 3) expect(message).not.toContain(value);

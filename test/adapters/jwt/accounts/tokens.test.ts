@@ -1,4 +1,4 @@
-/** The platform's own tokens: short-lived, of the account that asked, and signed with a key that may come late. */
+/** The platform's own tokens: short-lived, for the caller's account, and signed with a key that may load late. */
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { createIdentity, generateSigningKey } from "../../../../adapters/jwt/index.ts";
@@ -33,7 +33,7 @@ const setUp = async (loadSigningKey?: () => ReturnType<typeof generateSigningKey
   return { clock, world, key, identity, who, issue };
 };
 
-test("a token stands for the account that asked for it, for an hour to the second", async () => {
+test("a token identifies the account that requested it, for exactly an hour", async () => {
   const { clock, who, issue } = await setUp();
   const { token, expiresAt } = await issue();
   expect(timestampOf(expiresAt)).toBe("2026-01-01T01:00:00+00:00");
@@ -46,17 +46,17 @@ test("a token stands for the account that asked for it, for an hour to the secon
   expect(await who(token)).toBe("unauthenticated");
 });
 
-test("the key of a token is not in it, and an API key is no token", async () => {
+test("a token does not contain its key, and an API key is not a token", async () => {
   const { who, issue, identity } = await setUp();
   expect(JSON.stringify(decodeJwt((await issue()).token))).not.toContain('"d"');
   const { key } = (await identity.keys.create(principal.account, "ci"))._unsafeUnwrap();
   expect(await who(key)).toBe("unauthenticated");
 });
 
-describe("nobody else signs in the platform's name", () => {
+describe("only the platform can sign its tokens", () => {
   const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
 
-  test("not with a key of their own", async () => {
+  test("not with another key", async () => {
     const { who } = await setUp();
     expect(await who(await signed(claims, await issuerKey("any", "EdDSA")))).toBe("unauthenticated");
     expect(await who(await signed(claims, await issuerKey("any", "ES256")))).toBe("unauthenticated");
@@ -69,7 +69,7 @@ describe("nobody else signs in the platform's name", () => {
   });
 });
 
-describe("a token that a key made", () => {
+describe("a token of a key", () => {
   const setUpWithKey = async () => {
     const set = await setUp();
     const { id, key } = (await set.identity.keys.create(principal.account, "ci"))._unsafeUnwrap();
@@ -88,14 +88,14 @@ describe("a token that a key made", () => {
     expect(await elsewhere.who(elsewhere.token)).toBe("unauthenticated");
   });
 
-  test("is not asked about more than once in ten seconds", async () => {
+  test("is looked up at most once in ten seconds", async () => {
     const { world, id, who, token, clock } = await setUpWithKey();
     world.keys.delete(id);
     await clock.advance(9_999);
     expect(await who(token)).toBe(principal.account);
   });
 
-  test("of an earlier version, which does not name its key, has ended", async () => {
+  test("of an earlier version, which does not name its key, is invalid", async () => {
     const { key, who } = await setUp();
     const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
     const sign = async (more: object) =>
@@ -106,7 +106,7 @@ describe("a token that a key made", () => {
   });
 });
 
-test("a signing key that could not be loaded once is asked for again", async () => {
+test("retries loading a signing key", async () => {
   const key = await generateSigningKey();
   let times = 0;
   const { identity, who, issue } = await setUp(async () => {

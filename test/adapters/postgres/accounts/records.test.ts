@@ -1,4 +1,4 @@
-/** Credentials in PostgreSQL, on a real server: the contract, replicas that share, migrations, an outage. */
+/** Credentials in PostgreSQL, on a real server: the contract, shared replicas, migrations, an outage. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { silent } from "../../../../adapters/local/accounts/identity.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
@@ -31,7 +31,7 @@ if (has("postgres"))
     return { subject: { identity, ...freshNames("pg") }, close: own.close };
   });
 
-test("replicas that start at once make the tables once, and share keys and the signing key", async () => {
+test("concurrently started replicas create the tables once, and share keys and the signing key", async () => {
   const replicas = await Promise.all(Array.from({ length: 5 }, replica));
   const [first, second] = replicas.map(({ identity }) => identity);
   if (first === undefined || second === undefined) throw new Error("there are no replicas");
@@ -72,7 +72,7 @@ test("a token ends on every replica within ten seconds of the revocation of its 
   expect(new Set(await kinds())).toEqual(new Set(["unauthenticated"]));
 });
 
-test("a migration that is done is not done again, and no key is lost", async () => {
+test("a finished migration does not run again, and no key is lost", async () => {
   const before = await replica();
   const { id } = (await before.identity.keys.create(acme, "kept"))._unsafeUnwrap();
   const after = await replica();
@@ -82,14 +82,14 @@ test("a migration that is done is not done again, and no key is lost", async () 
   expect(rows).toEqual([{ version: 1 }]);
 });
 
-test("nothing of a key that would open anything is kept", async () => {
+test("stores no part of a key that could be used", async () => {
   const { identity } = await replica();
   const { key } = (await identity.keys.create(acme, "secret"))._unsafeUnwrap();
   const { rows } = await server.pool().query("SELECT * FROM portside_keys");
   expect(JSON.stringify(rows)).not.toContain(key.slice(12));
 });
 
-test("while the server is away calls are unavailable; when it is back they go on", async () => {
+test("calls are unavailable while the server is down, and work again when it returns", async () => {
   const { identity } = await replica();
   const { key } = (await identity.keys.create(acme, "patient"))._unsafeUnwrap();
   const credential = { kind: "api_key", value: key } as const;
@@ -100,7 +100,7 @@ test("while the server is away calls are unavailable; when it is back they go on
   expect((await identity.authenticator.authenticate(credential))._unsafeUnwrap().account).toBe(acme);
 });
 
-test("replicas of the whole platform take each other's keys; the first key is made once, others by the command", async () => {
+test("replicas of the whole platform accept each other's keys; the first key is created once, others by the command", async () => {
   const settings = (dataDir: string) =>
     resolveSettings({ provider: "memory", dataDir, keysDatabase: own.url, logLevel: "error" }, {});
   const own = await startPostgres();
@@ -128,7 +128,7 @@ test("replicas of the whole platform take each other's keys; the first key is ma
   }
 });
 
-test("a database that does not answer is said so at start, without its password", async () => {
+test("reports a database that does not respond at the start, without its password", async () => {
   using folder = folderWith();
   const keysDatabase = "postgres://someone:s3cret@127.0.0.1:1/nothing";
   const settings = resolveSettings({ provider: "memory", dataDir: folder.path, keysDatabase }, {});

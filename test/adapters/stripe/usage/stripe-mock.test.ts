@@ -1,4 +1,4 @@
-/** What is asked of Stripe is what its published API takes, and what it answers can be read: against its own mock. */
+/** Stripe's own mock accepts Portside's requests, and Portside can parse its responses. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStripeClient } from "../../../../adapters/stripe/usage/client.ts";
@@ -14,7 +14,7 @@ const acme = "acme" as AccountId;
 let mock: ChildProcess | undefined;
 let url = "";
 
-/** It says where it listens, given any port. */
+/** It prints its address, given any port. */
 const listening = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let said = "";
@@ -34,12 +34,12 @@ beforeAll(async () => {
 afterAll(() => void mock?.kill("SIGKILL"));
 
 describe("Stripe's mock", () => {
-  test("takes the search for an account's customers; others' are none of it", async (context) => {
+  test("accepts the search for an account's customers, and ignores those of others", async (context) => {
     needs(context, "stripe-mock");
     expect(await customersOf(await createStripeClient("sk_test_123", url), acme)).toEqual([]);
   });
 
-  test("takes the list of a customer's subscriptions, and what it gives can be told", async (context) => {
+  test("accepts the list of a customer's subscriptions, and its response can be parsed", async (context) => {
     needs(context, "stripe-mock");
     const [found] = await subscriptionsOf(await createStripeClient("sk_test_123", url), "cus_1");
     if (found === undefined) throw new Error("the mock has no subscription");
@@ -48,7 +48,7 @@ describe("Stripe's mock", () => {
     expect(told).toMatchObject({ status: "active", currency: "USD", interval: "month" });
   });
 
-  test("has every field that the recorded shapes have", async (context) => {
+  test("has every field of the recorded shapes", async (context) => {
     needs(context, "stripe-mock");
     const [found] = await subscriptionsOf(await createStripeClient("sk_test_123", url), "cus_1");
     const first = found?.items.data[0];
@@ -57,7 +57,7 @@ describe("Stripe's mock", () => {
     expect(Object.keys(first?.price ?? {})).toEqual(expect.arrayContaining(Object.keys(price())));
   });
 
-  test("gives an account that it does not know the free plan", async (context) => {
+  test("gives an unknown account the free plan", async (context) => {
     needs(context, "stripe-mock");
     const { billing } = await billingOver({ url });
     expect((await billing.subscription(acme))._unsafeUnwrap()).toMatchObject({ plan: "free", provider: "stripe" });

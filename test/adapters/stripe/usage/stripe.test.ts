@@ -1,4 +1,4 @@
-/** Stripe's answers by their recorded shapes: which subscription counts, what it costs, and what goes wrong. */
+/** Stripe's responses in their recorded shapes: which subscription counts, its price, and errors. */
 import { describe, expect, test } from "vitest";
 import { customerQuery } from "../../../../adapters/stripe/usage/stripe.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -15,7 +15,7 @@ const named = (lookup_key: string, fields: Shape): Shape => ({
   ...fields,
 });
 
-/** What the adapter makes of an account with these subscriptions. */
+/** The adapter's result for an account with these subscriptions. */
 const told = async (...subscriptions: readonly Shape[]) => {
   await using stripe = await startStripe();
   stripe.add("acme", ...subscriptions);
@@ -23,19 +23,19 @@ const told = async (...subscriptions: readonly Shape[]) => {
   return (await billing.subscription(acme))._unsafeUnwrap();
 };
 
-describe("of several subscriptions counts", () => {
+describe("of several subscriptions, selects", () => {
   const old = { created: 1_700_000_000 };
   const young = { created: 1_750_000_000 };
   test.each([
     [
-      "an active one before a newer one that was cancelled",
+      "an active one before a newer cancelled one",
       [
         ["a", { ...old }],
         ["b", { ...young, status: "canceled" }],
       ],
     ],
     [
-      "a trial before one that is not paid",
+      "a trial before an unpaid one",
       [
         ["a", { ...old, status: "trialing" }],
         ["b", { ...young, status: "unpaid" }],
@@ -49,14 +49,14 @@ describe("of several subscriptions counts", () => {
       ],
     ],
     [
-      "the newest of two that are active",
+      "the newest of two active ones",
       [
         ["b", old],
         ["a", young],
       ],
     ],
     [
-      "the newest of two that have ended",
+      "the newest of two ended ones",
       [
         ["b", { ...old, status: "canceled" }],
         ["a", { ...young, status: "canceled" }],
@@ -76,7 +76,7 @@ describe("of several subscriptions counts", () => {
 });
 
 describe("a subscription", () => {
-  test("that has ended says so", async () => {
+  test("that has ended reports it", async () => {
     expect(await told(named("pro", { status: "canceled", ended_at: 1_782_864_000 }))).toMatchObject({
       plan: "pro",
       status: "canceled",
@@ -84,7 +84,7 @@ describe("a subscription", () => {
     });
   });
 
-  test("none at all, of a customer that is there, is the free plan", async () => {
+  test("missing for an existing customer is the free plan", async () => {
     expect(await told()).toMatchObject({ plan: "free", status: "active", amount: null, provider: "stripe" });
   });
 
@@ -105,20 +105,20 @@ describe("a subscription", () => {
     ["its price's key", { lookup_key: "pro", nickname: "Professional" }, "pro"],
     ["its price's nickname", { lookup_key: null, nickname: "Professional" }, "Professional"],
     ["its product's name", { lookup_key: null, nickname: null }, "Portside Pro"],
-  ])("is called by %s", async (_words, fields, plan) => {
+  ])("is named by %s", async (_words, fields, plan) => {
     expect((await told(withItems(item({ price: price(fields) })))).plan).toBe(plan);
   });
 
-  test("with a status that this version does not know is none to rely on", async () => {
+  test("with an unknown status does not count as active", async () => {
     expect((await told(named("pro", { status: "suspended_in_2030" }))).status).toBe("incomplete");
   });
 });
 
-test("an account's name cannot leave the search", () => {
+test("an account's name cannot escape the search query", () => {
   expect(customerQuery("it's \\ OR email:'x'")).toBe("metadata['portside_account']:'it\\'s \\\\ OR email:\\'x\\''");
 });
 
-describe("trouble", () => {
+describe("errors", () => {
   const troubles: readonly (readonly [string, Trouble, number])[] = [
     [
       "too many requests",
@@ -140,26 +140,25 @@ describe("trouble", () => {
       { status: 403, body: errorBody("invalid_request_error", undefined, "sk_test_123 may not") },
       60,
     ],
-    [
-      "a request that it does not take",
-      { status: 400, body: errorBody("invalid_request_error", "parameter_unknown", "no") },
-      60,
-    ],
+    ["a rejected request", { status: 400, body: errorBody("invalid_request_error", "parameter_unknown", "no") }, 60],
     ["a connection that breaks", "hangs up", 5],
   ];
 
-  test.each(troubles)("%s is unavailable; the log says what, without the key", async (_words, trouble, retryAfter) => {
-    await using stripe = await startStripe();
-    const { logger } = recorder();
-    const fields: unknown[] = [];
-    const { billing } = await billingOver(stripe, { ...logger, warn: (_message, more) => void fields.push(more) });
-    stripe.trouble = trouble;
-    const error = (await billing.subscription(acme))._unsafeUnwrapErr();
-    expect(error).toMatchObject({ kind: "unavailable", retryAfterSeconds: retryAfter });
-    expect(error.message).not.toMatch(/sk_test|Stripe/);
-    expect(fields).toEqual([expect.objectContaining({ type: expect.stringMatching(/^Stripe\w+Error$/) })]);
-    expect(JSON.stringify(fields)).not.toContain("sk_test");
-    stripe.trouble = undefined;
-    expect((await billing.subscription(acme)).isOk()).toBe(true);
-  });
+  test.each(troubles)(
+    "%s is unavailable; the log has the cause, without the key",
+    async (_words, trouble, retryAfter) => {
+      await using stripe = await startStripe();
+      const { logger } = recorder();
+      const fields: unknown[] = [];
+      const { billing } = await billingOver(stripe, { ...logger, warn: (_message, more) => void fields.push(more) });
+      stripe.trouble = trouble;
+      const error = (await billing.subscription(acme))._unsafeUnwrapErr();
+      expect(error).toMatchObject({ kind: "unavailable", retryAfterSeconds: retryAfter });
+      expect(error.message).not.toMatch(/sk_test|Stripe/);
+      expect(fields).toEqual([expect.objectContaining({ type: expect.stringMatching(/^Stripe\w+Error$/) })]);
+      expect(JSON.stringify(fields)).not.toContain("sk_test");
+      stripe.trouble = undefined;
+      expect((await billing.subscription(acme)).isOk()).toBe(true);
+    },
+  );
 });
