@@ -1,4 +1,4 @@
-/** Errors of the file system name the path once, and no system call. */
+/** Messages of file system errors contain the path once and no system call. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { formatFileError } from "../../../hosts/composition/file-error.ts";
@@ -9,7 +9,7 @@ const errorOf = (path: string): NodeJS.ErrnoException => {
   } catch (error) {
     return error as NodeJS.ErrnoException;
   }
-  throw new Error("it can be read");
+  throw new Error("the path is readable");
 };
 
 test.each([
@@ -20,7 +20,7 @@ test.each([
   expect(formatFileError(path, errorOf(path))).toBe(message);
 });
 
-test("an error without words of its own keeps Node's", () => {
+test("keeps Node's message for other errors", () => {
   const error = Object.assign(new Error("ENOSPC: no space left on device, open '/full'"), { code: "ENOSPC" });
   expect(formatFileError("/full", error)).toBe("'/full' cannot be used: no space left on device.");
 });

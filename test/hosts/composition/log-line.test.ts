@@ -1,4 +1,4 @@
-/** The server's log on a terminal: a line for people, from what pino writes. */
+/** The format of the server's log on a terminal. */
 import { expect, test } from "vitest";
 import { formatLogLine } from "../../../hosts/composition/log-line.ts";
 
@@ -14,12 +14,12 @@ test.each([
   ],
   [{ level: 40, msg: "refused", cause: { kind: "unavailable" } }, '03:04:05 WARN  refused\n  {"kind":"unavailable"}\n'],
   [{ level: 30, msg: "a\u001b[2Jb", name: "c\u0007\u001b]0;t\u0007" }, "03:04:05 INFO  ab  name=c\n"],
-  // A value cannot look like a line of its own.
+  // A value cannot imitate a log line.
   [{ level: 30, msg: "a\n03:04:05 INFO  b" }, "03:04:05 INFO  a\n  03:04:05 INFO  b\n"],
 ])("%j", (entry, words) => {
   expect(line(entry)).toBe(words);
 });
 
-test("has colours where they are wanted", () => {
+test("colours the level on a terminal with colours", () => {
   expect(line({ level: 40, msg: "x" }, true)).toBe("03:04:05 \u001b[33mWARN \u001b[39m x\n");
 });

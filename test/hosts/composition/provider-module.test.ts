@@ -14,7 +14,7 @@ import { keepingLogger } from "../../support/logs/silent-logger.ts";
 
 const repository = join(import.meta.dirname, "../../..");
 
-/** The memory provider with a spool and a check of its own. */
+/** The memory provider with its own `check`. */
 const MODULE = `
 import { z } from "${import.meta.resolve("zod")}";
 import { createMemoryProvider } from "${repository}/adapters/memory/index.ts";
