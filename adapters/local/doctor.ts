@@ -1,4 +1,4 @@
-/** Looks at what the local engine finds on this machine, and says what more would be offered and how to get it. */
+/** Checks this machine for the local provider, and reports missing features and how to install them. */
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,7 +21,7 @@ export interface Examined {
   readonly uidRange: string;
 }
 
-/** The folder, or the nearest one above it that is there. */
+/** Returns the folder, or its nearest existing parent. */
 const existing = (folder: string): string => {
   try {
     accessSync(folder);
@@ -40,18 +40,17 @@ const isWritable = (folder: string): boolean => {
   }
 };
 
-/** Images, logs and volumes grow; a build alone may unpack two of them. */
+/** Free space below which to warn: images, logs and volumes grow, and a single build may unpack 2 GiB. */
 const ROOMY = 5 * GiB;
 
 const dataFolder = (dataDir: string): Finding => {
   const what = `data folder ${dataDir}`;
   const folder = existing(dataDir);
-  if (!isWritable(folder))
-    return fail(what, `${folder} is no folder that can be written`, "portside serve --data-dir DIR");
+  if (!isWritable(folder)) return fail(what, `${folder} is not a writable folder`, "portside serve --data-dir DIR");
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  const words = `${(free / GiB).toFixed(1)} GiB are free`;
-  return free < ROOMY ? warn(what, `only ${words}`) : pass(what, words);
+  const message = `${(free / GiB).toFixed(1)} GiB are free`;
+  return free < ROOMY ? warn(what, `only ${message}`) : pass(what, message);
 };
 
 const state = (dataDir: string): Finding => {
@@ -59,7 +58,7 @@ const state = (dataDir: string): Finding => {
   try {
     const verdict = judgeState(inspectDataFolder(dataDir));
     if (verdict.kind === "refused") return fail("state", `${join(dataDir, STATE_FILE)} ${verdict.problem}`, repair);
-    return pass("state", verdict.kind === "fresh" ? "none yet" : "whole, and the newest");
+    return pass("state", verdict.kind === "fresh" ? "none yet" : "intact and the newest");
   } catch (error) {
     return fail("state", (error as Error).message, repair);
   }
@@ -68,8 +67,8 @@ const state = (dataDir: string): Finding => {
 const quarantine = async (dataDir: string): Promise<Finding> => {
   const { entries, bytes } = await quarantineOf(dataDir).size();
   if (entries === 0) return pass("quarantine", "empty");
-  const words = `${entries} unknown volume folders with ${bytes} bytes`;
-  return warn("quarantine", words, `portside doctor --repair --data-dir ${dataDir}`);
+  const message = `${entries} unknown volume folders with ${bytes} bytes`;
+  return warn("quarantine", message, `portside doctor --repair --data-dir ${dataDir}`);
 };
 
 const users = (separate: true | string, range: UidRange): Finding => {
@@ -81,10 +80,10 @@ const users = (separate: true | string, range: UidRange): Finding => {
 
 const network = (networks: Awaited<ReturnType<typeof chooseRunner>>["networks"]): Finding =>
   typeof networks === "object"
-    ? pass("network", "each service has its own")
+    ? pass("network", "each service has a separate network")
     : warn(
         "network",
-        `${networks}; services can call and take every port of this machine that this user can`,
+        `${networks}; services can call, and listen on, every port of this machine that this user can`,
         "apt-get install passt iproute2",
       );
 
@@ -119,15 +118,15 @@ async function* running(
         );
   if (runner.gaps !== undefined)
     yield runner.gaps.length === 0
-      ? pass("sandbox", "user namespaces are closed, and kernel calls are filtered")
+      ? pass("sandbox", "user namespaces are disabled, and system calls are filtered")
       : warn("sandbox", runner.gaps.join("; "));
   if (runner.kind === "bubblewrap") yield users(runner.setsUser, uidRange);
   if (runner.kind === "bubblewrap") yield network(networks);
   yield limits === "cgroup"
-    ? pass("limits", "control groups hold memory, CPU and processes")
+    ? pass("limits", "control groups limit memory, CPU and processes")
     : warn(
         "limits",
-        "memory is watched every 100 ms and CPUs are shared evenly; control groups need root or a delegated group",
+        "memory is polled every 100 ms, and CPUs are shared evenly; control groups need root or a delegated group",
       );
   await chosen.close();
 }
@@ -147,7 +146,7 @@ const sql = (): Finding => {
   return warn("SQL", queries.reason, installCommand(sqlPackages));
 };
 
-/** @param environment in which programs are looked up */
+/** @param environment the variables that locate programs */
 export async function* diagnoseLocal(examined: Examined, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   yield pass("Node", process.version);
   yield dataFolder(examined.dataDir);

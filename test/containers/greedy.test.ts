@@ -55,7 +55,7 @@ test("memory: ends the container and reports it", async (context) => {
 
 test("its own files: ends the container and reports it", async (context) => {
   needs(context, "base images");
-  await contained("/disk", "into its own files");
+  await contained("/disk", "to its own files");
 });
 
 test("files below a VOLUME of its image: ends the container, reports it, and removes the volume from the engine", async (context) => {
@@ -69,7 +69,7 @@ test("files below a VOLUME of its image: ends the container, reports it, and rem
   const filler = await platform.up(sourceOf({ Dockerfile: lines, "server.js": filling }), { function_name: "filler" });
   expect(await volumesOf()).toHaveLength(before.length + 1);
   await fetch(`${filler}/fill`);
-  await eventually(async () => expect(await logged("filler")).toContain("into its own files"));
+  await eventually(async () => expect(await logged("filler")).toContain("to its own files"));
   await eventually(async () => expect(await (await fetch(filler)).text()).toBe("hi"));
   (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "filler" }))._unsafeUnwrap();
   await eventually(async () => expect(await containersOf("filler")).toEqual([]));

@@ -320,8 +320,8 @@ export const backupDataFolder = async (options: BackupOptions): Promise<BackupSu
   try {
     checkPlace(file, dataDir, replace);
     await using work = await openWorkFolder(`${file}.part`);
-    const half = join(work.path, "backup.tar.gz");
-    const writer = new BackupWriter(half, onProgress);
+    const partial = join(work.path, "backup.tar.gz");
+    const writer = new BackupWriter(partial, onProgress);
     let summary: Awaited<ReturnType<DataFolderBackup["run"]>>;
     try {
       summary = await new DataFolderBackup({ dataDir, named, work: work.path, writer, signal }).run();
@@ -330,7 +330,7 @@ export const backupDataFolder = async (options: BackupOptions): Promise<BackupSu
       throw error;
     }
     checkPlace(file, dataDir, replace);
-    await rename(half, file);
+    await rename(partial, file);
     syncFolder(dirname(file));
     return { file, bytes: (await stat(file)).size, ...summary };
   } catch (error) {

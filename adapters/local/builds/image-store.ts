@@ -169,14 +169,14 @@ export class ImageStore {
         .filter(({ reference, usedAt }) => usedAt !== undefined && !used.has(reference))
         .sort((a, b) => (b.usedAt ?? 0) - (a.usedAt ?? 0));
       const now = Date.now();
-      const goes = spare.filter(
+      const obsolete = spare.filter(
         ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= MAX_UNUSED || now - usedAt > MAX_UNUSED_MS),
       );
       // A killed server may have left an empty manifest.
-      const half = atStart
+      const unfinished = atStart
         ? images.filter(({ reference }) => !used.has(reference) && this.#manifest(reference) === undefined)
         : [];
-      for (const { reference } of [...goes, ...half]) await this.discard(reference);
+      for (const { reference } of [...obsolete, ...unfinished]) await this.discard(reference);
       for (const { reference } of images) {
         const manifest = this.#manifest(reference);
         if (manifest !== undefined && manifest.kind !== "container")

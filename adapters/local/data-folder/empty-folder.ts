@@ -5,7 +5,7 @@ import { removeTree } from "../tenant-files/remove-tree.ts";
 /**
  * Removes all trees in a folder, one after the other, except those that cannot be removed.
  * @param failed called for each tree that cannot be removed
- * @param isOver checked between trees; true ends the removal
+ * @param isOver checked between trees; returns true to end the removal
  */
 export const emptyFolder = async (
   folder: string,

@@ -69,15 +69,15 @@ const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
 /** Makes the candidate the state. Sets the replaced files aside. */
 const install = async (dataDir: string, { file, alone }: Candidate, say: Say): Promise<void> => {
   if (!alone) return;
-  const half = join(dataDir, `${STATE_FILE}.new`);
-  copyFileSync(join(dataDir, file), half);
-  const handle = await open(half, "r+");
+  const partial = join(dataDir, `${STATE_FILE}.new`);
+  copyFileSync(join(dataDir, file), partial);
+  const handle = await open(partial, "r+");
   await handle.chmod(0o600);
   await handle.sync();
   await handle.close();
   const kept = setAside(dataDir, STATE_FILES);
   if (kept !== undefined) say(`kept the replaced state files in ${kept}`);
-  renameSync(half, join(dataDir, STATE_FILE));
+  renameSync(partial, join(dataDir, STATE_FILE));
   syncFolder(dataDir);
 };
 

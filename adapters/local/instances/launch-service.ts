@@ -33,7 +33,10 @@ const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage)
 };
 
 /** The variables that the platform sets for every service, whatever the runner. */
-const told = ({ spec: { template, revision }, mounts }: Launch, port: number): Readonly<Record<string, string>> =>
+const platformVariables = (
+  { spec: { template, revision }, mounts }: Launch,
+  port: number,
+): Readonly<Record<string, string>> =>
   withAliases(
     {
       CRON_TOKEN: template.cronToken,
@@ -62,7 +65,7 @@ const unpackedEnvironment = (
     PYTHONUNBUFFERED: "1",
     ...spec.template.env,
     ...nodeOptions(launch, image),
-    ...told(launch, port),
+    ...platformVariables(launch, port),
   };
 };
 
@@ -117,7 +120,7 @@ const launchImage = (launch: Launch, image: string): Running => {
       id: `${deps.scope}.${id}`,
       owner: template.owner,
       image,
-      env: { ...template.env, ...told(launch, template.port) },
+      env: { ...template.env, ...platformVariables(launch, template.port) },
       folders: mounts.binds,
       limits: limitsOf(launch),
       port: { inside: template.port, host: port },

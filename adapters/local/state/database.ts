@@ -20,14 +20,14 @@ const schema = `
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     etag TEXT NOT NULL,
-    -- The number of the newest revision; numbers are not used twice.
+    -- The number of the newest revision. Numbers are not reused.
     revisions INTEGER NOT NULL,
     serving_id TEXT,
     serving TEXT,
     rolling_id TEXT,
     rolling TEXT,
     attempted TEXT NOT NULL,
-    -- 0 until a rollout of the service has ended: what a crash leaves then is half made.
+    -- 0 until the first rollout of the service has ended. Recovery removes such services.
     settled INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE ports (name TEXT PRIMARY KEY, port INTEGER NOT NULL) STRICT;
@@ -60,9 +60,9 @@ const volumesAndSchedules = `
     owner TEXT NOT NULL,
     name TEXT NOT NULL,
     created_at TEXT NOT NULL,
-    -- 1 while it is decided whether it goes.
+    -- 1 while a delete is in progress (beginDelete).
     hidden INTEGER NOT NULL,
-    -- NULL for volumes that live; the others are in the trash.
+    -- NULL for live volumes; the others are in the trash.
     deleted_at TEXT
   ) STRICT;
   CREATE UNIQUE INDEX volumes_living ON volumes (owner, name) WHERE deleted_at IS NULL;

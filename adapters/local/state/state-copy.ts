@@ -63,19 +63,19 @@ export class StateCopy {
 
   /** Returns the generation of the copy. Throws if the state is damaged, so that a good copy is not overwritten. */
   async #copy(): Promise<number> {
-    const half = join(this.#dataDir, `${COPY_FILE}.new`);
-    rmSync(half, { force: true });
-    closeSync(openSync(half, "wx", 0o600));
-    await backup(this.#db, half);
-    const { state } = inspectState(half, true);
+    const partial = join(this.#dataDir, `${COPY_FILE}.new`);
+    rmSync(partial, { force: true });
+    closeSync(openSync(partial, "wx", 0o600));
+    await backup(this.#db, partial);
+    const { state } = inspectState(partial, true);
     if (state.kind !== "whole" || state.version === undefined) throw new Error(`The state is damaged (${state.kind}).`);
-    const file = await open(half);
+    const file = await open(partial);
     try {
       await file.sync();
     } finally {
       await file.close();
     }
-    renameSync(half, join(this.#dataDir, COPY_FILE));
+    renameSync(partial, join(this.#dataDir, COPY_FILE));
     syncFolder(this.#dataDir);
     return state.version.generation;
   }

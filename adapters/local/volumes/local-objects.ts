@@ -158,13 +158,15 @@ export class LocalObjects implements ObjectBytes {
     if (!this.#config.lives(bucket)) return { kind: "no_volume" };
     // An early check, so that a client does not upload in vain.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
-    const half = join(this.#config.uploads, this.#config.ids.id());
+    const partial = join(this.#config.uploads, this.#config.ids.id());
     try {
-      await receive(half, body, this.#config.userOf(bucket));
+      await receive(partial, body, this.#config.userOf(bucket));
       const signal = new AbortController().signal;
-      return await this.#commits.take(`${bucket}/${path}`, signal, () => this.#commit(half, bucket, path, conditions));
+      return await this.#commits.take(`${bucket}/${path}`, signal, () =>
+        this.#commit(partial, bucket, path, conditions),
+      );
     } finally {
-      await rm(half, { force: true });
+      await rm(partial, { force: true });
     }
   }
 
@@ -187,17 +189,22 @@ export class LocalObjects implements ObjectBytes {
     return conditionsHold(conditions, present?.etag);
   }
 
-  async #commit(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
+  async #commit(partial: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
     for (let tries = 1; ; tries++)
       try {
-        return await this.#commitOnce(half, bucket, path, conditions);
+        return await this.#commitOnce(partial, bucket, path, conditions);
       } catch (error) {
         if (!isDisturbed(error)) throw error;
         if (tries === COMMITS) return { kind: "busy", cause: error };
       }
   }
 
-  async #commitOnce(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
+  async #commitOnce(
+    partial: string,
+    bucket: string,
+    path: ObjectPath,
+    conditions: WriteConditions,
+  ): Promise<PutOutcome> {
     if (!this.#config.lives(bucket)) return { kind: "no_volume" };
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const { parts, name } = split(path);
@@ -209,10 +216,10 @@ export class LocalObjects implements ObjectBytes {
       if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
       // Read before the rename: a service may remove the object right after it.
-      const etag = etagOf(await lstat(half, { bigint: true }));
+      const etag = etagOf(await lstat(partial, { bigint: true }));
       // A service may write here concurrently: `link` lets the kernel refuse to replace a file.
-      if (conditions.ifNoneMatch === "*") await link(half, folder.at(name));
-      else await rename(half, folder.at(name));
+      if (conditions.ifNoneMatch === "*") await link(partial, folder.at(name));
+      else await rename(partial, folder.at(name));
       await folder.sync();
       return { kind: "stored", etag, created: before === undefined || before.isDirectory() };
     } catch (error) {

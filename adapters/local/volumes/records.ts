@@ -22,7 +22,7 @@ const documentSchema = z.object({
 });
 
 const ENDING = ".json";
-const HALF = ".new";
+const PARTIAL_SUFFIX = ".new";
 
 /** Returns the path of a volume's record. */
 export const recordPath = (folder: string, id: string): string => join(folder, id + ENDING);
@@ -62,16 +62,16 @@ export class VolumeRecords {
   }
 
   async write(record: VolumeRecord): Promise<void> {
-    const half = this.#path(`${randomUUID()}${HALF}`);
+    const partial = this.#path(`${randomUUID()}${PARTIAL_SUFFIX}`);
     try {
       {
-        await using file = await open(half, "wx", 0o600);
+        await using file = await open(partial, "wx", 0o600);
         await file.writeFile(render(record));
         await file.sync();
       }
-      await rename(half, recordPath(this.#folder, record.id));
+      await rename(partial, recordPath(this.#folder, record.id));
     } finally {
-      await rm(half, { force: true });
+      await rm(partial, { force: true });
     }
     await syncFolder(this.#folder);
   }

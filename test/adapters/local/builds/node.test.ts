@@ -119,7 +119,9 @@ describe.each(runners)("%s", (runner) => {
         source({ ...module, engines: { node } }, { "server.js": answers("hello") }),
       );
       expect(records.at(-1)?.status).toBe("DONE");
-      return records.map(({ message }) => message).find((message) => message.startsWith("warning: package.json asks"));
+      return records
+        .map(({ message }) => message)
+        .find((message) => message.startsWith("warning: package.json requires"));
     };
     expect(await said(">=90")).toBe(`warning: package.json requires Node >=90; this platform runs ${process.version}`);
     expect(await said(">=18")).toBeUndefined();

@@ -36,7 +36,7 @@ const ask = (address: string, port: number, host: string): Promise<string> =>
   });
 
 test.each(["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])(
-  "with the host %s, a service's port and the shared port answer in both families, and nobody else can take either",
+  "with the host %s, a service's port and the shared port listen in both families, and no other program can use them",
   async (host) => {
     await using platform = await startLocal({ runner: "process", host });
     const own = portOf(await platform.up(nodeSource(helloServer("hi"))));
@@ -61,16 +61,13 @@ test("assigns another port if a program uses the other family of the previous po
   expect(await ask("::1", after, "app.localhost")).toBe("again");
 });
 
-test.each(["127.0.0.1", "::1"])(
-  "a shared port that a program has at %s is refused with the program's name",
-  async (held) => {
-    const port = await occupy(held, 0);
-    const address = held === "::1" ? `[::1]:${port}` : `127.0.0.1:${port}`;
-    await expect(startLocal({ runner: "process", ingressPort: port })).rejects.toThrow(
-      `Port ${port} (services) is in use. Stop the other process or pass --ingress-port N. ${address} is in use by node (process ${process.pid}).`,
-    );
-  },
-);
+test.each(["127.0.0.1", "::1"])("names the program that uses the shared port at %s", async (held) => {
+  const port = await occupy(held, 0);
+  const address = held === "::1" ? `[::1]:${port}` : `127.0.0.1:${port}`;
+  await expect(startLocal({ runner: "process", ingressPort: port })).rejects.toThrow(
+    `Port ${port} (services) is in use. Stop the other process or pass --ingress-port N. ${address} is in use by node (process ${process.pid}).`,
+  );
+});
 
 const nothing = () => undefined;
 const handlers = {

@@ -81,23 +81,23 @@ const readAll = async (logs: LocalLogs): Promise<{ text?: string | undefined; js
 };
 
 const damages: readonly { what: string; spoil: (path: string) => void; atLeast: number }[] = [
-  { what: "one bad page in the middle", spoil: (path) => overwrite(path, 40 * PAGE, garbage), atLeast: ROWS - 60 },
+  { what: "a damaged page in the middle", spoil: (path) => overwrite(path, 40 * PAGE, garbage), atLeast: ROWS - 60 },
   {
-    what: "bad pages here and there",
+    what: "several damaged pages",
     spoil: (path) => {
       for (const page of [10, 11, 50, 90]) overwrite(path, page * PAGE, garbage);
     },
     atLeast: ROWS - 240,
   },
-  { what: "a bad root page", spoil: (path) => overwrite(path, PAGE, garbage), atLeast: ROWS - 100 },
-  { what: "a bad header", spoil: (path) => overwrite(path, 0, garbage), atLeast: ROWS },
+  { what: "a damaged root page", spoil: (path) => overwrite(path, PAGE, garbage), atLeast: ROWS - 100 },
+  { what: "a damaged header", spoil: (path) => overwrite(path, 0, garbage), atLeast: ROWS },
   {
-    what: "a file that was cut in half",
+    what: "a truncated file",
     spoil: (path) => truncateSync(path, Math.floor(statSync(path).size / 2 / PAGE) * PAGE + 100),
     atLeast: ROWS / 3,
   },
   {
-    what: "a file of something else",
+    what: "a file with other content",
     spoil: (path) => writeFileSync(path, "nothing of ours ".repeat(5000)),
     atLeast: 0,
   },

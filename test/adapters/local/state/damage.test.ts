@@ -60,7 +60,7 @@ const flip = (file: string, at: number): void => {
 const damages: Readonly<Record<string, () => void>> = {
   "is missing": () => ["", "-wal", "-shm"].forEach((end) => void rmSync(at(`state.sqlite${end}`), { force: true })),
   "is empty": () => truncateSync(at("state.sqlite"), 0),
-  "is cut short": () => truncateSync(at("state.sqlite"), statSync(at("state.sqlite")).size - 4096),
+  "is truncated": () => truncateSync(at("state.sqlite"), statSync(at("state.sqlite")).size - 4096),
   "has a flipped bit in a row": () => flip(at("state.sqlite"), readFileSync(at("state.sqlite")).indexOf("photos")),
   "has a damaged header": () => flip(at("state.sqlite"), 18),
   "has a damaged schema": () => flip(at("state.sqlite"), readFileSync(at("state.sqlite")).indexOf("TABLE volumes")),

@@ -46,7 +46,7 @@ test("a file in the data folder's place is missing a folder, and the exit code s
   const { code, stdout } = await portside(["doctor", "--data-dir", file, "--json"], { env: bare });
   expect(code).toBe(1);
   expect(findings(stdout)).toContainEqual(
-    expect.objectContaining({ verdict: "missing", words: `${file} is no folder that can be written` }),
+    expect.objectContaining({ verdict: "missing", words: `${file} is not a writable folder` }),
   );
 });
 
