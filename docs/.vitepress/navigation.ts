@@ -51,7 +51,7 @@ export const navigation: readonly Group[] = [
     "docs/guides/python": "Python",
     "docs/schedules": "Schedules",
     "docs/sql": "SQL",
-    "docs/usage": "Cost",
+    "docs/usage": "Usage and cost",
     "docs/accounts": "Accounts and keys",
   }),
   group("Embedding", {
