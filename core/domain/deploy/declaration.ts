@@ -48,13 +48,14 @@ const declarationOf = (
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
+/** What a deploy request is validated against, beyond the contract. */
 export interface DeclareContext {
   readonly capabilities: Capabilities;
   readonly limits?: AccountLimits;
   readonly reserved?: readonly string[];
   /** Additional names that the platform reserves in `env`. */
   readonly envAliases?: EnvAliases;
-  /** Issues found while the archive was received; undefined if the request has no archive. */
+  /** The issues of the archive. Undefined if the request has no archive. */
   readonly archive?: { readonly issues: readonly Issue[] } | undefined;
   /** A plan needs no source. */
   readonly sourceOptional?: boolean;
@@ -81,46 +82,35 @@ const sourceOf = (object: SourceObject | null | undefined, archive: unknown): So
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>
   wanted && !one.supported ? [issue([field], one.reason, "unsupported")] : [];
 
-const atMost = (
+const above = (
   field: string,
-  value: number,
-  most: number,
-  said: string,
+  value: number | undefined,
+  max: number,
+  message: string,
   type: IssueType = "less_than_equal",
-): Issue[] => (value > most ? [issue([field], said, type)] : []);
+): Issue[] => (value !== undefined && value > max ? [issue([field], message, type)] : []);
 
-/** Returns issues for limits of this provider or account that are stricter than the contract. */
-const providerIssues = (values: DeployValues, context: DeclareContext): Issue[] => {
-  const { resources, volumes, instances } = context.capabilities;
-  const { cpu, memory, max_instances: maxInstances } = values;
-  const issues: Issue[] = [];
-  const mostCpu = maxCpu(resources);
-  const mostMemory = maxMemory(resources);
-  if (cpu !== undefined) issues.push(...atMost("cpu", cpu, mostCpu, `at most ${mostCpu} on this provider`));
-  if (memory !== undefined)
-    issues.push(...atMost("memory", memory, mostMemory, `at most ${formatMemory(mostMemory)} on this provider`));
-  if (cpu !== undefined && memory !== undefined && cpu <= mostCpu && memory <= mostMemory)
-    if (fitResources({ cpu, memory }, resources) === undefined)
-      issues.push(
-        issue(["memory"], `this provider has no size with ${cpu} CPU and ${formatMemory(memory)}`, "value_error"),
-      );
-  if (maxInstances !== undefined) {
-    const account = (context.limits ?? accountLimits).instances;
-    issues.push(...atMost("max_instances", maxInstances, instances.max, `at most ${instances.max} on this provider`));
-    if (maxInstances <= instances.max)
-      issues.push(
-        ...atMost(
-          "max_instances",
-          maxInstances,
-          account,
-          `your account may run ${account} instances`,
-          "quota_exceeded",
-        ),
-      );
-  }
-  issues.push(...needs((values.volumes?.length ?? 0) > 0, volumes.mounts, "volumes"));
-  issues.push(...needs(values.use_http2 === true, context.capabilities.http2, "use_http2"));
-  return issues;
+const sizeIssues = ({ cpu, memory }: DeployValues, { resources }: Capabilities): Issue[] => {
+  const max = { cpu: maxCpu(resources), memory: maxMemory(resources) };
+  const issues = [
+    ...above("cpu", cpu, max.cpu, `at most ${max.cpu} on this provider`),
+    ...above("memory", memory, max.memory, `at most ${formatMemory(max.memory)} on this provider`),
+  ];
+  if (issues.length > 0 || cpu === undefined || memory === undefined) return issues;
+  const size = `${cpu} CPU and ${formatMemory(memory)}`;
+  return fitResources({ cpu, memory }, resources) === undefined
+    ? [issue(["memory"], `this provider has no size with ${size}`, "value_error")]
+    : [];
+};
+
+const instancesIssues = ({ max_instances: value }: DeployValues, context: DeclareContext): Issue[] => {
+  const field = "max_instances";
+  const { max } = context.capabilities.instances;
+  const { instances: quota } = context.limits ?? accountLimits;
+  const issues = above(field, value, max, `at most ${max} on this provider`);
+  return issues.length > 0
+    ? issues
+    : above(field, value, quota, `your account may run ${quota} instances`, "quota_exceeded");
 };
 
 const nameIssues = (name: string | undefined, reserved: readonly string[]): Issue[] =>
@@ -130,13 +120,16 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
 
 /** The rules across fields, and those of this provider, account and installation. */
 const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareContext): readonly Issue[] => {
-  const { cron, source_object: sourceObjects } = context.capabilities;
+  const { cron, http2, source_object: sourceObjects, volumes } = context.capabilities;
   return [
     ...nameIssues(valid.function_name, context.reserved ?? reservedNames),
     ...aliasIssues(raw["env"], context.envAliases ?? {}),
     ...timeZoneConflict(raw["schedule"], raw["timezone"]),
     ...("source_object" in valid ? sourceIssues(valid.source_object, context) : (context.archive?.issues ?? [])),
-    ...providerIssues(valid, context),
+    ...sizeIssues(valid, context.capabilities),
+    ...instancesIssues(valid, context),
+    ...needs((valid.volumes?.length ?? 0) > 0, volumes.mounts, "volumes"),
+    ...needs(valid.use_http2 === true, http2, "use_http2"),
     ...needs(Boolean(valid.schedule), cron.schedules, "schedule"),
     ...needs(Boolean(valid.source_object), sourceObjects, "source_object"),
   ];

@@ -26,7 +26,7 @@ export const authenticate = (
   if (headers.apiKey !== undefined)
     return authenticator.authenticate({ kind: "api_key", value: headers.apiKey }, options);
   if (headers.authorization === undefined)
-    return errAsync(unauthenticated("A credential is needed: send X-API-Key or Authorization: Bearer."));
+    return errAsync(unauthenticated("The request has no credential. Send X-API-Key or Authorization: Bearer."));
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization.trim())?.[1];
   if (bearer === undefined) return errAsync(unauthenticated("Authorization must be 'Bearer TOKEN'."));
   return authenticator.authenticate({ kind: "bearer", value: bearer }, options);
@@ -39,7 +39,7 @@ export type Token = z.output<typeof tokenSchema>;
 const mayCreate = ({ principal }: { readonly principal: Principal }): Result<undefined, Forbidden> =>
   mayMakeCredentials(principal)
     ? ok(undefined)
-    : err(forbidden("A token of this platform must not make keys or tokens. Call with an API key."));
+    : err(forbidden("A token of this platform must not create keys or tokens. Use an API key."));
 
 export const createKey = useCase({
   fields: createKeyFields,

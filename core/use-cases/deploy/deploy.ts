@@ -24,7 +24,7 @@ import type { DeployRun, RunningDeploy } from "./running-deploy.ts";
 const queueProblem = ({ settings, deploys }: Context, name: DeploymentName): ControlPlaneError | undefined => {
   const { queuedPerName: max } = settings.deployLimits;
   return deploys.names.waiting(name) >= max
-    ? unavailable(`${max} deploys of '${name}' wait already; try again when they are done.`, 10)
+    ? unavailable(`${max} deploys of '${name}' are already waiting. Try again when they have ended.`, 10)
     : undefined;
 };
 
@@ -71,7 +71,11 @@ const ownDeploy = ({
 }: Call<{ readonly deploy_id: string }>): Result<RunningDeploy, NotFound | Forbidden> => {
   const run = context.deploys.find(deployId);
   if (run === undefined)
-    return err(notFound(`No deploy '${deployId}' runs here, or ended within the hour; see last_deploy in the list.`));
+    return err(
+      notFound(
+        `No deploy '${deployId}' is running here or ended within the last hour. See last_deploy in the list of deployments.`,
+      ),
+    );
   return run.owner === principal.account ? ok(run) : err(forbidden("That deploy belongs to another account."));
 };
 

@@ -106,7 +106,7 @@ export const deleteDeployment = useCase({
       await permit.whenGranted;
       const removed = await removeService(context, principal, name, options);
       return removed.isErr() && removed.error.kind === "not_found" && active.length > 0
-        ? ok({ detail: `The deploy of '${name}' was ended before it made anything.` })
+        ? ok({ detail: `The deploy of '${name}' was ended before it created anything.` })
         : removed;
     } finally {
       permit.release();

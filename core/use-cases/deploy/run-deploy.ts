@@ -14,7 +14,7 @@ import { recordOutcome, recordStatus } from "./record-outcome.ts";
 import { type RolledOut, rollOut } from "./roll-out.ts";
 import { setSchedule } from "./set-schedule.ts";
 
-const BUG = "The control plane met a bug of its own.";
+const BUG = "The control plane failed because of a bug.";
 
 /** Converts an error of the second plan. */
 const failureOfError = (error: ControlPlaneError): DeployFailure => {
@@ -46,7 +46,7 @@ const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>>
   const { ports, deploys, run, principal, declaration, located } = deploy;
   const permit = deploys.builds.acquire(run.owner);
   let source: Source | undefined;
-  if (!permit.granted) run.emit(building("Waiting: your account builds as many sources at once as it may"));
+  if (!permit.granted) run.emit(building("Waiting for another build of your account"));
   try {
     await granted(permit, run.signal);
     if (run.signal.aborted) return err(endedEarly(run));
@@ -55,7 +55,11 @@ const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>>
     if (plan.isErr()) {
       const { kind, message } = plan.error;
       if (kind === "internal")
-        ports.logger.error("a deploy met a bug", { deployId: run.deployId, bug: message, cause: plan.error.cause });
+        ports.logger.error("a deploy failed with a bug", {
+          deployId: run.deployId,
+          bug: message,
+          cause: plan.error.cause,
+        });
       return err(failureOfError(plan.error));
     }
     const fetched = await fetchSource(deploy);
@@ -92,7 +96,7 @@ export const runDeploy = async (deploy: DeployContext): Promise<void> => {
     const outcome = run.signal.aborted ? err(endedEarly(run)) : await runPhases(deploy);
     await recordOutcome(deploy, outcome.match(doneOf, failed));
   } catch (cause) {
-    ports.logger.error("a deploy met a bug", { deployId: run.deployId, cause });
+    ports.logger.error("a deploy failed with a bug", { deployId: run.deployId, cause });
     const bug = failed({ reason: "internal", message: BUG });
     await recordStatus(deploy, bug).catch(() => undefined);
     if (run.phase !== "ended") run.emit(bug);

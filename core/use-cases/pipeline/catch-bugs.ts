@@ -8,6 +8,6 @@ export const catchBugs = async <T, E>(work: () => PromiseLike<Result<T, E>>): Pr
     const result: Result<T, E | Internal> = await work();
     return result;
   } catch (cause) {
-    return err(internal("The control plane met a bug of its own.", cause));
+    return err(internal("The control plane failed because of a bug.", cause));
   }
 };

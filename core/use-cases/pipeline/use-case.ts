@@ -105,10 +105,13 @@ export const bindUseCase =
       const result = await catchBugs<T, ControlPlaneError>(async () =>
         isAccount(principal.account)
           ? await run(context, principal, ...args)
-          : err(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
+          : err(internal(`'${principal.account}' is not an account. Create accounts with accountOf().`)),
       );
       if (result.isErr() && result.error.kind === "internal")
-        context.ports.logger.error("a use case met a bug", { bug: result.error.message, cause: result.error.cause });
+        context.ports.logger.error("a use case failed with a bug", {
+          bug: result.error.message,
+          cause: result.error.cause,
+        });
       return result;
     };
     // Chained methods of ResultAsync allocate objects that live until the next full garbage collection.

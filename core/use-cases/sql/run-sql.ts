@@ -18,9 +18,9 @@ const formatFailure = (failure: SqlFailure, limits: SqlLimits): string => {
     case "failed":
       return failure.message;
     case "timeout":
-      return `the query took longer than ${limits.deadline / 1000} s; look at less: WHERE timestamp > ...`;
+      return `the query took longer than ${limits.deadline / 1000} s; narrow it with WHERE timestamp > ...`;
     case "too_many_rows":
-      return `the answer has more than ${limits.rows} rows; add LIMIT ${limits.rows}, or sum them up`;
+      return `the answer has more than ${limits.rows} rows; add LIMIT ${limits.rows}, or aggregate them`;
     case "too_large":
       return `the answer has more than ${limits.bytes / 1024 / 1024} MiB; select fewer columns, or add LIMIT`;
   }

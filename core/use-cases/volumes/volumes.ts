@@ -118,7 +118,7 @@ const moveToTrash = async (
   const moved = unmounted.isErr() ? unmounted : await provider.volumes.moveToTrash(volume, timestampOf(clock.now()));
   if (moved.isOk()) return ok(undefined);
   const shown = await provider.volumes.abortDelete(volume);
-  if (shown.isErr()) logger.warn("a volume that stays could not be shown again", { volume: volume.id });
+  if (shown.isErr()) logger.warn("a volume stays hidden after its deletion failed", { volume: volume.id });
   return err(moved.error);
 };
 
@@ -165,10 +165,10 @@ export const restoreVolume = useCase({
       return err(
         kind === "elsewhere"
           ? forbidden(`The volume '${name}' belongs to another account.`)
-          : notFound(`There is no deleted volume '${name}' that could be restored; the trash keeps them for 7 days.`),
+          : notFound(`No deleted volume '${name}' can be restored. The trash keeps volumes for 7 days.`),
       );
     if (kind === "held" || kind === "hidden")
-      return err(conflict(`You have a volume '${name}' now; delete it first, or keep it.`));
+      return err(conflict(`You already have a volume '${name}'. Delete it before you restore another.`));
     const quota = await checkQuota(context, account, name, options);
     if (quota.isErr()) return err(quota.error);
     // Read the mounts before the restore, so that a failed read leaves the volume in the trash.

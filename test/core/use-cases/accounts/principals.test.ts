@@ -23,7 +23,10 @@ test.each(useCases)("%s rejects a caller without an account, and does nothing", 
     const called = useCase(principal, { name: "photos" });
     expect(called).toBeInstanceOf(ResultAsync);
     const error = (await called)._unsafeUnwrapErr();
-    expect(error).toMatchObject({ kind: "internal", message: expect.stringContaining("There is no account") });
+    expect(error).toMatchObject({
+      kind: "internal",
+      message: expect.stringContaining("is not an account. Create accounts with accountOf()."),
+    });
   }
   expect(memory.snapshot()).toEqual(before);
   expect(said).toHaveLength(nobodies.length);
@@ -49,7 +52,7 @@ test("a port that throws gives `internal`, and its cause is in the log", async (
   });
   const error = (await platform.controlPlane.listVolumes(platform.principal()))._unsafeUnwrapErr();
   expect(error).toMatchObject({ kind: "internal", cause });
-  expect(said).toEqual(["a use case met a bug"]);
+  expect(said).toEqual(["a use case failed with a bug"]);
 });
 
 test("accountOf accepts an account's name and explains the format otherwise", () => {

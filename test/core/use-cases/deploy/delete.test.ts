@@ -46,7 +46,7 @@ describe("while deploys of the name run and wait", () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform))._unsafeUnwrap().detail).toBe(
-      "The deploy of 'app' was ended before it made anything.",
+      "The deploy of 'app' was ended before it created anything.",
     );
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "deleted" });
     expect(await names(platform)).toEqual([]);

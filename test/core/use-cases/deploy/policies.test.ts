@@ -103,7 +103,7 @@ test("a policy that throws in the deploy's turn ends the stream without its mess
   expect(last?.message).not.toContain("moody");
   expect(logged).toEqual([
     {
-      message: "a deploy met a bug",
+      message: "a deploy failed with a bug",
       deployId: second.deployId,
       bug: "Policy 'moody' failed: of its own",
       cause,

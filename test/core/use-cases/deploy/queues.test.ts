@@ -75,7 +75,7 @@ describe("builds of one account", () => {
       [one, two, three, others].map((run) => recordsOf(platform, run)),
     );
     const waits = (records: typeof first) =>
-      records?.some(({ message }) => message.startsWith("Waiting: your account builds"));
+      records?.some(({ message }) => message.startsWith("Waiting for another build of your account"));
     expect([first, second, third, fourth].map(waits)).toEqual([false, false, true, false]);
     expect(third?.at(-1)?.status).toBe("DONE");
     expect((third?.at(-1)?.time ?? "") > (first?.at(-1)?.time ?? "")).toBe(true);

@@ -34,7 +34,7 @@ test.each(["build", "rollout", "noteDeploy"] as const)(
     const records = await recordsOf(platform, await accepted(platform));
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
     expect(JSON.stringify(records)).not.toContain("s3cret");
-    expect(said).toContain("a deploy met a bug");
+    expect(said).toContain("a deploy failed with a bug");
     expect(platform.kept.size).toBe(0);
     await platform.controlPlane.close();
   },

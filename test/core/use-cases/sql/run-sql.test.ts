@@ -54,8 +54,8 @@ test("a response has the engine's columns and rows", async () => {
 const words: readonly (readonly [SqlFailure, string])[] = [
   [{ kind: "invalid_statement", message: "no column 'x'" }, "no column 'x'"],
   [{ kind: "failed", message: "division by zero" }, "division by zero"],
-  [{ kind: "timeout" }, "the query took longer than 30 s; look at less: WHERE timestamp > ..."],
-  [{ kind: "too_many_rows" }, "the answer has more than 10000 rows; add LIMIT 10000, or sum them up"],
+  [{ kind: "timeout" }, "the query took longer than 30 s; narrow it with WHERE timestamp > ..."],
+  [{ kind: "too_many_rows" }, "the answer has more than 10000 rows; add LIMIT 10000, or aggregate them"],
   [{ kind: "too_large" }, "the answer has more than 16 MiB; select fewer columns, or add LIMIT"],
 ];
 

@@ -81,7 +81,7 @@ test.each<["volumes" | "services", string]>([
 test("reports a volume that can be neither trashed nor shown again to the operator", async () => {
   const { platform, said } = await broken("volumes", ["moveToTrash", "abortDelete"]);
   expect(await remove(platform)).toEqual(down);
-  expect(said).toEqual(["a volume that stays could not be shown again"]);
+  expect(said).toEqual(["a volume stays hidden after its deletion failed"]);
 });
 
 /** The outcome of a deploy that mounts `data` if the storage fails at this method after the build. */

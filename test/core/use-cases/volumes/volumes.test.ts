@@ -220,14 +220,14 @@ describe("restore", () => {
     (await create(platform))._unsafeUnwrap();
     expect((await restore(platform))._unsafeUnwrapErr()).toEqual({
       kind: "conflict",
-      message: "You have a volume 'data' now; delete it first, or keep it.",
+      message: "You already have a volume 'data'. Delete it before you restore another.",
     });
   });
 
   test("returns 404 for none, for another's id and past 7 days, and 403 if another account has one", async () => {
     const platform = startMemory();
     const id = await trashed(platform);
-    const none = notFound("There is no deleted volume 'data' that could be restored; the trash keeps them for 7 days.");
+    const none = notFound("No deleted volume 'data' can be restored. The trash keeps volumes for 7 days.");
     expect((await restore(platform, {}, "other"))._unsafeUnwrapErr()).toEqual(none);
     expect((await restore(platform, { id }, "other"))._unsafeUnwrapErr()).toEqual(none);
     expect((await restore(platform, { id: "vol-none" }))._unsafeUnwrapErr()).toEqual(none);

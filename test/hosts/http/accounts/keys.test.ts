@@ -86,7 +86,7 @@ describe("a token", () => {
   test("must not make keys or tokens, which would outlive its key", async () => {
     await using api = await serveMemory();
     const headers = bearer((await api.call("POST", "/v1/token")).json.access_token);
-    const refusal = "A token of this platform must not make keys or tokens. Call with an API key.";
+    const refusal = "A token of this platform must not create keys or tokens. Use an API key.";
     const key = await api.call("POST", "/v1/key/create", { key: null, headers, json: { label: "mine" } });
     expect(detailOf(key, 403)).toBe(refusal);
     expect(detailOf(await api.call("POST", "/v1/token", { key: null, headers }), 403)).toBe(refusal);
