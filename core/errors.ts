@@ -19,6 +19,7 @@ export const errorKinds = {
   internal: { retryable: false, meaning: "A bug in Portside or in an adapter." },
 } as const;
 
+/** The kind of an error. The HTTP API maps each kind to one status. */
 export type ErrorKind = keyof typeof errorKinds;
 
 interface Described<K extends ErrorKind> {
@@ -27,27 +28,53 @@ interface Described<K extends ErrorKind> {
   readonly message: string;
 }
 
+/** The request breaks one or more rules (422). */
 export interface InvalidInput extends Described<"invalid_input"> {
   readonly issues: readonly Issue[];
 }
+
+/** The credential is missing or invalid (401). */
 export interface Unauthenticated extends Described<"unauthenticated"> {}
+
+/** The account does not own the resource (403). */
 export interface Forbidden extends Described<"forbidden"> {}
+
+/** The resource does not exist (404). */
 export interface NotFound extends Described<"not_found"> {}
+
+/** The state of the resource does not permit the request (409). */
 export interface Conflict extends Described<"conflict"> {}
+
+/** The account sent too many requests (429). */
 export interface RateLimited extends Described<"rate_limited"> {
   readonly retryAfterSeconds: number;
 }
+
+/** The provider does not support the feature (501). */
 export interface Unsupported extends Described<"unsupported"> {}
+
+/** A backing service is down or too busy (503). `cause` is for logs only. */
 export interface Unavailable extends Described<"unavailable"> {
   readonly retryAfterSeconds: number;
   readonly cause?: unknown;
   /** The failing dependencies. Must be safe to publish: `/ready` needs no credential. */
   readonly down?: readonly string[];
 }
+
+/** A bug (500). `cause` is for logs only. */
 export interface Internal extends Described<"internal"> {
   readonly cause?: unknown;
 }
 
+/**
+ * Every error of the control plane. Switch on `kind`.
+ *
+ * @example
+ * ```ts
+ * const result = await controlPlane.deleteDeployment(principal, { name: "app" });
+ * if (result.isErr() && result.error.kind === "not_found") return;
+ * ```
+ */
 export type ControlPlaneError =
   | InvalidInput
   | Unauthenticated
@@ -59,16 +86,24 @@ export type ControlPlaneError =
   | Unavailable
   | Internal;
 
+/** Creates an error from all issues of a request. */
 export const invalidInput = (issues: readonly Issue[]): InvalidInput => ({
   kind: "invalid_input",
   message: issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
   issues,
 });
 
+/** Creates an `unauthenticated` error. */
 export const unauthenticated = (message: string): Unauthenticated => ({ kind: "unauthenticated", message });
 export const forbidden = (message: string): Forbidden => ({ kind: "forbidden", message });
+
+/** Creates a `not_found` error. */
 export const notFound = (message: string): NotFound => ({ kind: "not_found", message });
+
+/** Creates a `conflict` error. */
 export const conflict = (message: string): Conflict => ({ kind: "conflict", message });
+
+/** Creates an `unsupported` error. The message is the reason of the capability. */
 export const unsupported = (message: string): Unsupported => ({ kind: "unsupported", message });
 
 export const rateLimited = (message: string, retryAfterSeconds: number): RateLimited => ({
@@ -77,6 +112,13 @@ export const rateLimited = (message: string, retryAfterSeconds: number): RateLim
   retryAfterSeconds,
 });
 
+/**
+ * Creates an `unavailable` error.
+ *
+ * @param message for clients; must not contain details of the provider
+ * @param retryAfterSeconds when a retry may succeed
+ * @param cause the original error, for logs
+ */
 export const unavailable = (message: string, retryAfterSeconds = 5, cause?: unknown): Unavailable => ({
   kind: "unavailable",
   message,
@@ -84,4 +126,5 @@ export const unavailable = (message: string, retryAfterSeconds = 5, cause?: unkn
   cause,
 });
 
+/** Creates an `internal` error. */
 export const internal = (message: string, cause?: unknown): Internal => ({ kind: "internal", message, cause });

@@ -36,7 +36,7 @@ export {
   type SourceReference,
 } from "./domain/deploy/declaration.ts";
 export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deploy/deployment.ts";
-export { type Environment, readEnvironment } from "./domain/deploy/environment.ts";
+export { type EnvAliases, type Environment, readEnvironment } from "./domain/deploy/environment.ts";
 export {
   advance,
   type DeployEvent,
@@ -50,6 +50,7 @@ export {
   type Change,
   type DeployPlan,
   type Expected,
+  type PlannedVolume,
   planDeploy,
   planInWords,
   type ScheduleStep,
@@ -88,7 +89,10 @@ export {
 } from "./domain/deploy/service-template.ts";
 export { comparePositions, cursorOf, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";
 export {
+  type HttpRequestLog,
+  type JsonPayload,
   type LogEntry,
+  type LogName,
   type LogPage,
   messageOf,
   type NewLogEntry,
@@ -101,10 +105,12 @@ export type { CompilePattern } from "./domain/logs/filter/pattern.ts";
 export { printLogFilter } from "./domain/logs/filter/print.ts";
 export { describeProblem, type FilterProblem } from "./domain/logs/filter/problem.ts";
 export { type LogRecord, recordOf } from "./domain/logs/filter/record.ts";
-export type { LogFilter } from "./domain/logs/filter/tree.ts";
+export type { Comparison, FieldPath, Literal, LogFilter } from "./domain/logs/filter/tree.ts";
 export { readLine } from "./domain/logs/line.ts";
+export type { LastFire } from "./domain/schedules/fire-policy.ts";
 export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";
 export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedules/schedule.ts";
+export { rowObjects, type SqlAnswer, type SqlColumn, type SqlValue } from "./domain/sql/answer.ts";
 export {
   freeSubscription,
   type Subscription,
@@ -112,14 +118,23 @@ export {
   subscriptionSchema,
 } from "./domain/usage/subscription.ts";
 export {
+  type BoundMount,
   type Mount,
   type MountDeclaration,
   mountPathProblem,
   readMounts,
   renderMounts,
 } from "./domain/volumes/mounts.ts";
+export type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 export { writeConflict } from "./domain/volumes/write-condition.ts";
-export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "./domain/wire/capabilities.ts";
+export {
+  type AnsweredCapabilities,
+  type Capabilities,
+  capabilitiesSchema,
+  type Feature,
+  missing,
+  offered,
+} from "./domain/wire/capabilities.ts";
 export type { RawFields } from "./domain/wire/fields.ts";
 export {
   type Instant,
@@ -142,6 +157,22 @@ export {
   volumeNameProblem,
 } from "./domain/wire/names.ts";
 export { parseStrictJson, type StrictJson } from "./domain/wire/strict-json.ts";
-export { type ControlPlaneError, type ErrorKind, errorKinds } from "./errors.ts";
+export {
+  type Conflict,
+  type ControlPlaneError,
+  type ErrorKind,
+  errorKinds,
+  type Forbidden,
+  type Internal,
+  type InvalidInput,
+  type NotFound,
+  type RateLimited,
+  type Unauthenticated,
+  type Unavailable,
+  type Unsupported,
+} from "./errors.ts";
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "./result.ts";
+export type { CredentialHeaders, ListedKey, NewKey, Token } from "./use-cases/accounts/credentials.ts";
+export type { NameCheck } from "./use-cases/deploy/deployments.ts";
 export type { Settings, SettingsInput } from "./use-cases/pipeline/context.ts";
+export type { CreatedVolume } from "./use-cases/volumes/volumes.ts";

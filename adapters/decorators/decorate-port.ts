@@ -1,8 +1,8 @@
-/** Any port with something around each call of its methods: faults, delays, spans. */
+/** Wraps every method of a port, to inject faults, delays or spans. */
 
 export type Method = (...args: unknown[]) => unknown;
 
-/** @param around answers a call in the method's place; it is given the method's name, the method and its arguments */
+/** @param around replaces each call; receives the method's name, the method and its arguments */
 export const wrapPort = <P extends object>(
   port: P,
   around: (name: string, method: Method, args: readonly unknown[]) => unknown,

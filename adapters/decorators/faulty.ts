@@ -1,6 +1,6 @@
 /**
- * Faults and delays in front of any port: for tests of what happens when a provider is slow, down, or
- * answers too late to be heard. Decorators compose; the outermost acts first.
+ * Injects faults and delays into any port, for tests of a provider that is slow, down, or responds too late. Decorators
+ * compose; the outermost acts first.
  *
  * ```ts
  * const services = faulty(provider.services, ({ method, count }) =>
@@ -13,17 +13,19 @@ import type { Clock } from "../../core/ports/system.ts";
 import { err, errAsync, ResultAsync } from "../../core/result.ts";
 import { type Method, wrapPort } from "./decorate-port.ts";
 
+/** A call of a port, as `faulty` and `delayed` see it. */
 export interface PortCall {
   readonly method: string;
-  /** 1 for the first call of this method. */
+  /** The number of the call of this method, from 1. */
   readonly count: number;
   readonly args: readonly unknown[];
 }
 
+/** A fault that replaces the result of a call. */
 export type Fault =
-  /** For methods that return a result. `after`: the port acts, and its answer is lost. */
+  /** For methods that return a result. With `after`, the port acts and its response is lost. */
   | { readonly error: ControlPlaneError; readonly after?: boolean }
-  /** For methods that return events: they end with this failure instead. */
+  /** For methods that yield events. The stream ends with this failure. With `after`, the port acts first. */
   | { readonly failure: DeployFailure; readonly after?: boolean };
 
 const wrap = <P extends object>(port: P, around: (call: PortCall, method: Method) => unknown): P => {
@@ -40,7 +42,7 @@ async function* failing(events: AsyncIterable<{ kind: string }> | undefined, fai
   yield { kind: "failed", failure };
 }
 
-/** The port, except where `fault` returns one for a call. */
+/** Returns the port, except that calls for which `fault` returns a fault fail with it. */
 export const faulty = <P extends object>(port: P, fault: (call: PortCall) => Fault | undefined): P =>
   wrap(port, (call, method) => {
     const found = fault(call);
@@ -51,7 +53,7 @@ export const faulty = <P extends object>(port: P, fault: (call: PortCall) => Fau
     }
     if (found.after !== true) return errAsync(found.error);
     const lost = async () => {
-      // The port acts, whatever it would have said.
+      // The port acts. Its own result is lost.
       void (await (method(...call.args) as ResultAsync<unknown, unknown>));
       return err(found.error);
     };
@@ -68,7 +70,7 @@ async function* later(start: () => AsyncIterable<unknown>, pause: () => Promise<
 
 const eventMethods = ["build", "rollout"];
 
-/** The port, each call and each event of a stream `millis` later on `clock`. */
+/** Returns the port with each call, and each event of a stream, delayed by `millis` on `clock`. */
 export const delayed = <P extends object>(port: P, clock: Clock, millis: (call: PortCall) => number): P =>
   wrap(port, (call, method) => {
     const pause = () => clock.sleep(millis(call));

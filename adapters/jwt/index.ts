@@ -12,7 +12,7 @@ export interface IdentityConfig {
   readonly records: KeyRecords;
   /** Loads the key that signs the platform's tokens. Create it once with `generateSigningKey` and store it. */
   readonly loadSigningKey: () => Promise<JWK>;
-  /** Additional trusted token issuers. */
+  /** Additional trusted token issuers. Defaults to none. */
   readonly issuers?: readonly JwtIssuer[];
   readonly clock: Clock;
   readonly ids: Ids;

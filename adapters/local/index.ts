@@ -340,6 +340,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   }
 };
 
+export { accountFromClaim, issuerAlias, type JwtIssuer } from "../jwt/index.ts";
 export { createLocalIdentity, type FolderIdentity } from "./accounts/identity.ts";
 export { type BackupOptions, type BackupSummary, backupDataFolder } from "./backup/backup.ts";
 export { BackupError } from "./backup/backup-error.ts";

@@ -27,6 +27,7 @@ import { createMemoryStorage } from "./volumes/storage-server.ts";
 import { createMemoryVolumes } from "./volumes/volume-store.ts";
 import { createWorld, resetWorld, snapshotWorld, type World } from "./world.ts";
 
+/** Options of `createMemoryProvider`. */
 export interface MemoryConfig {
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -35,6 +36,7 @@ export interface MemoryConfig {
   readonly capabilities?: Partial<Capabilities>;
 }
 
+/** An in-memory provider with its test controls. */
 export interface MemoryProvider {
   readonly provider: Provider;
   readonly identity: Identity;
@@ -54,6 +56,7 @@ export interface MemoryProvider {
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
+/** Creates an in-memory provider with no state. */
 export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider => {
   const { clock = createSystemClock(), ids = randomIds, logger = silent } = config;
   const world = createWorld();

@@ -15,15 +15,21 @@ import type { PostgresClient } from "./accounts/client.ts";
 import { migrate } from "./accounts/migrations.ts";
 import { claimFirstKey, createKeyRecords, getOrMakeSecret } from "./accounts/records.ts";
 
+/** An identity that stores its data in PostgreSQL. */
 export interface PostgresIdentity {
   readonly identity: Identity;
-  /** Returns true to one replica, once: it must create the first key. Rejects if the database is unreachable. */
+  /**
+   * Returns true once, to a single replica, which must then create the first key. Rejects if the database is
+   * unreachable.
+   */
   claimFirstKey(): Promise<boolean>;
 }
 
 /**
- * Creates missing tables. The caller owns the client and must close it.
- * @throws if the database does not answer or its user may not create tables
+ * Creates an identity that stores its data in PostgreSQL, and creates missing tables. The caller owns the client and
+ * must close it.
+ *
+ * @throws if the database does not respond or its user must not create tables
  */
 export const createPostgresIdentity = async (
   client: PostgresClient,
@@ -39,4 +45,5 @@ export const createPostgresIdentity = async (
   return { identity, claimFirstKey: () => claimFirstKey(client) };
 };
 
+export { accountFromClaim, type IdentityConfig, issuerAlias, type JwtIssuer } from "../jwt/index.ts";
 export type { PostgresClient };

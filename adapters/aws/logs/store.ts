@@ -179,13 +179,13 @@ class AwsLogs implements LogStore {
   }
 
   #scanOf(scope: LogScope, query: LogQuery, signal: AbortSignal | undefined): Scan {
-    const turns = this.#searches.turns(query, signal);
+    const budget = this.#searches.budget(query, signal);
     const pushed = pushdownOf(query.filter, scope, compileRe2);
     const prefix = streamPrefixOf(scope.owner, scope.service);
     const everywhere: Streams = { logStreamNamePrefix: prefix };
     const narrow: Streams = pushed.platformOnly ? { logStreamNames: [prefix + PLATFORM_STREAM] } : everywhere;
     const list: List = async (range, order, size, token) => {
-      const timeoutMs = await turns.take();
+      const timeoutMs = await budget.take();
       const froms = [range.from, range.narrowed ? pushed.from : undefined].filter((one) => one !== undefined);
       const tos = [range.to, range.narrowed ? pushed.to : undefined].filter((one) => one !== undefined);
       const input = {
@@ -206,9 +206,9 @@ class AwsLogs implements LogStore {
       matches: matcherOf(query.filter, compileRe2),
       limit: query.limit,
       until: query.until,
-      isOver: turns.isOver,
+      isOver: budget.isOver,
       grain: GRAIN,
-      mostEntries: PAGE_SIZE,
+      maxPageEntries: PAGE_SIZE,
     };
   }
 

@@ -1,15 +1,18 @@
-/** Requests to the API. */
+/** Metrics of requests to the API. */
 import { Histogram, type Registry } from "prom-client";
 
 export interface ApiRequest {
   readonly method: string;
-  /** The endpoint's path as it is documented, so that names in it make no series of their own; undefined: there is none. */
+  /**
+   * The documented path of the endpoint, so that names in a path do not create time series. Undefined for an unknown
+   * path.
+   */
   readonly route: string | undefined;
   readonly status: number;
   readonly seconds: number;
 }
 
-export const apiFigures = (registry: Registry): ((request: ApiRequest) => void) => {
+export const apiMetrics = (registry: Registry): ((request: ApiRequest) => void) => {
   const requests = new Histogram({
     name: "portside_api_request_seconds",
     help: "Requests to the API, by endpoint and status, and how long each took to its last byte.",
@@ -18,7 +21,7 @@ export const apiFigures = (registry: Registry): ((request: ApiRequest) => void) 
     registers: [registry],
   });
   return ({ method, route = "none", status, seconds }) => {
-    // Anybody can send a method of any name.
+    // Clients may send arbitrary method names.
     const known = route === "none" ? "any" : method;
     requests.observe({ method: known, route, status: String(status) }, seconds);
   };

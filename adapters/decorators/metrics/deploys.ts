@@ -1,10 +1,10 @@
-/** Deploys, by how they end, and how long their phases take. */
+/** Metrics of deploys: outcomes, and the durations of their phases. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ControlPlane, DeployRun } from "../../../core/control-plane.ts";
 import { isFinal } from "../../../core/domain/deploy/events.ts";
 import { type Instant, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
 
-export const deployFigures = (registry: Registry) => {
+export const deployMetrics = (registry: Registry) => {
   const registers = [registry];
   return {
     ended: new Counter({
@@ -35,13 +35,15 @@ export const deployFigures = (registry: Registry) => {
   };
 };
 
-type Figures = ReturnType<typeof deployFigures>;
+type DeployMetrics = ReturnType<typeof deployMetrics>;
 type Phase = "building" | "deploying";
 
 const seconds = (from: Instant, to: Instant): number => Math.max(0, millisOf(to) - millisOf(from)) / 1000;
 
-/** Follows a run to its end. A phase's status is `ok` where the next one came, else the last record's. */
-const follow = async (run: DeployRun, { ended, running, phases }: Figures): Promise<void> => {
+/**
+ * Follows a run to its end. The status of a phase is `ok` if the next phase began, else the status of the last record.
+ */
+const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics): Promise<void> => {
   let phase: Phase = "building";
   let begun: Instant | undefined;
   running.inc({ phase });
@@ -62,11 +64,11 @@ const follow = async (run: DeployRun, { ended, running, phases }: Figures): Prom
   running.dec({ phase });
 };
 
-export const measured = (controlPlane: ControlPlane, figures: Figures): ControlPlane => ({
+export const measured = (controlPlane: ControlPlane, metrics: DeployMetrics): ControlPlane => ({
   ...controlPlane,
   deploy: (...args) =>
     controlPlane
       .deploy(...args)
-      .andTee((run) => void follow(run, figures))
-      .orTee(({ kind }) => figures.refused.inc({ kind })),
+      .andTee((run) => void follow(run, metrics))
+      .orTee(({ kind }) => metrics.refused.inc({ kind })),
 });

@@ -1,5 +1,5 @@
 /**
- * The platform's figures as Prometheus reads them.
+ * Prometheus metrics of the platform.
  *
  * ```ts
  * const metrics = createMetrics();
@@ -12,37 +12,46 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Telemetry } from "../../../core/ports/telemetry.ts";
-import { type ApiRequest, apiFigures } from "./api.ts";
-import { deployFigures, measured } from "./deploys.ts";
+import { type ApiRequest, apiMetrics } from "./api.ts";
+import { deployMetrics, measured } from "./deploys.ts";
 import { providerTelemetry } from "./provider.ts";
 
+/** Prometheus metrics of a platform. */
 export interface Metrics {
-  /** For a provider, to tell of itself. */
+  /** Pass it to the provider, which reports instances, requests and logs. */
   readonly telemetry: Telemetry;
-  /** The same control plane, its deploys counted and timed. */
+  /** Returns the control plane with its deploys counted and timed. */
   measure(controlPlane: ControlPlane): ControlPlane;
-  /** Counts and times a request to the API. */
+  /** Counts and times a request to the API. Pass it to the HTTP host as `onServed`. */
   apiServed(request: ApiRequest): void;
-  /** Everything, in Prometheus' text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+  /** Returns all metrics in Prometheus' text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
+/** Options of `createMetrics`. */
 export interface MetricsConfig {
-  /** Where the figures are kept; an application's own registry shows them among its own. */
+  /** The registry to use. Pass the registry of your application to expose both in one place. Defaults to a new one. */
   readonly registry?: Registry;
-  /** The process's own as well: memory, CPU, the event loop. True by default where the registry is not the caller's. */
+  /**
+   * Whether to include metrics of the process: memory, CPU and the event loop. Defaults to true without `registry`, and
+   * to false with it.
+   */
   readonly process?: boolean;
 }
 
+/**
+ * Creates the metrics of a platform. Each call returns independent metrics. Needs the optional peer dependency
+ * `prom-client`.
+ */
 export const createMetrics = (config: MetricsConfig = {}): Metrics => {
   const { registry = new Registry(), process = config.registry === undefined } = config;
   if (process) collectDefaultMetrics({ register: registry });
-  const deploys = deployFigures(registry);
+  const deploys = deployMetrics(registry);
   return {
     telemetry: providerTelemetry(registry),
     measure: (controlPlane) => measured(controlPlane, deploys),
-    apiServed: apiFigures(registry),
+    apiServed: apiMetrics(registry),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -1,10 +1,10 @@
-/** What a provider tells of its instances, its ingress and its log. */
+/** Metrics that a provider reports about its instances, ingress and log. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
 
 const states = ["starting", "busy", "idle", "rolling"] as const;
 
-/** Figures of the moment, read when they are asked for. */
+/** Gauges that are read at each collection. */
 const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   const registers = [registry];
   const sum = (of: (load: Load) => number): number => now().reduce((total, load) => total + of(load), 0);

@@ -1,20 +1,20 @@
-/** A span for each use case; a deploy's lasts until its last record. */
+/** A span for each use case. The span of a deploy lasts until its last record. */
 import type { Attributes, Span } from "@opentelemetry/api";
 import type { ControlPlane, DeployRun } from "../../../core/control-plane.ts";
 import { wrapPort } from "../decorate-port.ts";
 import { context, SpanStatusCode } from "./open-telemetry.ts";
 import { beginSpan, noteError, spanned } from "./span.ts";
 
-/** Answers that are there already, or that no request waits for. */
+/** Calls that return immediately or that no request waits for. */
 const untraced: readonly string[] = ["capabilities", "check", "countRequest", "close"];
 
-/** Use cases begin with who asks, except for the one that finds that out. */
+/** The first argument of a use case is the principal, except for the use case that authenticates. */
 const callerOf = ([first]: readonly unknown[]): Attributes => {
   const account = (first as { account?: unknown } | undefined)?.account;
   return typeof account === "string" ? { "portside.account": account } : {};
 };
 
-/** The records as events of the span, which ends with the last of them. */
+/** Adds the records as events of the span, and ends it with the last one. */
 const follow = async (run: DeployRun, span: Span): Promise<void> => {
   span.setAttribute("portside.deploy_id", run.deployId);
   for await (const { status, message, reason, seq } of run.follow()) {
@@ -32,7 +32,7 @@ const tracedDeploy =
     const begun = beginSpan("portside.deploy", callerOf([principal]));
     if (begun === undefined) return controlPlane.deploy(principal, request, options);
     const { span, within } = begun;
-    // What the run asks of its ports later is asked within this context as well, because it begins here.
+    // The run starts here, so its later calls of ports have this context too.
     return context
       .with(within, () => controlPlane.deploy(principal, request, options))
       .andTee((run) => void follow(run, span))
@@ -42,8 +42,12 @@ const tracedDeploy =
       });
   };
 
+/**
+ * Returns the control plane with a span around each use case. Without an OpenTelemetry SDK, calls have no overhead of
+ * spans.
+ */
 export const traceControlPlane = (controlPlane: ControlPlane): ControlPlane => {
-  // A copy: what a proxy shows of a frozen object is the object's own.
+  // A copy, because a proxy must return the original properties of a frozen object.
   const traced = wrapPort({ ...controlPlane }, (name, call, args) =>
     untraced.includes(name) ? call(...args) : spanned(`portside.${name}`, callerOf(args), () => call(...args)),
   );

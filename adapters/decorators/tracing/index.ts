@@ -1,6 +1,6 @@
 /**
- * Spans around use cases and around what they ask of their ports, through the API of OpenTelemetry. Which SDK records
- * them, if any, is the application's: https://opentelemetry.io/docs/languages/js/instrumentation/
+ * OpenTelemetry spans of use cases and of their calls of ports. The application chooses the SDK that records them, if
+ * any: https://opentelemetry.io/docs/languages/js/instrumentation/
  *
  * ```ts
  * const controlPlane = traceControlPlane(createControlPlane(tracePorts(ports)));

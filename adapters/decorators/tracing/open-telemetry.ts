@@ -1,4 +1,4 @@
-/** OpenTelemetry's API, which not everybody has: whoever lacks it is told its name. */
+/** Loads the OpenTelemetry API, an optional peer dependency. Fails with an install hint if it is missing. */
 import { needPackages } from "../../shared/runtime/optional-package.ts";
 
 export const { context, isSpanContextValid, SpanStatusCode, trace } = await needPackages(

@@ -9,7 +9,9 @@ const traced = <P extends object>(name: string, port: P): P =>
     spanned(`${name}.${method}`, { "portside.port": name, "portside.method": method }, () => call(...args)),
   );
 
-/** The same ports; clocks, ids and loggers, which are asked for everywhere, stay as they are. */
+/**
+ * Returns the ports with a span around each call. Does not trace clocks, ids and loggers, which are called too often.
+ */
 export const tracePorts = (ports: Ports): Ports => {
   const { provider, identity, billing } = ports;
   return {

@@ -1,27 +1,27 @@
-/** A span for each call, and its end where the call ends: at an answer, or at the last event of a stream. */
+/** Creates a span for a call and ends it with the call: with its result, or with the last event of a stream. */
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { ControlPlaneError } from "../../../core/errors.ts";
 import { Err, ResultAsync } from "../../../core/result.ts";
 import { context, isSpanContextValid, SpanStatusCode, trace } from "./open-telemetry.ts";
 
-/** The name under which tracers, and SDKs' settings, know these spans. */
+/** The instrumentation scope, by which SDK settings select these spans. */
 const TRACER = "portside";
 
 export interface Begun {
   readonly span: Span;
-  /** In which the span is the active one. */
+  /** The context in which the span is active. */
   readonly within: Context;
 }
 
-/** Undefined where no SDK listens: the call is then made as if this were not here. */
+/** Begins a span. Returns undefined if no SDK is installed; the call must then be made without a span. */
 export const beginSpan = (name: string, attributes: Attributes): Begun | undefined => {
   const span = trace.getTracer(TRACER).startSpan(name, { attributes });
-  // A span that is not sampled has a context all the same, which its children have to know of.
+  // A span that is not sampled has a valid context too, which its children need.
   if (!isSpanContextValid(span.spanContext())) return undefined;
   return { span, within: trace.setSpan(context.active(), span) };
 };
 
-/** That somebody asked for what there is not is an answer; that the platform failed is an error of the span. */
+/** Returns whether an error marks the span as failed. A 404 is a normal result, not a failed span. */
 const isFault = ({ kind }: ControlPlaneError): boolean => kind === "internal" || kind === "unavailable";
 
 export const noteError = (span: Span, error: ControlPlaneError): void => {
@@ -35,14 +35,14 @@ const noteThrown = (span: Span, error: unknown): void => {
   span.setStatus({ code: SpanStatusCode.ERROR });
 };
 
-/** Ends the span with a call's answer. */
+/** Ends the span with the result of a call. */
 const end = <T>(span: Span, answer: T): T => {
   if (answer instanceof Err) noteError(span, answer.error);
   span.end();
   return answer;
 };
 
-/** Ends the span when the answer is there. */
+/** Ends the span when the result is available. */
 const settle = async (span: Span, answer: Promise<unknown> | ResultAsync<unknown, unknown>): Promise<unknown> => {
   try {
     return end(span, await answer);
@@ -58,7 +58,7 @@ interface StreamEvent {
   readonly failure?: { readonly reason: string; readonly message: string };
 }
 
-/** Each step runs within the span's context; leaving the stream early ends the span as well. */
+/** Runs each step in the span's context. Leaving the stream early ends the span too. */
 async function* follow({ span, within }: Begun, events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   const iterator = events[Symbol.asyncIterator]();
   try {
@@ -84,7 +84,7 @@ async function* follow({ span, within }: Begun, events: AsyncIterable<unknown>):
 const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** Makes a call within a span of its own, whatever kind of answer it has. */
+/** Makes a call in its own span, whatever kind of result it returns. */
 export const spanned = (name: string, attributes: Attributes, call: () => unknown): unknown => {
   const begun = beginSpan(name, attributes);
   if (begun === undefined) return call();

@@ -184,10 +184,10 @@ class GcpLogs implements LogStore {
   }
 
   #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
-    const turns = this.#searches.turns(query, signal);
+    const budget = this.#searches.budget(query, signal);
     const base = baseOf(this.#location.project, scope);
     const list: List = async ({ from, to, narrowed }, order, size, token) => {
-      const timeoutMs = await turns.take();
+      const timeoutMs = await budget.take();
       const filter = printLogFilter(
         all([...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true]) as LogFilter,
       );
@@ -200,9 +200,9 @@ class GcpLogs implements LogStore {
       matches: matcherOf(query.filter, compileRe2),
       limit: query.limit,
       until: query.until,
-      isOver: turns.isOver,
+      isOver: budget.isOver,
       grain: GRAIN,
-      mostEntries: PAGE_SIZE,
+      maxPageEntries: PAGE_SIZE,
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: JWTs verified against configured issuers (OpenID Connect), asymmetric algorithms only.
- * https://www.rfc-editor.org/rfc/rfc8725 is the list of mistakes that this avoids.
+ * Bearer tokens: JWTs verified against configured issuers (OpenID Connect), with asymmetric algorithms only. Follows
+ * https://www.rfc-editor.org/rfc/rfc8725.
  */
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
@@ -23,32 +23,35 @@ const ALGORITHMS = [
   "EdDSA",
   "Ed25519",
 ];
-/** An issuer's clock may be ahead of ours by this much; a token that has expired has expired. */
+/** Seconds by which an issuer's clock may be ahead. Does not extend the expiry of a token. */
 const TOLERANCE_SECONDS = 5;
 
 export interface JwtIssuer {
-  /** Exactly the `iss` of its tokens. */
+  /** The exact `iss` claim of its tokens. */
   readonly issuer: string;
   readonly audience: string;
-  /** The account of a token's claims; undefined where they name none. */
+  /** Returns the account of a token's claims, or undefined if they name none. See `accountFromClaim`. */
   readonly accountOf: (claims: JWTPayload) => AccountId | undefined;
-  /** The algorithms that it signs with; by default every asymmetric one. */
+  /** The permitted algorithms. Defaults to all asymmetric ones. */
   readonly algorithms?: readonly string[];
-  /** Finds the key that signed a token. */
+  /** Finds the key that signed a token. jose's `createRemoteJWKSet` returns such a function. */
   readonly keys: JWTVerifyGetKey;
-  /** Judges a principal whose token is valid; absent: accepts it. */
+  /** An additional check of a principal whose token is valid. Absent: no check. */
   readonly admit?: (principal: Principal, claims: JWTPayload) => ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
 
-/** The default alias of an issuer: its host and path, so that accounts of two issuers never meet. */
+/** Returns the default alias of an issuer: its host and path, so that accounts of different issuers never collide. */
 export const issuerAlias = (issuer: string): string => issuer.replace(/^[a-z]+:\/\//i, "").replace(/\/+$/, "");
 
 const percentEncoded = (text: string): string =>
   [...new TextEncoder().encode(text)].map((byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join("");
 
 /**
- * `ALIAS:CLAIM`. What an account's name cannot have is percent-encoded, and so are `%` and `:`,
- * so that no claim of one issuer reads like an account of another.
+ * Returns a function that maps claims to the account `ALIAS:CLAIM`. Percent-encodes characters that are invalid in an
+ * account name, and `%` and `:`, so that no claim of one issuer equals an account of another.
+ *
+ * @param alias the prefix of the issuer's accounts
+ * @param claim the claim that identifies the user, such as `sub`
  */
 export const accountFromClaim =
   (alias: string, claim: string) =>
@@ -58,12 +61,12 @@ export const accountFromClaim =
     return parseAccount(`${alias}:${value.replace(/[^A-Za-z0-9._@/|+-]+/g, percentEncoded)}`);
   };
 
-/** The issuer's keys could not be had, which says nothing about the token. */
+/** Thrown if the issuer's keys cannot be fetched. The token may still be valid. */
 class KeysUnavailable extends Error {}
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? "";
 
-/** What looking for a key says about the token: that the issuer has no such key, or more than one. */
+/** Error codes of the key lookup that mean an invalid token: no matching key, or several. */
 const tokenFaults = ["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS", "ERR_JOSE_NOT_SUPPORTED"];
 
 const keysOf =
@@ -76,16 +79,16 @@ const keysOf =
     }
   };
 
-const EXPIRED = "The token has expired; get a new one.";
+const EXPIRED = "The token has expired. Get a new one.";
 
 const refusals: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: EXPIRED,
-  ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not meant for this platform, or not valid yet.",
+  ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is for another audience, or is not valid yet.",
 };
 
 const refusal = (error: unknown): Unauthenticated | Unavailable =>
   error instanceof KeysUnavailable
-    ? unavailable("The issuer's keys could not be fetched; try again.", 5, error.cause)
+    ? unavailable("The issuer's keys could not be fetched. Try again.", 5, error.cause)
     : unauthenticated(refusals[codeOf(error)] ?? "The token is not valid.");
 
 const verify = async (
@@ -101,7 +104,7 @@ const verify = async (
     return err(unauthenticated("The token is not a JWT."));
   }
   const issuer = issuers.find((one) => one.issuer === claimed.iss);
-  if (issuer === undefined) return err(unauthenticated("The token's issuer is not known here."));
+  if (issuer === undefined) return err(unauthenticated("The platform does not trust the token's issuer."));
   try {
     const now = millisOf(clock.now());
     const { payload } = await jwtVerify(token, keysOf(issuer), {

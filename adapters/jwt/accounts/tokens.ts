@@ -1,4 +1,4 @@
-/** Short-lived tokens of the platform's own, signed with a key that only it has. */
+/** Short-lived tokens of the platform, signed with its private key. */
 import type { JWK } from "jose";
 import { type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
 import { millisOf, plusMillis } from "../../../core/domain/wire/instant.ts";
@@ -14,18 +14,21 @@ const ISSUER = "portside";
 const AUDIENCE = "portside";
 const LIFETIME_MS = 60 * 60_000;
 const ALGORITHM = "EdDSA";
-/** The claim with the id of the key that made the token; null where no key of the platform did. */
+/** The claim with the id of the API key that created the token. Null if no API key did. */
 const KEY_CLAIM = "portside_key";
-const ENDED = unauthenticated("The token has ended. Make another with 'portside token'.");
+const ENDED = unauthenticated("The token has been revoked. Create another with 'portside token'.");
 
-/** A new private signing key (Ed25519), to be kept where only the platform reads it. */
+/** Generates a private signing key (Ed25519). Store it where only the platform can read it. */
 export const generateSigningKey = async (): Promise<JWK> => {
   const { exportJWK, generateKeyPair } = await import("jose");
   const { privateKey } = await generateKeyPair(ALGORITHM, { crv: "Ed25519", extractable: true });
   return exportJWK(privateKey);
 };
 
-/** Issues tokens and says how to recognise them. `loadKey` is asked at the first token, and again where that failed. */
+/**
+ * Returns a token issuer, and the trust settings for its tokens. Calls `loadKey` at the first token, and again after a
+ * failure.
+ */
 export const createTokens = (
   loadKey: () => Promise<JWK>,
   { isLive }: LiveKeys,
@@ -70,7 +73,7 @@ export const createTokens = (
       admit: (holder, { [KEY_CLAIM]: key }) => {
         const principal: Principal = { ...holder, credentialKind: "platform_token" };
         if (key === null) return okAsync(principal);
-        // Earlier versions did not name the key, so nothing tells whether it still lives.
+        // Tokens of earlier versions do not name their key, so they cannot be checked against revocation.
         if (typeof key !== "string") return errAsync(ENDED);
         return isLive(principal.account, key).andThen((there) => (there ? okAsync(principal) : errAsync(ENDED)));
       },

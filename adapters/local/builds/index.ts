@@ -92,7 +92,7 @@ const platformFailureOf = (error: unknown): DeployFailure => {
   return { reason: "provider_unavailable", message };
 };
 
-const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
+const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
 /** Limits the share of this process's time that a build's output takes, and yields to the event loop between lines. */
 const pacePrint = (say: Say<string>): Say<string> => {

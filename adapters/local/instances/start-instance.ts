@@ -105,7 +105,7 @@ const awaitReady = async (
   let lookedAt = begun;
   for (;;) {
     if (options.signal.aborted)
-      return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
+      return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was cancelled." } };
     const open = await instance.accepts();
     if (ended !== undefined) {
       // The service has exited but the port is open: another program has the port.

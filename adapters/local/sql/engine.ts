@@ -29,7 +29,7 @@ export const createLocalSql = (config: LocalSqlConfig): ProcessSqlEngine => {
   return new ProcessSqlEngine({
     script,
     argsOf: (owner) => [join(folder, accountDigest(owner), "logs.duckdb"), logs.pathOf(owner)],
-    most: maxProcesses,
+    maxProcesses,
     idleMillis,
     compiled: join(folder, "compiled"),
     beforeRun: (owner) => logs.writeAll(owner),

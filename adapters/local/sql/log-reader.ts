@@ -1,7 +1,7 @@
 /** Reads a snapshot of an account's log file for the derived database, while the server writes to the file. */
 import { DatabaseSync } from "node:sqlite";
 import { severities } from "../../../core/domain/logs/entry.ts";
-import type { EntryRow, LogReader, Place } from "../../shared/sql/tables/entries.ts";
+import type { EntryRow, LogReader, ReadPosition } from "../../shared/sql/tables/entries.ts";
 
 const severityNames = new Map(Object.entries(severities).map(([name, rank]) => [BigInt(rank), name]));
 
@@ -16,7 +16,7 @@ const entryOf = (service: string, columns: Columns): EntryRow => {
   return { service, ns, ord: Number(ord), severity: name, log, revision, instance, text, json, http };
 };
 
-const placeOf = (row: unknown): Place | undefined => {
+const placeOf = (row: unknown): ReadPosition | undefined => {
   const key = row as { ns: bigint; ord: bigint } | undefined;
   return key === undefined ? undefined : { ns: key.ns, ord: Number(key.ord) };
 };

@@ -28,7 +28,7 @@ export const createMemorySpool = (): SourceSpool => ({
       };
     };
     return ResultAsync.fromPromise(receive(), (cause) =>
-      unavailable("The source could not be received; send it again.", 5, cause),
+      unavailable("The source could not be received. Send it again.", 5, cause),
     );
   },
 });
@@ -39,7 +39,7 @@ async function* build(world: World, request: BuildRequest, { signal }: CallOptio
   yield { kind: "progress", message: known ? "The source was built before" : "Reading the source" };
   if (!known) for await (const _chunk of request.source.open()) if (signal?.aborted === true) break;
   if (signal?.aborted === true)
-    return yield { kind: "failed", failure: { reason: "interrupted", message: "The build was ended." } };
+    return yield { kind: "failed", failure: { reason: "interrupted", message: "The build was cancelled." } };
   world.images.add(image);
   yield { kind: "built", image };
 }

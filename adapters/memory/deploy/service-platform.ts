@@ -85,7 +85,7 @@ async function* rollout(
   stored.rollingOut = null;
   if (refused !== undefined) return yield { kind: "failed", failure: refused };
   if (signal?.aborted === true)
-    return yield { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
+    return yield { kind: "failed", failure: { reason: "interrupted", message: "The rollout was cancelled." } };
   Object.assign(stored, { serving: { id, document }, etag: nextEtag(world), updatedAt: now() });
   yield { kind: "ready", revision: id, url: urlOf(name) };
 }

@@ -48,7 +48,7 @@ export const createMemorySql = (world: World): ProcessSqlEngine =>
   new ProcessSqlEngine({
     script,
     argsOf: () => [],
-    most: MAX_PROCESSES,
+    maxProcesses: MAX_PROCESSES,
     idleMillis: IDLE_MS,
     beforeRun: async () => {},
     fresh: newEntries(world),

@@ -1,6 +1,6 @@
 /**
  * Migrations of the credential tables. Each runs once, on the first replica that starts, in one transaction under an
- * advisory lock. https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
+ * advisory lock: https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
  */
 import type { PostgresClient } from "./client.ts";
 
@@ -34,7 +34,7 @@ const once = (version: number, step: string): string => `
     END IF;
   END $portside$`;
 
-/** Runs pending migrations. Throws if the database does not answer or its user may not create tables. */
+/** Runs pending migrations. Throws if the database does not respond or its user must not create tables. */
 export const migrate = async (client: PostgresClient): Promise<void> => {
   for (const [index, step] of steps.entries()) await client.query(once(index + 1, step));
 };

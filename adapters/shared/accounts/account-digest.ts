@@ -1,13 +1,15 @@
-/** Accounts on a cloud: names and labels there carry a digest, never the raw id, which may be somebody's address. */
+/** Digests of account names, for names and labels on a cloud. The account name itself may be an email address. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 
-/** 32 hex digits: a label. */
+/** Returns 32 hexadecimal digits, for labels. */
 export const accountDigest = (owner: AccountId): string =>
   createHash("sha256").update(owner).digest("hex").slice(0, 32);
 
-/** The first ten of them, for names that are bounded; what carries it is looked at by its label as well. */
+/**
+ * Returns the first ten digits, for names with a length limit. They may collide, so callers must check the label too.
+ */
 export const shortAccountDigest = (owner: AccountId): string => accountDigest(owner).slice(0, 10);
 
-/** Holds names on a cloud that none of our accounts took. No account has it: theirs are not empty. */
+/** The owner of cloud names that another system uses. It is empty and so equals no account. */
 export const NOBODY = "" as AccountId;

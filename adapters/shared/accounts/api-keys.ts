@@ -1,7 +1,4 @@
-/**
- * API keys over any place that keeps key records: made, recognised, listed, revoked.
- * Only hashes are stored; comparison takes the same time whether or not the key is right.
- */
+/** API keys on top of any store of key records. Only hashes are stored. Comparison takes constant time. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AccountId, Principal } from "../../../core/domain/accounts/account.ts";
 import { type Instant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -15,10 +12,10 @@ import type { KeyRecord, KeyRecords } from "./key-record.ts";
 const SECRET_LENGTH = 40;
 const PREFIX_LENGTH = "psk_".length + 8;
 const SHAPE = /^psk_[A-Za-z0-9]{40}$/;
-/** A recognised key is trusted this long before it is looked up again; a revoked one is forgotten at once. */
+/** Milliseconds for which an authenticated key is cached. A revocation on this replica clears the cache. */
 const CACHE_MS = 10_000;
 const CACHE_SIZE = 10_000;
-/** `lastUsedAt` is written at most this often a key. */
+/** Minimum milliseconds between two updates of `lastUsedAt` of a key. */
 const USED_MS = 60_000;
 
 export interface ApiKeyDeps {
@@ -28,7 +25,7 @@ export interface ApiKeyDeps {
   readonly logger: Logger;
 }
 
-const UNKNOWN = unauthenticated("The API key is not valid. Make one with 'portside keys create'.");
+const UNKNOWN = unauthenticated("The API key is not valid. Create one with 'portside keys create'.");
 
 const digest = (key: string): string => hash("sha256", key, "hex");
 
@@ -38,7 +35,7 @@ const listed = ({ hash: _hash, ...record }: KeyRecord): ApiKey => record;
 
 const stored = <T>(work: Promise<T>) =>
   ResultAsync.fromPromise(work, (cause) =>
-    storeUnavailable("The store of API keys does not answer; try again.", cause),
+    storeUnavailable("The store of API keys does not respond. Try again.", cause),
   );
 
 interface Recognised {
@@ -47,19 +44,19 @@ interface Recognised {
 }
 
 export interface LiveKeys {
-  /** Whether the account has the key. A revocation on another replica shows within 10 seconds. */
+  /** Returns whether the account has the key. A revocation on another replica takes effect within 10 seconds. */
   isLive(account: AccountId, id: string): ResultAsync<boolean, Unavailable>;
 }
 
 export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator & LiveKeys => {
   const recognised = new Map<string, Recognised>();
-  /** Until when a key is taken to live, by account and id. */
+  /** Expiry of the cached result of `isLive`, by account and id. */
   const live = new Map<string, Instant>();
-  /** When a key's use is to be noted again. */
+  /** The earliest time of the next update of `lastUsedAt`, by id. */
   const noteAt = new Map<string, Instant>();
   let revocations = 0;
 
-  /** A key that was looked up before a revocation may be the revoked one, and is not remembered after it. */
+  /** Clears the caches. Lookups in progress must not be cached either: they may have found the revoked key. */
   const forget = (): void => {
     revocations++;
     recognised.clear();
@@ -70,7 +67,9 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
     const next = noteAt.get(id);
     if (next !== undefined && next > now) return;
     noteAt.set(id, plusMillis(now, USED_MS));
-    records.used(id, timestampOf(now)).catch((cause) => logger.warn("a key's last use was not noted", { id, cause }));
+    records
+      .used(id, timestampOf(now))
+      .catch((cause) => logger.warn("could not record the last use of a key", { id, cause }));
   };
 
   const remember = (hashed: string, principal: Principal, now: Instant): void => {

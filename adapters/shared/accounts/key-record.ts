@@ -1,4 +1,4 @@
-/** An API key as it is stored: never the key itself, only what recognises it. */
+/** A stored API key: its hash and metadata, never the secret. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 
@@ -14,7 +14,7 @@ export interface KeyRecord {
   readonly lastUsedAt: Timestamp | null;
 }
 
-/** A row of a table of keys, as SQL databases name its columns. */
+/** A row of the key table, with the column names of the SQL databases. */
 interface KeyRow {
   readonly id: string;
   readonly account: string;
@@ -38,14 +38,14 @@ export const keyRecordOf = (row: unknown): KeyRecord => {
   };
 };
 
-/** Where keys are kept. Implementations may throw; the caller turns that into `unavailable`. */
+/** Storage for key records. Methods may throw; the caller converts exceptions to `unavailable`. */
 export interface KeyRecords {
   insert(record: KeyRecord): Promise<void>;
-  /** Every key with this prefix; usually one or none. */
+  /** Returns all keys with this prefix, usually one or none. */
   withPrefix(prefix: string): Promise<readonly KeyRecord[]>;
-  /** The account's keys, oldest first. */
+  /** Returns the account's keys, oldest first. */
   ofAccount(account: AccountId): Promise<readonly KeyRecord[]>;
-  /** True where the account had the key. */
+  /** Deletes a key. Returns false if the account does not have it. */
   remove(account: AccountId, id: string): Promise<boolean>;
   used(id: string, at: Timestamp): Promise<void>;
 }

@@ -1,2 +1,2 @@
-/** One key for what belongs to a deployment of an account: it is matched by both, never by the name alone. */
+/** Returns a map key for a deployment of an account. A name alone does not identify a deployment. */
 export const scopeKey = (owner: string, name: string): string => `${owner}\n${name}`;

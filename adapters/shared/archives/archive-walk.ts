@@ -1,23 +1,23 @@
 /**
- * Walks a tar.gz while it streams by, applying the core's rule to every entry before its content is read.
- * Memory stays flat whatever the archive claims to be.
+ * Checks a tar.gz while it streams in. The core's rule sees each entry before its content is read. Uses bounded memory,
+ * whatever the archive declares.
  */
 import { createGunzip, type Gunzip } from "node:zlib";
 import { type ArchiveLimits, KiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import { ArchiveContents } from "../../../core/domain/deploy/archive.ts";
 import { TarDamage, type TarEntry, TarReader, type TarVisitor } from "./tar/reader.ts";
 
-/** Unpacked bytes that are no entry's content: headers and padding. More is a bomb in disguise. */
+/** Maximum unpacked bytes of headers and padding. More of them indicate a decompression bomb. */
 const OVERHEAD_BYTES = 32 * MiB;
 const ENTRY_OVERHEAD_BYTES = 8 * KiB;
-/** Tar pads its end to a record, which is 10 KiB with every common tool. */
+/** Maximum bytes after the end marker. Common tools pad an archive to a record of 10 KiB. */
 const TRAILING_BYTES = 1 * MiB;
 
 const NOT_GZIP = "is not a gzip file; pack it with 'tar -czf'";
 const NOT_TAR = "is gzip, but not a tar archive; pack it with 'tar -czf'";
 const TRUNCATED = "is cut off; send it whole";
 
-/** With what gzip begins, and no path that is taken. */
+/** The first byte of gzip data. No permitted path begins with it. */
 const GZIP_MARK = 0x1f;
 
 export class ArchiveWalk {
@@ -25,14 +25,14 @@ export class ArchiveWalk {
   readonly #admitted: TarVisitor | undefined;
   readonly #gunzip: Gunzip;
   readonly #tar: TarReader;
-  /** Resolves when the unpacking is over: at the archive's end, at damage, or at a refusal. */
+  /** Resolves when unpacking ends: at the end of the archive, at damage, or at a rejected entry. */
   readonly #closed: Promise<void>;
   #head = Buffer.alloc(0);
   #problem: string | undefined;
   #unpacked = 0;
   #endedAt: number | undefined;
 
-  /** @param admitted receives each accepted entry and its content; the walk does not catch its errors */
+  /** @param admitted receives each accepted entry and its content. The walk does not catch its exceptions. */
   constructor(limits: ArchiveLimits, admitted?: TarVisitor) {
     this.#contents = new ArchiveContents(limits);
     this.#admitted = admitted;
@@ -43,12 +43,12 @@ export class ArchiveWalk {
     this.#gunzip.on("error", (error: NodeJS.ErrnoException) => this.#fail(gunzipWords(error)));
   }
 
-  /** What is wrong with the archive so far, as a clause that follows "the archive". */
+  /** Returns the problem found so far, as a clause that follows "the archive". */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Takes the next bytes of the archive; resolves when they have been walked. */
+  /** Reads the next bytes of the archive. Resolves when they are checked. */
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#problem !== undefined) return;
     if (this.#head.length < 2) {
@@ -59,7 +59,7 @@ export class ArchiveWalk {
     await Promise.race([written, this.#closed]);
   }
 
-  /** Ends the walk; afterwards `problem` is final. */
+  /** Ends the archive. Afterwards `problem` is final. */
   async end(): Promise<void> {
     if (this.#problem !== undefined) return;
     if (this.#head.length < 2) return this.#fail(this.#head.length === 0 ? "is empty" : NOT_GZIP);
@@ -67,10 +67,10 @@ export class ArchiveWalk {
     await this.#closed;
     if (this.#problem !== undefined) return;
     this.#read(() => this.#tar.end());
-    if (this.#problem === undefined && this.#contents.entries === 0) this.#fail("has no files in it");
+    if (this.#problem === undefined && this.#contents.entries === 0) this.#fail("contains no files");
   }
 
-  /** Frees what the unpacking takes; the walk is of no further use. */
+  /** Releases the decompressor. The walk must not be used afterwards. */
   close(): void {
     this.#gunzip.destroy();
   }
@@ -82,14 +82,14 @@ export class ArchiveWalk {
 
   #unpack(chunk: Buffer): void {
     if (this.#problem !== undefined) return;
-    // The tar reader would unpack a second layer of gzip by itself, without any bound.
+    // Reject a second layer of gzip, which would be unpacked without a bound.
     if (this.#unpacked === 0 && chunk[0] === GZIP_MARK) return this.#fail(NOT_TAR);
     this.#unpacked += chunk.length;
     const { bytes, entries } = this.#contents;
     if (this.#unpacked > bytes + OVERHEAD_BYTES + entries * ENTRY_OVERHEAD_BYTES)
-      return this.#fail("unpacks to far more than its entries hold");
+      return this.#fail("unpacks to far more data than its entries contain");
     if (this.#endedAt !== undefined && this.#unpacked > this.#endedAt + TRAILING_BYTES)
-      return this.#fail("goes on after its end");
+      return this.#fail("has data after its end");
     this.#read(() => this.#tar.write(chunk));
     if (this.#tar.ended) this.#endedAt ??= this.#unpacked;
   }

@@ -1,6 +1,6 @@
 /**
- * Sources in a bucket, for servers whose own disk is memory. An archive goes there in pieces while it is walked, and
- * becomes an object only when it was found good; what builds it copies it within the cloud.
+ * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces while it
+ * checks it, and completes the object only if the archive is valid. Builders copy the object within the cloud.
  */
 import { MiB } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -10,47 +10,50 @@ import { ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../calls/provider-call.ts";
 import { receiveArchive } from "./receive-archive.ts";
 
-/** What an upload takes of the memory. S3 wants 5 MiB of a part, and Cloud Storage whole 256 KiB: both have them. */
+/** Bytes of a piece, which an upload buffers. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
 export const PIECE_BYTES = 8 * MiB;
 
-/** Everything of the spool is below it, for rules that clear away what a killed server has left. */
+/** The prefix of all objects of the spool. A lifecycle rule of the bucket deletes objects that a killed server left. */
 export const SPOOL_PREFIX = "spool/";
 
 export type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
-/** How a provider makes an object: whole, or of pieces, one after the other, and nobody sees it before the last. */
+/**
+ * How a provider creates an object: in one call, or in consecutive pieces. The object must not be visible before the
+ * last one.
+ */
 export interface PieceUpload {
-  /** Makes the object of one piece, as most sources are. */
+  /** Creates an object from a single piece. Most sources need only one. */
   whole(bytes: Uint8Array): Called<void>;
-  /** The name, to the provider, of an upload in pieces. */
+  /** Begins an upload in pieces. Returns the provider's id of the upload. */
   begin(): Called<string>;
-  /** Takes a piece of `PIECE_BYTES` behind which there are more. */
+  /** Uploads a piece of `PIECE_BYTES`. More pieces must follow. */
   put(upload: string, piece: Uint8Array): Called<void>;
-  /** Takes the last one, and makes the object. */
+  /** Uploads the last piece and creates the object. */
   finish(upload: string, last: Uint8Array): Called<void>;
-  /** Takes the pieces back. `CallState`: there is no such upload any more. */
+  /** Aborts an upload and deletes its pieces. Fails with a `CallState` if the upload does not exist. */
   abort(upload: string): Called<void>;
 }
 
 export interface SpoolBucket {
   readonly bucket: string;
   upload(name: string, signal: AbortSignal): PieceUpload;
-  /** So many bytes of an object, from a byte on. */
+  /** Reads `bytes` bytes of an object from the offset `from`. */
   read(name: string, from: number, bytes: number): Called<Uint8Array>;
-  /** There need be nothing. */
+  /** Deletes an object. Succeeds if it does not exist. */
   remove(name: string): Called<void>;
 }
 
-/** The bytes of a source could not be had. */
+/** Thrown if the bytes of a source cannot be read. */
 export class SourceUnavailable extends Error {
   readonly unavailable: Unavailable;
 
   constructor(error: CallState | Unavailable) {
-    super("A source could not be brought into the bucket, or read from it.", {
+    super("Could not write a source to the bucket, or read it.", {
       cause: isCallState(error) ? error.error : error.cause,
     });
     this.unavailable = isCallState(error)
-      ? unavailable("The source is not where it was put; deploy again.", 5, error.error)
+      ? unavailable("The stored source was not found. Deploy again.", 5, error.error)
       : error;
   }
 }
@@ -64,13 +67,13 @@ interface BucketSource extends Source {
   readonly spooled: { readonly bucket: string; readonly name: string };
 }
 
-/** The object of that bucket that a source is; undefined where it lies elsewhere. */
+/** Returns the name of a source's object in this bucket, or undefined if the source is stored elsewhere. */
 export const spooledIn = (bucket: string, source: Source): string | undefined => {
   const { spooled } = source as Partial<BucketSource>;
   return spooled?.bucket === bucket ? spooled.name : undefined;
 };
 
-/** Gathers what is written into pieces; the last one waits for the verdict on the whole. */
+/** Collects written bytes into pieces. Holds the last piece back until the archive is known to be valid. */
 class Pieces {
   readonly #object: PieceUpload;
   readonly #piece: Buffer;
@@ -101,7 +104,7 @@ class Pieces {
     need(await (this.#upload === undefined ? this.#object.whole(last) : this.#object.finish(this.#upload, last)));
   }
 
-  /** Takes back what was put; of an object that was made before, nothing. */
+  /** Aborts the upload. Does not delete an object that was already created. */
   async abort(): Called<void> {
     if (this.#upload === undefined) return ok(undefined);
     const gone = await this.#object.abort(this.#upload);
@@ -109,19 +112,20 @@ class Pieces {
   }
 }
 
-/** @param pieceBytes of an upload and of a read; a test gives fewer */
+/** @param pieceBytes size of a piece of an upload and of a read; tests pass fewer */
 export const createBucketSpool = (
   place: SpoolBucket,
   { ids, logger }: { readonly ids: Ids; readonly logger: Logger },
   pieceBytes = PIECE_BYTES,
 ): SourceSpool => {
-  /** What stays is a nuisance for the operator, until a rule of the bucket takes it away. */
+  /** A failure only leaves data in the bucket until its lifecycle rule deletes it. */
   const takenBack = async (name: string, back: Called<void>): Promise<void> => {
     const result = await back;
-    if (result.isErr()) logger.warn("something of a source was left in the bucket", { name, cause: result.error });
+    if (result.isErr())
+      logger.warn("could not delete a part of a source from the bucket", { name, cause: result.error });
   };
 
-  /** Nobody knows whether an object was made of it where its last answer was lost. */
+  /** If the response to the last call was lost, the object may exist, so both the upload and the object are deleted. */
   const giveUp = async (name: string, pieces: Pieces): Promise<void> => {
     await takenBack(name, pieces.abort());
     await takenBack(name, place.remove(name));
@@ -166,7 +170,7 @@ export const createBucketSpool = (
         }
       };
       return ResultAsync.fromPromise(receive(), (cause) =>
-        unavailable("The source could not be received; send it again.", 5, cause),
+        unavailable("The source could not be received. Send it again.", 5, cause),
       );
     },
   };

@@ -1,4 +1,4 @@
-/** Sources on disk: what every server uses, so that its memory stays flat whatever a client sends. */
+/** A source spool on disk, which keeps the server's memory flat. */
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,8 +16,8 @@ const sourceAt = (path: string, digest: string, bytes: number): Source => ({
 });
 
 /**
- * @param folder made where it is missing; files in it belong to the spool alone
- * @param makesParents whether the folders around it are made, too
+ * @param folder created if it is missing; only the spool may write in it
+ * @param makesParents whether to create missing parent folders
  */
 export const createDiskSpool = (folder: string, ids: Ids, makesParents = true): SourceSpool => ({
   receive: (bytes, options = {}) => {
@@ -41,7 +41,7 @@ export const createDiskSpool = (folder: string, ids: Ids, makesParents = true): 
       }
     };
     return ResultAsync.fromPromise(receive(), (cause) =>
-      storeUnavailable("The source could not be received; send it again.", cause),
+      storeUnavailable("The source could not be received. Send it again.", cause),
     );
   },
 });

@@ -1,4 +1,4 @@
-/** Receives an archive into a sink, bounded, hashed and walked on the way; what every source spool does. */
+/** Receives an archive into a sink, for every source spool: limits, hashes and checks it on the way. */
 import { createHash } from "node:crypto";
 import { type ArchiveLimits, archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
@@ -6,10 +6,12 @@ import { type Issue, issue } from "../../../core/domain/wire/issue.ts";
 import type { ReceiveOptions } from "../../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "./archive-walk.ts";
 
+/** Receives the bytes of an archive. */
 export interface ArchiveSink {
   write(chunk: Uint8Array): Promise<void>;
 }
 
+/** The result of `receiveArchive`: the digest and size of a valid archive, or the issues of an invalid one. */
 export type ReceivedArchive =
   | { readonly ok: true; readonly digest: string; readonly bytes: number }
   | { readonly ok: false; readonly issues: readonly Issue[] };
@@ -25,8 +27,8 @@ const tooLarge = (fileBytes: number): string =>
   }`;
 
 /**
- * Reads `bytes` to its end, or to the first reason to refuse it.
- * Throws what `bytes` or the sink throws, and where `signal` aborts.
+ * Reads `bytes` to the end, or until the archive must be rejected. Throws the exceptions of `bytes` and of the sink,
+ * and throws if `signal` aborts.
  */
 export const receiveArchive = async (
   bytes: AsyncIterable<Uint8Array>,

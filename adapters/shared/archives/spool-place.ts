@@ -1,4 +1,6 @@
-/** Where sources wait until they are built: on the server's own disk, or in a bucket where that disk is memory. */
+/**
+ * Chooses where sources are stored until their build: on the server's disk, or in a bucket if that disk is in memory.
+ */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -14,7 +16,7 @@ export type SpoolSetting = z.output<typeof spoolSetting>;
 /** https://man7.org/linux/man-pages/man2/statfs.2.html: TMPFS_MAGIC and RAMFS_MAGIC */
 const inMemory: readonly number[] = [0x01021994, 0x858458f6];
 
-/** Of the folder, or of the nearest one that is there. */
+/** Returns the file system type of the folder, or of its nearest existing parent. */
 const kindOf = (folder: string): number | undefined => {
   for (let path = folder; ; path = dirname(path))
     try {
@@ -24,7 +26,7 @@ const kindOf = (folder: string): number | undefined => {
     }
 };
 
-/** Why what is written to the folder takes memory; undefined: it does not. */
+/** Returns why files in the folder use memory, or undefined if they do not. */
 export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): string | undefined => {
   // https://docs.cloud.google.com/run/docs/container-contract: the file system "is in-memory"; K_SERVICE is always set.
   if (environment["K_SERVICE"] !== undefined) return "this is Cloud Run, where the disk is memory";
@@ -37,7 +39,7 @@ export interface SpoolPlace {
   readonly finding: Finding;
 }
 
-/** @param bucket its name, where it is known */
+/** @param bucket the name of the bucket, if known */
 export const spoolPlace = (
   setting: SpoolSetting,
   folder: string,

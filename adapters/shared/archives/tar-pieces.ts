@@ -1,35 +1,38 @@
 /**
- * Cuts a tar stream into pieces between which no extended header is torn. The tar reader turns each piece of such a
- * header into text by itself: a character of several bytes that is torn is lost, and the path in it with it.
+ * Cuts a tar stream into pieces that do not split an extended header. The tar reader decodes each piece of such a
+ * header separately, so a split multi-byte character would corrupt the path.
  */
 import { Transform } from "node:stream";
 
 const BLOCK = 512;
-/** The types of headers that hold text: pax for one entry and for all, GNU's long names and links. */
+/** Header types that contain text: pax for one entry and for all, GNU's long names and links. */
 const EXTENDED = ["x", "g", "L", "K"].map((letter) => letter.charCodeAt(0));
-/** Longer ones than this many blocks hold more than paths and times, and may be torn. */
+/** Maximum blocks of a header to keep together. Longer headers contain more than paths and times, and may be split. */
 const BLOCKS = 16;
-/** Whatever looks like headers without end is passed on at last. */
+/** Maximum bytes to hold back. Bounds data that looks like endless headers. */
 const HELD_BYTES = 256 * 1024;
 
-/** Where the extended header that seems to begin at `at` ends; 0 where none does. Content may look like one, too. */
+/**
+ * Returns the end of the extended header that seems to begin at `at`, or 0 if none does. File content may look like
+ * one.
+ */
 const endOfHeader = (bytes: Buffer, at: number): number => {
   if (!EXTENDED.includes(bytes[at + 156] ?? 0) || bytes.toString("latin1", at + 257, at + 262) !== "ustar") return 0;
   const size = Number.parseInt(bytes.toString("latin1", at + 124, at + 135), 8) || 0;
   return at + BLOCK + size;
 };
 
-/** The first block before `end` whose header goes on past it; `end` where there is none. */
+/** Returns the first block before `end` whose header extends past it, or `end` if none does. */
 const tornAt = (bytes: Buffer, end: number): number => {
   for (let at = Math.max(0, end - BLOCKS * BLOCK); at < end; at += BLOCK) if (endOfHeader(bytes, at) > end) return at;
   return end;
 };
 
 export class TarPieces {
-  /** Begins at the border of a block. */
+  /** Begins at a block boundary. */
   #held: Buffer = Buffer.alloc(0);
 
-  /** The bytes that can go on, now that these have come. */
+  /** Adds bytes and returns those that can be passed on. */
   take(bytes: Buffer): Buffer {
     const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
     let end = all.length - (all.length % BLOCK);
@@ -39,7 +42,7 @@ export class TarPieces {
     return all.subarray(0, end);
   }
 
-  /** What is left when no more comes. */
+  /** Returns the remaining bytes at the end of the stream. */
   rest(): Buffer {
     const held = this.#held;
     this.#held = Buffer.alloc(0);
@@ -47,7 +50,7 @@ export class TarPieces {
   }
 }
 
-/** The same as a stream. */
+/** Returns the same as a transform stream. */
 export const tarPieces = (): Transform => {
   const pieces = new TarPieces();
   return new Transform({

@@ -1,4 +1,4 @@
-/** How long to wait between looks at something that takes its time at a cloud: first little, then more; milliseconds. */
+/** Yields the pauses between polls of a slow cloud operation, in milliseconds. They grow from short to long. */
 const GROWTH = 1.5;
 
 export function* pausesBetween(first: number, longest: number): Generator<number, never> {

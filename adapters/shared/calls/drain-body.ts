@@ -1,11 +1,11 @@
-/** What becomes of a request's body that nobody wants. */
+/** Drains an unread request body. */
 import type { IncomingMessage } from "node:http";
 
 const LINGER_MS = 5000;
 
 /**
- * Reads and drops what a client still sends after its answer, for a while: a connection that is closed on a client
- * that sends is reset, and the client never sees the answer.
+ * Discards what a client still sends after its response, for a limited time. If the connection were closed while the
+ * client sends, TCP would reset it and the client would not see the response.
  */
 export const readOn = (req: IncomingMessage): void => {
   if (req.complete || req.destroyed) return;

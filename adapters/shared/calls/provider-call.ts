@@ -1,6 +1,6 @@
 /**
- * One call of a cloud's API: repeated with jitter while its errors pass by themselves and its time lasts, and with its
- * error in the port's words at the end. What an error means is said by the adapter, by its code, never by its message.
+ * Calls a cloud's API. Retries transient errors with jitter until the timeout, and converts the final error to an error
+ * of the port. The adapter classifies errors by their codes, never by their messages.
  */
 
 import { millisOf } from "../../../core/domain/wire/instant.ts";
@@ -9,37 +9,37 @@ import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { UnusablePackage } from "../runtime/optional-package.ts";
 
-/** What an error of a cloud means to whoever called. */
+/** The meaning of a cloud error for the caller. */
 export type CallFault =
-  /** Too many calls, or a service that is down: the same call may succeed soon. */
+  /** Throttled, or the service is down. The same call may succeed soon. */
   | { readonly kind: "busy"; readonly retryAfterSeconds?: number }
-  /** The platform's own credentials or rights; somebody has to act. */
+  /** The platform's credentials or permissions are insufficient. An operator must act. */
   | { readonly kind: "refused" }
-  /** A state that the caller knows what to make of: not there, there already, changed meanwhile, invalid. */
+  /** A state of the resource that the caller handles: missing, already existing, changed concurrently, or invalid. */
   | { readonly kind: "state"; readonly code: "not_found" | "exists" | "changed" | "invalid" };
 
-/** Undefined: no error of the cloud, and so a bug, which is thrown on. */
+/** Classifies an exception. Returns undefined if it is not an error of the cloud; it is then a bug and is rethrown. */
 export type FaultOf = (error: unknown) => CallFault | undefined;
 
 export interface CallPolicy {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly faultOf: FaultOf;
-  /** The cloud in words, for messages: `Google Cloud`. */
+  /** The name of the cloud for messages: `Google Cloud`. */
   readonly cloud: string;
-  /** [0, 1); a test gives its own. */
+  /** Returns a number in [0, 1). Tests pass their own. */
   readonly random?: () => number;
 }
 
 export interface CallNeeds {
-  /** The call for logs: `run.services.get`. */
+  /** The name of the call for logs: `run.services.get`. */
   readonly what: string;
-  /** Milliseconds in which it may be repeated. */
+  /** Milliseconds within which the call may be retried. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The cloud's answer of a state, with its error for logs. */
+/** A `state` fault, with the original error for logs. */
 export interface CallState {
   readonly kind: "state";
   readonly code: Extract<CallFault, { kind: "state" }>["code"];
@@ -58,19 +58,19 @@ export const isCallState = (error: CallState | Unavailable): error is CallState 
 
 export type ProviderCall = <T>(needs: CallNeeds, call: () => Promise<T>) => Promise<Result<T, CallState | Unavailable>>;
 
-/** What the cloud wishes counts, where that is longer. */
+/** Returns the pause. A longer one that the cloud requests takes precedence. */
 const pauseOf = (fault: CallFault, millis: number): number =>
   Math.max(millis, (fault.kind === "busy" ? (fault.retryAfterSeconds ?? 0) : 0) * 1000);
 
 export const providerCall = ({ clock, logger, faultOf, cloud, random = Math.random }: CallPolicy): ProviderCall => {
   const fail = (what: string, fault: Exclude<CallFault, { kind: "state" }>, error: unknown): Unavailable => {
     if (fault.kind === "busy")
-      return unavailable(`${cloud} is busy or does not answer.`, fault.retryAfterSeconds ?? BUSY_RETRY_S, error);
+      return unavailable(`${cloud} is busy or does not respond.`, fault.retryAfterSeconds ?? BUSY_RETRY_S, error);
     if (error instanceof UnusablePackage) {
       logger.error(error.message, { call: what });
       return unavailable(error.message, REFUSED_RETRY_S, error);
     }
-    logger.error(`${cloud} refuses a call of this platform: look at its credentials and rights`, { call: what, error });
+    logger.error(`${cloud} refuses a call; check the platform's credentials and permissions`, { call: what, error });
     return unavailable(`${cloud} refuses this platform's requests.`, REFUSED_RETRY_S, error);
   };
   const meaningOf: FaultOf = (error) => (error instanceof UnusablePackage ? refused : faultOf(error));

@@ -1,4 +1,4 @@
-/** Does something accept connections at a URL? */
+/** Checks whether a server accepts connections at a URL. */
 import { connect } from "node:net";
 import type { Clock } from "../../../core/ports/system.ts";
 
@@ -18,7 +18,10 @@ const accepts = ({ hostname, port, protocol }: URL): Promise<boolean> =>
     socket.once("timeout", () => end(false));
   });
 
-/** A new host name may take a while to resolve. */
+/**
+ * Returns true as soon as a connection succeeds, or false after `millis`. Retries, because a new host name may take a
+ * while to resolve.
+ */
 export const reaches = async (url: string, millis: number, clock: Clock): Promise<boolean> => {
   const parsed = URL.parse(url);
   if (parsed === null) return false;

@@ -1,13 +1,13 @@
-/** The settings of buildpacks for a source, and their error if none of them supports it. Pure. */
+/** Settings of buildpacks for a source, and the failure if no buildpack supports it. Pure. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { SourceFiles } from "../../../core/domain/deploy/source/files.ts";
 import { planSource, type SourcePlan } from "../../../core/domain/deploy/source/plan.ts";
 import { STATIC_COMMAND } from "./static-site.ts";
 
-/** The lifecycle's own words: https://buildpacks.io, `detector`; it has no code of its own in a build of a cloud's. */
+/** The message of the `detector` of https://buildpacks.io. Cloud builds do not report its exit code. */
 const NOTHING_DETECTED = /No buildpack groups passed detection/;
 
-/** Google's, on both clouds: what builds on one builds on the other. */
+/** Google's builder, used on both clouds, so that a source builds alike on both. */
 export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:latest";
 
 /** Files of languages that only the buildpacks support. They then choose the command. */
@@ -21,11 +21,11 @@ export interface BuildpackPlan {
 
 const AS_THEY_FIND: BuildpackPlan = { environment: {}, warnings: [] };
 
-/** https://docs.cloud.google.com/docs/buildpacks/service-specific-configs: the variables of a build. */
+/** Returns the build variables: https://docs.cloud.google.com/docs/buildpacks/service-specific-configs */
 const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
   switch (plan.kind) {
     case "static":
-      // Node, for a source without a package.json.
+      // Selects Node for a source without package.json.
       return { GOOGLE_RUNTIME: "nodejs", GOOGLE_ENTRYPOINT: STATIC_COMMAND };
     case "node":
       // Buildpacks also use `npm start` and a Procfile, but not `main`.
@@ -45,7 +45,7 @@ export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailur
   return { environment: environmentOf(planned.plan), warnings: planned.plan.warnings };
 };
 
-/** Undefined: they did not say so. */
+/** Returns the failure if the buildpacks reported that none of them supports the source. */
 export const nothingDetected = (tail: readonly string[]): DeployFailure | undefined =>
   tail.some((line) => NOTHING_DETECTED.test(line))
     ? {

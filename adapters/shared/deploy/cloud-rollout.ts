@@ -1,4 +1,4 @@
-/** What a rollout on a cloud has in common, wherever it goes: how it is told, and how its own bugs end it. */
+/** The common part of rollouts on clouds: yields their events, and converts exceptions to failures. */
 import type { RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { narrate } from "../runtime/channel.ts";
@@ -6,7 +6,7 @@ import { failed, INTERRUPTED, OWN_BUG } from "./rollout-ends.ts";
 
 type RolloutRequest = Parameters<ServicePlatform["rollout"]>[0];
 
-/** @param run rolls out, says how it goes, and ends with how it ended */
+/** @param run performs the rollout, reports progress, and returns the final event */
 export const toldRollout =
   (
     logger: Logger,
@@ -18,7 +18,7 @@ export const toldRollout =
       try {
         return await run(request, signal, (message) => emit({ kind: "progress", message }));
       } catch (cause) {
-        logger.error("a rollout failed for a reason of the platform's own", { name: request.template.name, cause });
+        logger.error("a rollout failed because of an internal error", { name: request.template.name, cause });
         return failed(OWN_BUG);
       }
     });

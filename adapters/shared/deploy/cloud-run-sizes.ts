@@ -1,10 +1,13 @@
-/** Cloud Run's sizes: what the provider gcp sells, and what the memory provider pretends to, so that every raise can be tested. */
+/**
+ * The sizes of Cloud Run. The gcp provider offers them. The memory provider simulates them, so that tests cover every
+ * raise.
+ */
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts";
 
 /**
- * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits; less than a CPU is not offered,
- * and 3, 5 and 7 are not sold.
+ * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits. Portside does not offer
+ * fractions of a CPU. Cloud Run has no sizes of 3, 5 and 7 CPUs.
  */
 export const cloudRunSizes: ResourceCatalogue = [
   { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },

@@ -1,4 +1,4 @@
-/** The note of how the last deploy of a service stands, as a provider keeps it beside the service. Pure. */
+/** The status of a service's last deploy, as a provider stores it with the service. Pure. */
 import { z } from "zod";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
@@ -12,13 +12,13 @@ export const noteSchema = z.object({
   status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
   reason: deployReasonSchema.nullable(),
   finishedAt: z.string().nullable(),
-  /** When it was noted, RFC 3339. */
+  /** When the status was written, RFC 3339. */
   at: z.string(),
 });
 
 export type DeployNote = DeployOutcome & { readonly at: string };
 
-/** Longer than a deploy with every deadline of the contract; a note that says "running" for longer was left behind. */
+/** Longer than a deploy with all deadlines of the contract. A status that is `running` for longer was abandoned. */
 const NOTE_MS = 2 * 60 * 60_000;
 
 export interface NotedService {
@@ -27,7 +27,10 @@ export interface NotedService {
   readonly until: string;
 }
 
-/** Since when no server can be working on the deploy that the note calls running; undefined if one may be. */
+/**
+ * Returns the time since which no server can be working on a deploy whose status is `running`, or undefined if one may
+ * be.
+ */
 const silentSince = (
   { at, deployId }: DeployNote,
   { serving, until }: NotedService,
@@ -35,12 +38,12 @@ const silentSince = (
 ): Instant | undefined => {
   const serves = unsaidEnd(deployId, serving).status === "DONE";
   const [noted, over] = [parseInstant(at), serves ? parseInstant(until) : undefined];
-  // After the rollout a deploy only sets the schedule.
+  // After the rollout, a deploy only sets the schedule.
   const scheduled = over && plusMillis(over, deployLimits.scheduleDeadline);
   return [scheduled, noted && plusMillis(noted, NOTE_MS)].find((moment) => moment !== undefined && moment <= now);
 };
 
-/** The outcome that a note tells now. */
+/** Returns the current outcome for a stored status. */
 export const outcomeOf = (note: DeployNote, service: NotedService, now: Instant): DeployOutcome => {
   const { at: _, ...outcome } = note;
   const silent = outcome.finishedAt === null ? silentSince(note, service, now) : undefined;

@@ -1,6 +1,6 @@
 /**
- * The labels (Google Cloud) and tags (Amazon) by which everything of a deployment is found again. On a service of Cloud
- * Run they stand in the revision's template: Cloud Logging and Cloud Billing get those alone
+ * The labels (Google Cloud) and tags (AWS) that identify all resources of a deployment. On Cloud Run they must be in
+ * the revision's template, because Cloud Logging and Cloud Billing read only those
  * (https://cloud.google.com/run/docs/configuring/services/labels).
  */
 

@@ -1,4 +1,4 @@
-/** The last lines of a revision's log, for a rollout that has to say why it failed. */
+/** Reads the last lines of a revision's log, for the message of a failed rollout. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
@@ -6,7 +6,7 @@ import type { LogStore } from "../../../core/ports/log-store.ts";
 
 /** A line of a revision's log. */
 export interface RevisionLine {
-  /** The platform's own, not the service's. */
+  /** True for a line of the platform, false for a line of the service. */
   readonly system: boolean;
   readonly text: string;
 }
@@ -17,7 +17,7 @@ export interface RevisionScope {
   readonly revision: string;
 }
 
-/** The last lines of a revision's log, oldest first; an outage is an empty list. */
+/** Returns the last lines, oldest first. Returns none if the log is unavailable. */
 export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
@@ -35,7 +35,7 @@ export const lastLinesOf =
   async ({ owner, service, revision }, signal) => {
     const query = { filter: ofRevision(revision), limit: LINES, timeoutMs: READ_TIMEOUT_MS };
     const found = await logs.newest({ owner, service }, query, signal === undefined ? {} : { signal });
-    // A failure is told without its lines rather than not at all.
+    // Report the failure without its lines rather than not at all.
     if (found.isErr()) return [];
     return found.value.entries.flatMap(({ logName, text, json }): RevisionLine[] =>
       logName === "requests" ? [] : [{ system: logName === "platform", text: text ?? JSON.stringify(json ?? {}) }],

@@ -1,6 +1,6 @@
 /**
- * ImageBuilder on a service that builds elsewhere: the source goes there under its digest, the image gets a tag that
- * follows from it, and what has its tag already is not built again. What the service is asked is the adapter's.
+ * An `ImageBuilder` that uses a build service of a cloud. It uploads the source under its digest, and derives the
+ * image's tag from that digest. An image whose tag exists is not built again. The adapter makes the calls.
  */
 
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -19,47 +19,47 @@ import { surveySource } from "./survey-source.ts";
 
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 3000;
-const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
+const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface RemoteBuild {
   readonly request: BuildRequest;
   readonly image: string;
-  /** With Docker, or with buildpacks that get these variables. */
+  /** With Docker, or with buildpacks that receive these variables. */
   readonly by:
     | { readonly kind: "dockerfile" }
     | { readonly kind: "buildpacks"; readonly environment: BuildpackPlan["environment"] };
-  /** Names this attempt among all, so that one whose answer was lost is found again. */
+  /** Identifies this attempt, so that a build whose response was lost can be found again. */
   readonly mark: string;
 }
 
-/** A build that was started, as it is looked at. */
+/** A build that has started. */
 export interface RunningBuild {
   readonly id: string;
-  /** How it stands; and its log, of which `take` is given what is new. */
+  /** Returns the state of the build. Passes new log lines to `lines`. */
   look(lines: LogLines, signal: AbortSignal): Called<RemoteVerdict>;
 }
 
 export type RemoteVerdict =
   | { readonly kind: "running" }
-  /** `failure` is asked with the last lines; undefined: it went well. */
+  /** Ended. `failure` receives the last lines and returns undefined if the build succeeded. */
   | { readonly kind: "ended"; readonly failure: (tail: readonly string[]) => DeployFailure | undefined };
 
 export interface RemoteBuilds {
-  /** The service in words: `Cloud Build`. */
+  /** The name of the service: `Cloud Build`. */
   readonly service: string;
-  /** Whose buildpacks they are, in words. */
+  /** The name of the buildpacks' vendor. */
   readonly buildpacks: string;
-  /** Why nothing can be built as this platform is set up, for the operator; undefined: it can. */
+  /** Why this platform's setup does not permit builds, for the operator. Undefined if it does. */
   readonly problem: string | undefined;
-  /** The reference of a source's image. */
+  /** Returns the reference of the source's image. */
   image(request: BuildRequest, signal: AbortSignal): Called<string>;
-  /** Is there one already? */
+  /** Returns whether the image exists. */
   knows(request: BuildRequest, signal: AbortSignal): Called<boolean>;
   stage(request: BuildRequest, signal: AbortSignal): Called<void>;
   start(build: RemoteBuild, signal: AbortSignal): Called<RunningBuild>;
-  /** Ends a build soon, also one of which only the attempt is known. */
+  /** Cancels a build, even if only its attempt is known. */
   cancel(build: RemoteBuild, id: string | undefined): Called<void>;
 }
 
@@ -71,7 +71,7 @@ export interface RemoteBuilderDeps {
   readonly logger: Logger;
 }
 
-/** Carries a failure out of a build's steps. */
+/** Thrown by the steps of a build to end it with a failure. */
 class BuildFailed extends Error {
   readonly failure: DeployFailure;
 
@@ -89,18 +89,18 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     if (result.isOk()) return result.value;
     const { error } = result;
     if (!isCallState(error)) throw new BuildFailed(failureOfUnavailable(error));
-    logger.error("the cloud does not take what a build needs", { what, error: error.error });
+    logger.error("the cloud rejects a request that a build needs", { what, error: error.error });
     throw new BuildFailed({
       reason: error.code === "not_found" ? "permission" : "internal",
-      message: `The platform could not ${what}; its operator can see why.`,
+      message: `The platform could not ${what}; its operator's log has the reason.`,
     });
   };
 
-  /** Follows a build to its end, its log as it grows; why it failed, or undefined. */
+  /** Polls a build to its end and passes on its log. Returns the failure, or undefined if the build succeeded. */
   const follow = async (running: RunningBuild, say: (line: string) => void, signal: AbortSignal) => {
     const lines = new LogLines(say);
     for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
-      const seen = need(await running.look(lines, signal), "look at the build");
+      const seen = need(await running.look(lines, signal), "check the build");
       signal.throwIfAborted();
       if (seen.kind === "ended") {
         lines.end();
@@ -112,9 +112,9 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
 
   const cancel = async (build: RemoteBuild, id: string | undefined): Promise<void> => {
     const cancelled = await builds.cancel(build, id);
-    // One that has ended cannot be cancelled, and need not be.
+    // A build that has ended cannot be cancelled.
     if (cancelled.isErr() && !isCallState(cancelled.error))
-      logger.warn("a build was not cancelled", { id, mark: build.mark });
+      logger.warn("could not cancel a build", { id, mark: build.mark });
   };
 
   const chooseBuilder = async (
@@ -161,7 +161,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
         );
         return await follow(running, say, signal);
       } catch (error) {
-        // Nobody would see its end.
+        // No caller would see the end of the build.
         await cancel(wanted, id);
         throw error;
       }
@@ -174,7 +174,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     if (signal.aborted) return INTERRUPTED;
     if (error instanceof BuildFailed) return error.failure;
     if (error instanceof SourceUnavailable) return failureOfUnavailable(error.unavailable);
-    logger.error("a build failed for a reason of the platform's own", { deployId, cause: error });
+    logger.error("a build failed because of an internal error", { deployId, cause: error });
     return { reason: "internal", message: "The platform could not build the source." };
   };
 
@@ -185,7 +185,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
         try {
           signal.throwIfAborted();
           const image = need(await builds.image(request, signal), "name the image");
-          // Builds of the same image wait for each other, so that the second finds what the first made.
+          // Builds of the same image run one after the other, so that the second finds the image of the first.
           await turns.take(image, signal, () => build(request, image, say, signal));
           return signal.aborted ? { kind: "failed", failure: INTERRUPTED } : { kind: "built", image };
         } catch (error) {

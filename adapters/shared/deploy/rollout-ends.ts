@@ -1,12 +1,12 @@
-/** How a rollout ends without a revision that serves, on every platform. */
+/** Final events of rollouts that fail, for every platform. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 
 export const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
 
-export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
+export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was cancelled." };
 
-/** What was thrown; the operator's log has it. */
+/** For exceptions. The operator's log has the cause. */
 export const OWN_BUG: DeployFailure = {
   reason: "internal",
   message: "The platform could not roll out the revision.",

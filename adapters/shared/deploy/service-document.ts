@@ -1,6 +1,6 @@
 /**
- * A service template as a JSON document, and back: how `memory` and `local` store what runs.
- * Pure; `parse(render(template))` is the template.
+ * Converts service templates to JSON documents and back, for the memory and local providers. Pure;
+ * `parse(render(template))` returns the template.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -32,7 +32,7 @@ const documentSchema = z.object({
     ),
     schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
     cronToken: z.string(),
-    // Pairs, not an object: a variable may be called `__proto__`.
+    // Pairs instead of an object, because a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
     envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
   }),
@@ -60,7 +60,7 @@ export const renderService = (template: ServiceTemplate): ServiceDocument => ({
   },
 });
 
-/** The template of a document; undefined where the document is not one of ours. */
+/** Parses a document. Returns undefined if Portside did not write it. */
 export const parseService = (raw: unknown): ServiceTemplate | undefined => {
   const parsed = documentSchema.safeParse(raw);
   if (!parsed.success) return undefined;

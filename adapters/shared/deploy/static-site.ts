@@ -1,4 +1,4 @@
-/** The command that serves a folder of files with Node alone, on every provider. */
+/** The command that serves a folder of static files with Node, on every provider. */
 
 const TYPES = {
   html: "text/html; charset=utf-8",
@@ -31,8 +31,8 @@ const TYPES = {
 } as const;
 
 /**
- * Without single quotes and dollar signs: it is one word of a shell's line. It gives out no file whose path has a part
- * that begins with a dot, and no portside.json, which may hold the service's environment.
+ * Must not contain single quotes or dollar signs, because it is one word of a shell command. It does not serve paths
+ * with a part that begins with a dot, nor portside.json, which may contain the service's environment.
  */
 const PROGRAM = `
 const { createServer } = require("node:http");

@@ -21,7 +21,7 @@ interface OpenText {
   bytes: number;
 }
 
-/** Collects names and texts up to their limits, whatever the archive holds. */
+/** Collects names and texts, up to their limits. */
 class SurveyedFiles {
   readonly paths = new Set<string>();
   readonly folders = new Set<string>();

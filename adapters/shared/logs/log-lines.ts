@@ -1,4 +1,4 @@
-/** A growing text as lines: what is behind the last line end waits for the next piece. */
+/** Splits a growing text into lines. Text after the last line break waits for the next piece. */
 import { StringDecoder } from "node:string_decoder";
 
 const TAIL = 20;
@@ -14,7 +14,7 @@ export class LogLines {
     this.#say = say;
   }
 
-  /** Bytes taken so far: where the next piece begins. */
+  /** The number of bytes read so far, which is the offset of the next piece. */
   get bytes(): number {
     return this.#bytes;
   }

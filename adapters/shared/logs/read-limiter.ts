@@ -1,4 +1,4 @@
-/** A quota of calls a minute that all tenants share: nobody's search may take what the next one needs unseen. */
+/** Limits calls per minute to a quota that all tenants share. */
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
@@ -7,16 +7,16 @@ const MINUTE_MS = 60_000;
 export class ReadLimiter {
   readonly #clock: Clock;
   readonly #perMinute: number;
-  /** When the calls of the last minute were made, and those that wait will be; in milliseconds. */
+  /** The times of the calls of the last minute, and of the calls that wait, in milliseconds. */
   #made: number[] = [];
 
-  /** @param perMinute calls in any sixty seconds */
+  /** @param perMinute maximum number of calls in any 60 seconds */
   constructor(clock: Clock, perMinute: number) {
     this.#clock = clock;
     this.#perMinute = perMinute;
   }
 
-  /** Milliseconds until a call may be made. */
+  /** The milliseconds until the next call is permitted. */
   get wait(): number {
     const now = millisOf(this.#clock.now());
     this.#made = this.#made.filter((at) => at > now - MINUTE_MS);
@@ -25,8 +25,8 @@ export class ReadLimiter {
   }
 
   /**
-   * Resolves when a call may be made; where none may within `timeoutMs` milliseconds, at once with the seconds after which
-   * one may.
+   * Resolves when a call is permitted. If that takes longer than `timeoutMs`, resolves immediately with the seconds to
+   * wait before another attempt.
    */
   async take(timeoutMs: number, signal?: AbortSignal): Promise<number | undefined> {
     const { wait } = this;

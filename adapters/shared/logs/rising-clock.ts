@@ -1,4 +1,4 @@
-/** Times of what is written down, each later than the one before, so that a writer's entries keep their order. */
+/** A clock whose times increase strictly, so that the entries of one writer keep their order. */
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Searches a deployment's entries in a cloud's log, a page of its listing after the other. A listing goes by time; how it
- * orders entries of one moment may not be said, or not be the order of positions: there the whole of such a group is read
- * and put in order here.
+ * Searches a deployment's entries in a cloud's log, page by page. A listing is sorted by time, but the order of entries
+ * of the same moment may be undocumented or differ from the order of positions. In that case the scan reads the whole
+ * group of a moment and sorts it.
  */
 
 import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -12,46 +12,49 @@ import type { LogFindings } from "../../../core/ports/log-store.ts";
 
 export interface Listing {
   readonly entries: readonly LogEntry[];
-  /** Absent at the end; a page may be empty and not be the end. */
+  /** The token of the next page. Absent on the last page. A page may be empty without being the last. */
   readonly next?: string;
 }
 
-/** What a listing is asked for. It may have more than lies within the two instants, and no less. */
+/** The range of a listing. The listing must contain all entries between the two instants, and may contain more. */
 export interface Range {
   readonly from?: Instant | undefined;
   readonly to?: Instant | undefined;
-  /** Only what the filter leaves of it, as far as the cloud looks for that; else everything. */
+  /** True to request only entries that may match the filter, as far as the cloud can evaluate it. */
   readonly narrowed: boolean;
 }
 
 type Order = "asc" | "desc";
 
-/** One call of the listing; throws what ends the search. */
+/** Reads one page of a listing. Throws to end the search. */
 export type List = (range: Range, order: Order, size: number, token: string | undefined) => Promise<Listing>;
 
 export interface Scan {
   readonly list: List;
-  /** What the cloud looks for: everything, nothing, or some of it by its own means. */
+  /** How much of the filter the cloud evaluates. */
   readonly pushed: "everything" | "some" | "nothing";
   readonly matches: (entry: LogEntry) => boolean;
   readonly limit: number;
   readonly until: Instant | undefined;
-  /** True once the search has to end; it is asked after each page that had something. */
+  /** Returns true when the search must end. Called after each page that is not empty. */
   readonly isOver: () => boolean;
-  /** Nanoseconds within which a listing has entries in any order; 0: none. */
+  /** Nanoseconds within which the listing has no order, for each direction; 0 if it is sorted. */
   readonly grain: Readonly<Record<Order, bigint>>;
-  /** Entries that one page of the listing may have at most. */
-  readonly mostEntries: number;
+  /** Maximum entries of a page of the listing. */
+  readonly maxPageEntries: number;
 }
 
-/** Entries that a look for the newest one reads, so that a group of one moment is seen to end. */
+/** Page size of the search for the newest entry. Large enough to see the end of a group in most cases. */
 const PEEK = 25;
 
 const placeOf = ({ instant, code }: LogPosition): LogPosition => ({ instant, code });
 
-/** Where nothing is left out here, a page is as many as are asked for, and one more to see a group end. */
-const sizeFor = ({ pushed, limit, mostEntries }: Scan): number =>
-  pushed === "everything" ? Math.min(limit + 1, mostEntries) : mostEntries;
+/**
+ * Returns the page size. If the cloud evaluates the whole filter, one entry more than the limit suffices to see the end
+ * of a group.
+ */
+const sizeFor = ({ pushed, limit, maxPageEntries }: Scan): number =>
+  pushed === "everything" ? Math.min(limit + 1, maxPageEntries) : maxPageEntries;
 
 interface Group {
   readonly entries: readonly LogEntry[];
@@ -61,11 +64,11 @@ interface Group {
 const isWithin = ({ instant }: LogEntry, { from, to }: Range): boolean =>
   (from === undefined || instant >= from) && (to === undefined || instant <= to);
 
-/** A lost reply, or a delivery that is made twice, may leave an entry twice: at one place there is one. */
+/** Removes duplicates, which a lost response or a repeated delivery leaves. A position has one entry. */
 const once = (entry: LogEntry, index: number, sorted: readonly LogEntry[]): boolean =>
   index === 0 || comparePositions(entry, sorted[index - 1] as LogEntry) !== 0;
 
-/** Gathers what a listing gives, entry by entry, into groups of one moment. */
+/** Collects the entries of a listing into groups of the same moment. */
 class Gathering {
   readonly #width: bigint;
   readonly #sign: number;
@@ -80,7 +83,7 @@ class Gathering {
     return this.#group.length === 0;
   }
 
-  /** The group before, whole, where the entry begins another one. */
+  /** Adds an entry. Returns the previous group if the entry begins a new one. */
   add(entry: LogEntry): Group | undefined {
     const [first] = this.#group;
     const isNext = first !== undefined && !this.#isOneMoment(first, entry);
@@ -89,7 +92,7 @@ class Gathering {
     return before;
   }
 
-  /** What there is of the group, in order. */
+  /** Returns the current group, sorted. */
   take(isCut: boolean): Group {
     const entries = this.#group.toSorted((a, b) => this.#sign * comparePositions(a, b)).filter(once);
     this.#group = [];
@@ -101,7 +104,7 @@ class Gathering {
   }
 }
 
-/** Entries in groups of one moment, each in its order and whole unless the search had to end. */
+/** Yields groups of entries of the same moment, sorted. Each group is complete unless the search must end. */
 async function* groups(
   { list, grain }: Pick<Scan, "list" | "grain">,
   range: Range,
@@ -125,7 +128,7 @@ async function* groups(
       yield gathering.take(false);
     }
     if (token === undefined || !isOver()) continue;
-    // Backwards, what is there of a group is content enough for a search of the newest.
+    // Backwards, an incomplete group is enough for a search of the newest entries.
     if (order === "desc" && !gathering.isEmpty) return yield gathering.take(true);
     if (order === "asc" && hasGroups) return yield { entries: [], isCut: true };
   } while (token !== undefined);
@@ -134,14 +137,14 @@ async function* groups(
 
 const never = (): boolean => false;
 
-/** The newest entry within a range, whatever it says. */
+/** Returns the position of the newest entry of a range, whether it matches or not. */
 const newestPlace = async (scan: Scan, range: Omit<Range, "narrowed">): Promise<LogPosition | undefined> => {
   for await (const { entries } of groups(scan, { ...range, narrowed: false }, "desc", PEEK, never))
     return placeOf(entries[0] as LogEntry);
   return undefined;
 };
 
-/** What a search has found up to now. */
+/** The matches found so far. */
 class Found {
   readonly #scan: Scan;
   readonly #hasRoom = pageRoom();
@@ -156,7 +159,7 @@ class Found {
     return this.entries.length === this.#scan.limit;
   }
 
-  /** False where the page has no room for it. */
+  /** Adds a match. Returns false if the page has no room for it. */
   take(entry: LogEntry): boolean {
     if (!this.#scan.matches(entry)) return true;
     this.isCut = !this.#hasRoom(messageOf(entry).length);
@@ -177,7 +180,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
     partial,
   });
   if (pushed === "nothing" || (pushed === "some" && seen === undefined)) return findings(false);
-  // What comes while it searches lies behind what it says that it has seen.
+  // Entries that arrive during the search are after the position that it reports as seen.
   const range = { to: seen?.instant ?? until, narrowed: pushed === "some" };
   for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver)) {
     for (const entry of entries) {
@@ -191,7 +194,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
   return findings(false);
 };
 
-/** Entries behind a place and up to an end, oldest first; `cut` where the search had to end. */
+/** Yields entries after a position, oldest first. `cut` is true if the search had to end. */
 async function* forwards(
   scan: Scan,
   place: LogPosition,

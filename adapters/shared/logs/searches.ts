@@ -1,6 +1,6 @@
 /**
- * Searches in a cloud's log under a quota that all tenants share: they wait for their turn, who asks the same shares one,
- * and who goes is answered at once.
+ * Searches in a cloud's log, under a read quota that all tenants share. Searches wait for the quota. Equal searches
+ * share a result. An aborted search returns immediately.
  */
 
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -14,12 +14,12 @@ import { accountDigest } from "../accounts/account-digest.ts";
 import { ReadLimiter } from "./read-limiter.ts";
 import { SharedReads } from "./shared-reads.ts";
 
-/** For how long one poll is also the next one's of the same question. */
+/** Milliseconds for which equal searches share a result. */
 const SHARED_MS = 1000;
-/** A search waits for its turn no longer than this. */
+/** Milliseconds that a search may wait for the quota, and the minimum timeout of a call. */
 const TURN_MS = 2000;
 
-/** Ends a search from within; `invalid` where the cloud does not take it. */
+/** Thrown to end a search. `invalid` means that the cloud rejects the filter. */
 export class Stopped extends Error {
   readonly reason: Unavailable | "invalid";
   constructor(reason: Unavailable | "invalid") {
@@ -28,23 +28,26 @@ export class Stopped extends Error {
   }
 }
 
-const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
+const cancelled = () => unavailable("The search was cancelled.", 1);
 
-/** Whoever goes is answered at once, and leaves a shared search to the others. */
-const gone = (signal: AbortSignal): Promise<Result<never, Unavailable>> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve(err(nobodyWaits())), { once: true }));
+/** Resolves with an error when `signal` aborts. A shared search continues for its other callers. */
+const whenAborted = (signal: AbortSignal): Promise<Result<never, Unavailable>> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(err(cancelled())), { once: true }));
 
 const keyOf = ({ owner, service }: LogScope): string => `${accountDigest(owner)}\n${service}\n`;
 
-/** One search's time, and its turns. */
-export interface Turns {
-  /** Resolves when a call may be made, with the milliseconds that it may take; throws `Stopped` where none may. */
+/** The remaining time of a search, and its share of the quota. */
+export interface ReadBudget {
+  /**
+   * Resolves when a call is permitted, with the timeout of the call in milliseconds. Throws `Stopped` if the quota is
+   * exhausted or the search is aborted.
+   */
   take(): Promise<number>;
-  /** True once the search has to end with what it has. */
+  /** Returns true when the search must end with the entries found so far. */
   readonly isOver: () => boolean;
 }
 
-/** The search itself; it gets no signal where others may wait for it, too. */
+/** Performs a search. Receives no signal if other callers may share the result. */
 type Read = (
   scope: LogScope,
   query: LogQuery,
@@ -65,17 +68,17 @@ export class LogSearches {
     this.#shared = new SharedReads(clock, SHARED_MS);
   }
 
-  /** @param place where it goes on; undefined: at the newest end */
+  /** @param place the position from which to continue; undefined to search the newest entries */
   search(
     scope: LogScope,
     query: LogQuery,
     place: LogPosition | undefined,
     { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
-    if (signal?.aborted === true) return new ResultAsync(Promise.resolve(err(nobodyWaits())));
-    // An answer up to some instant is good a moment later, too: it says how far it has seen.
+    if (signal?.aborted === true) return new ResultAsync(Promise.resolve(err(cancelled())));
+    // A result with an upper bound stays correct: it reports the position up to which it is complete.
     const heard = (found: Promise<Result<LogFindings, Unavailable>>) =>
-      new ResultAsync(signal === undefined ? found : Promise.race([found, gone(signal)]));
+      new ResultAsync(signal === undefined ? found : Promise.race([found, whenAborted(signal)]));
     if (query.until === undefined) return heard(this.#read(scope, query, place, signal));
     const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
     const key = keyOf(scope) + JSON.stringify(question);
@@ -83,20 +86,20 @@ export class LogSearches {
     return heard(this.#shared.read(key, query.until, () => this.#read(scope, query, place, undefined), isGood));
   }
 
-  /** What was written there is to be seen at once. */
+  /** Forgets cached results of a log, so that a new entry is visible immediately. */
   forget(scope: LogScope): void {
     this.#shared.forget(keyOf(scope));
   }
 
-  turns({ timeoutMs }: LogQuery, signal: AbortSignal | undefined): Turns {
+  budget({ timeoutMs }: LogQuery, signal: AbortSignal | undefined): ReadBudget {
     const ends = millisOf(this.#clock.now()) + timeoutMs;
     const left = () => Math.max(ends - millisOf(this.#clock.now()), 0);
     return {
       take: async () => {
         const wait = await this.#limiter.take(Math.max(left(), TURN_MS), signal);
-        if (signal?.aborted === true) throw new Stopped(nobodyWaits());
+        if (signal?.aborted === true) throw new Stopped(cancelled());
         if (wait !== undefined)
-          throw new Stopped(unavailable("The logs of this platform are read too often at this moment.", wait));
+          throw new Stopped(unavailable("The platform's quota for log reads is exhausted. Try again.", wait));
         return Math.max(left(), TURN_MS);
       },
       isOver: () => left() === 0 || this.#limiter.wait > Math.max(left(), TURN_MS),

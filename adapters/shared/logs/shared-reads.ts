@@ -1,4 +1,4 @@
-/** One read for all who ask the same at about the same time: tails of one log by several people are one poll. */
+/** Shares one read between equal requests at about the same time, so that several followers of a log cause one poll. */
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
@@ -13,16 +13,16 @@ export class SharedReads<T> {
   readonly #millis: number;
   readonly #kept = new Map<string, Kept<T>>();
 
-  /** @param millis for how long an answer is also another's */
+  /** @param millis how long a result may be shared, in milliseconds */
   constructor(clock: Clock, millis: number) {
     this.#clock = clock;
     this.#millis = millis;
   }
 
   /**
-   * @param until what the question reaches to; the answer to one that reached less far will do, never to one that reached
-   * further
-   * @param isGood whether an answer may be shared once it is there; until then, everybody waits for it
+   * @param until upper bound of the request. A result with a lower bound may be shared, one with a higher bound must
+   *   not.
+   * @param isGood whether a result may be shared; until it is available, all callers wait for it
    */
   read(key: string, until: bigint, work: () => Promise<T>, isGood: (value: T) => boolean): Promise<T> {
     const now = millisOf(this.#clock.now());
@@ -39,7 +39,7 @@ export class SharedReads<T> {
     return value;
   }
 
-  /** Forgets the answers to questions that begin so. */
+  /** Forgets the results of requests whose keys have this prefix. */
   forget(prefix: string): void {
     for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
   }

@@ -1,6 +1,6 @@
-/** Events that one side pushes and the other iterates, in order, to the end. */
+/** A queue of events that one side pushes and the other iterates in order. */
 
-/** More waiting items than this hold a writer back that heeds it. */
+/** Maximum queued items before `push` returns a promise, so that a writer can apply backpressure. */
 const ROOM = 64;
 
 export class Channel<T> implements AsyncIterable<T> {
@@ -10,7 +10,7 @@ export class Channel<T> implements AsyncIterable<T> {
   #wake: (() => void) | undefined;
   #taken: PromiseWithResolvers<void> | undefined;
 
-  /** The promise, if there is one, resolves when the reader has taken everything. */
+  /** Adds an item. If it returns a promise, that resolves when the reader has consumed all items. */
   push(item: T): Promise<void> | undefined {
     this.#items.push(item);
     this.#wake?.();
@@ -46,10 +46,10 @@ export class Channel<T> implements AsyncIterable<T> {
   }
 }
 
-/** Says how work goes. The promise, if there is one, resolves when the listener has caught up. */
+/** Reports progress. If it returns a promise, that resolves when the reader has consumed all items. */
 export type Say<P> = (progress: P) => Promise<void> | undefined;
 
-/** Runs `work` with a way to say how it goes, and iterates what it says, then what it returns. */
+/** Runs `work` and yields the progress that it reports, then its result. */
 export async function* narrate<P, F>(work: (say: Say<P>) => Promise<F>): AsyncGenerator<P | F> {
   const channel = new Channel<P | F>();
   const finish = async (): Promise<void> => {
@@ -60,7 +60,7 @@ export async function* narrate<P, F>(work: (say: Say<P>) => Promise<F>): AsyncGe
     }
   };
   const finished = finish();
-  // The rejection is reported by the await below, once what was said before is out.
+  // The await below rethrows the rejection, after all earlier progress has been yielded.
   finished.catch(() => undefined);
   yield* channel;
   await finished;

@@ -1,10 +1,12 @@
-/** What is wrong with the disk under a file, by the error of the file system or of SQLite, and in words for clients. */
+/** Classifies disk faults by the errors of the file system and of SQLite, with messages for clients. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 
 /**
- * `full`: there is no space on the disk, in a quota, or below a limit of the file system.
+ * `full`: no space is left on the disk, in a quota, or below a limit of the file system.
+ *
  * `read_only`: the file system is read-only.
- * `failing`: the disk does not take or give the bytes.
+ *
+ * `failing`: the disk cannot read or write.
  */
 export type DiskFault = "full" | "read_only" | "failing";
 
@@ -16,17 +18,17 @@ const systemFaults: Readonly<Record<string, DiskFault>> = {
   EIO: "failing",
 };
 
-/** By SQLite's primary result codes: https://www.sqlite.org/rescode.html */
+/** Disk faults by SQLite's primary result codes: https://www.sqlite.org/rescode.html */
 const sqliteFaults: Readonly<Record<number, DiskFault>> = { 8: "read_only", 10: "failing", 13: "full" };
 
-/** The primary result code of SQLite; undefined for any other error. */
+/** Returns the primary result code of a SQLite error, or undefined for any other error. */
 export const sqliteCodeOf = (error: unknown): number | undefined => {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: number };
   // Extended codes have the primary code in their lowest byte.
   return code === "ERR_SQLITE_ERROR" && errcode !== undefined ? errcode & 0xff : undefined;
 };
 
-/** Undefined for an error that is not the disk's. */
+/** Returns the disk fault behind an error, or undefined if the disk is not the cause. */
 export const diskFaultOf = (error: unknown): DiskFault | undefined => {
   const sqlite = sqliteCodeOf(error);
   if (sqlite !== undefined) return sqliteFaults[sqlite];
@@ -40,19 +42,20 @@ const words: Readonly<Record<DiskFault, { readonly fact: string; readonly remedy
 };
 
 /**
- * @param loss what does not happen, after a colon
- * @param step what the client does later, such as "Deploy again"
+ * @param loss what was not done, as a clause
+ * @param step what the client must do later, such as "Deploy again"
  */
 export const describeDiskFault = (fault: DiskFault, loss: string, step: string): string =>
   `${words[fault].fact}: ${loss}. ${step} when the server's operator ${words[fault].remedy}.`;
 
 const RETRY_S = 5;
-/** Operators are slower than servers. */
+/** Retry delay in seconds for faults that an operator must fix. */
 const REPAIRED_S = 60;
 
 /**
- * The error of a file or a database that a call needs. Names the disk's fault, if that is the cause.
- * @param message for every other cause
+ * Returns the error for a call that needs a file or a database. Names the disk fault if that is the cause.
+ *
+ * @param message the message for every other cause
  */
 export const storeUnavailable = (message: string, cause: unknown): Unavailable => {
   const fault = diskFaultOf(cause);

@@ -1,12 +1,12 @@
-/** Work under one key, one at a time and in the order of arrival; work under other keys goes on beside it. */
+/** Runs work with the same key one at a time, in the order of arrival. Work with different keys runs concurrently. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Rejects with the signal's reason where it aborts before the turn has come; the work is then never begun. */
+  /** Runs `work` when the key is free. If `signal` aborts before, rejects with its reason and does not start `work`. */
   async take<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const { promise: over, resolve: leave } = Promise.withResolvers<void>();
     const before = this.#last.get(key);
-    // One that leaves early must not let the next one overtake those before it.
+    // An aborted waiter must not let the next one overtake earlier ones.
     const mine = Promise.all([before, over]).then(() => {
       if (this.#last.get(key) === mine) this.#last.delete(key);
     });

@@ -1,4 +1,4 @@
-/** Which addresses a set of processes listens on, from /proc/net/tcp and the processes' open files (proc(5)). */
+/** Finds the addresses on which processes listen, from /proc/net/tcp and their open files (proc(5)). */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -28,7 +28,7 @@ const ipv6 = (hex: string): string => {
   return words.map((word) => word.toLowerCase().replace(/^0{1,3}/, "")).join(":");
 };
 
-/** The listening sockets in the text of /proc/net/tcp or tcp6, by their inode. Pure. */
+/** Parses /proc/net/tcp or tcp6. Returns the listening sockets by inode. Pure. */
 export const parseTcpTable = (text: string): Map<string, Listener> => {
   const found = new Map<string, Listener>();
   for (const line of text.split("\n").slice(1)) {
@@ -41,7 +41,10 @@ export const parseTcpTable = (text: string): Map<string, Listener> => {
   return found;
 };
 
-/** Not in this thread: the kernel walks its whole hash of connections for each table, which takes milliseconds. */
+/**
+ * Reads the tables in another thread: for each table the kernel walks its whole hash of connections, which takes
+ * milliseconds.
+ */
 const readTables = async (folder: string): Promise<Map<string, Listener>> => {
   const read = (name: string) => readFile(`${folder}/${name}`, "utf8").catch(() => "");
   const texts = await Promise.all(["tcp", "tcp6"].map(read));
@@ -62,22 +65,22 @@ const socketsOf = (pid: number): string[] => {
   }
 };
 
-/** Docker's own resolver, which listens in every container. */
+/** The address of Docker's resolver, which listens in every container. */
 const RESOLVER = "127.0.0.11";
 
-/** What listens in the network of a process that has one of its own. */
+/** Returns the listeners in the network namespace of a process. */
 export const listenersIn = async (pid: number): Promise<Listener[]> =>
   [...(await readTables(`/proc/${pid}/net`)).values()].filter(({ address }) => address !== RESOLVER);
 
-/** The line of each family that counts its TCP sockets. https://man7.org/linux/man-pages/man5/proc_pid_net.5.html */
+/** The lines that count the TCP sockets of each family: https://man7.org/linux/man-pages/man5/proc_pid_net.5.html */
 const COUNTS = [
   { file: "sockstat", line: /^TCP: inuse \d+/m },
   { file: "sockstat6", line: /^TCP6: inuse \d+/m },
 ];
 
 /**
- * How many TCP sockets there are in the network of a process, which is much cheaper to read than their tables; undefined
- * where the kernel does not tell.
+ * Returns the numbers of TCP sockets in the network namespace of a process, or undefined if the kernel does not report
+ * them. Much cheaper to read than the tables.
  */
 export const countSocketsIn = (pid: number): string | undefined => {
   try {
@@ -87,14 +90,14 @@ export const countSocketsIn = (pid: number): string | undefined => {
   }
 };
 
-/** Every listening TCP socket that one of the processes holds. */
+/** Returns every listening TCP socket that one of the processes has open. */
 export const listenersOf = async (pids: readonly number[]): Promise<Listener[]> => {
   const table = await readTables("/proc/net");
   const inodes = new Set(pids.flatMap(socketsOf));
   return [...inodes].flatMap((inode) => table.get(inode) ?? []);
 };
 
-/** By its file: the kernel calls Node's main thread "MainThread". */
+/** Uses the file of the program, because the kernel calls Node's main thread "MainThread". */
 const nameOf = (pid: number): string => {
   try {
     return `${basename(readlinkSync(`/proc/${pid}/exe`))} (process ${pid})`;
@@ -103,7 +106,10 @@ const nameOf = (pid: number): string => {
   }
 };
 
-/** The program that listens at an address, or at every address of its family; undefined where this user may not see it. */
+/**
+ * Returns the name of the program that listens at an address, or at all addresses of its family. Returns undefined if
+ * this user must not see it.
+ */
 export const holderOf = async (address: string, port: number): Promise<string | undefined> => {
   const table = await readTables("/proc/net");
   const family = address.includes(":") ? ["::"] : ["0.0.0.0", "::"];

@@ -1,21 +1,21 @@
 /**
- * Servers that own their port on both loopback families. `localhost` means 127.0.0.1 to one client and ::1 to another: a
- * program that takes the other address would receive requests, and cookies, that were meant for the server.
+ * Listens on both loopback families. `localhost` means 127.0.0.1 to some clients and ::1 to others: a program that
+ * takes the other address would receive the server's requests and cookies.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { holderOf } from "./listening.ts";
 
-/** Where a server must listen besides its own host; `::` takes IPv4 too, and the loopback is not in any other address. */
+/** The second address for each host. `::` includes IPv4, and no other address includes the loopback. */
 const counterparts: Readonly<Record<string, string>> = {
   "127.0.0.1": "::1",
   "0.0.0.0": "::1",
   "::1": "127.0.0.1",
 };
 
-/** The machine has no such address, or no such family. */
+/** Error codes for a machine without the address or its family. */
 const absent = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EPROTONOSUPPORT"]);
 
-/** A port that the kernel chose for one family may be taken on the other. */
+/** Maximum attempts to find a free port: a port that the kernel chose for one family may be in use in the other. */
 const MAX_TRIES = 100;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
@@ -23,7 +23,7 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 const formatAddress = (host: string, port: number): string =>
   host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Says which program has the port, where the kernel shows it. */
+/** Adds the name of the program that uses the port, if the kernel reveals it. */
 const explain = async (error: unknown, host: string, port: number): Promise<unknown> => {
   if (codeOf(error) !== "EADDRINUSE") return error;
   const holder = (await holderOf(host, port)) ?? "another program";
@@ -33,13 +33,13 @@ const explain = async (error: unknown, host: string, port: number): Promise<unkn
 
 export interface WantedPort {
   readonly port: number;
-  /** What listens there, in a word or two. */
+  /** The purpose of the port, in a word or two. */
   readonly purpose: string;
-  /** Names the port. */
+  /** The setting that chooses the port. */
   readonly setting: string;
 }
 
-/** The error of `listenOnLoopbacks`, with the next step. */
+/** Formats an error of `listenOnLoopbacks`, with the next step. */
 export const describeListenError = (error: unknown, { port, purpose, setting }: WantedPort): string => {
   const { message } = error as Error;
   return codeOf(error) === "EADDRINUSE"
@@ -47,7 +47,7 @@ export const describeListenError = (error: unknown, { port, purpose, setting }: 
     : `Port ${port} (${purpose}) cannot be opened: ${message}. Pass ${setting} N.`;
 };
 
-/** Calls `listen` of a server as a promise; resolves with the port. */
+/** Calls `listen` of a server. Resolves with the port. */
 export const listenAt = (server: Server, host: string, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -59,16 +59,17 @@ export const listenAt = (server: Server, host: string, port: number): Promise<nu
 
 export interface Listening {
   readonly port: number;
-  /** Stops listening at the counterpart. Resolves when the connections that it took have ended. */
+  /** Stops listening at the second address. Resolves when its connections have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Listens at `host`, and at its counterpart where the machine has one. The counterpart is taken first, because `listen`
- * cannot be undone. Fails with EADDRINUSE and the holder's name where another program has either.
- * @param port 0 for one that is free in both families
+ * Listens at `host`, and at the second address if the machine has one. Takes the second address first, because `listen`
+ * cannot be undone. Fails with EADDRINUSE and the name of the other program if either address is in use.
+ *
+ * @param port 0 to choose a port that is free in both families
  * @param listen opens the server at `host`; resolves with the port
- * @param pass takes the connections of the counterpart
+ * @param pass receives the connections of the second address
  */
 export const listenOnLoopbacks = async (
   host: string,

@@ -1,4 +1,4 @@
-/** Creating a folder whose path a user chose. */
+/** Creates folders at paths that a user chose. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
@@ -11,10 +11,10 @@ const isFolder = (path: string): boolean => {
 };
 
 /**
- * Makes the folder, and those above it that are missing. Returns whether it made any.
+ * Creates a folder and its missing parents. Returns whether it created any.
  *
- * Node's own recursive mkdir never returns if the system answers ENOENT in a folder that exists, as /proc does
- * (https://github.com/nodejs/node/issues/31481). This throws the system's error.
+ * Node's recursive mkdir never returns if the system reports ENOENT in an existing folder, as in /proc
+ * (https://github.com/nodejs/node/issues/31481). This function throws the system's error.
  */
 export const makeFolders = (path: string, mode: number): boolean => {
   try {

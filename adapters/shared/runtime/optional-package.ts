@@ -1,12 +1,13 @@
-/** Optional peers: packages that only a part of the users installs. */
+/** Optional peer dependencies: packages that only some users install. */
 import { readFileSync } from "node:fs";
 import semver from "semver";
 
 /**
- * The release lines of each optional peer that work, the oldest first. A newer one is accepted, an older one is refused,
- * and an exact version is the only one that works. `.ci/peer-versions.mjs` installs each of them.
+ * The supported release lines of each optional peer, oldest first. Newer versions are accepted, older ones rejected. An
+ * exact version is the only one accepted. `.ci/peer-versions.mjs` installs each of them.
  *
- * `package.json` accepts every version: npm checks the ranges of optional peers in applications that do not use them.
+ * `package.json` accepts every version, because npm checks the ranges of optional peers even in applications that do
+ * not use them.
  */
 export const peerVersions: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "@aws-sdk/client-application-auto-scaling": ["3"],
@@ -50,21 +51,24 @@ const accepts = (name: string, version: string): boolean => {
   return semver.satisfies(version, isExact(oldest) ? oldest : `>=${oldest}`, { includePrerelease: true });
 };
 
-/** The command that installs packages in versions that work. */
+/** Returns the command that installs packages in supported versions. */
 export const installCommand = (names: readonly string[]): string =>
   `npm install ${names.map((name) => `${name}@${linesOf(name).at(-1)}`).join(" ")}`;
 
-/** A folder of a package has one folder above it that names it, or a few more where its entry lies deeper. */
+/** Maximum parent folders to search for the package.json of a package's entry file. */
 const DEEPEST = 8;
 
-/** The version of an installed package; undefined if a bundler packed it, or it is installed under another name. */
+/**
+ * Returns the version of an installed package, or undefined if a bundler packed it or it is installed under another
+ * name.
+ */
 const versionFrom = (name: string, entry: string): string | undefined => {
   for (let folder = new URL(".", entry), depth = 0; depth < DEEPEST; folder = new URL("..", folder), depth++) {
     try {
       const manifest = JSON.parse(readFileSync(new URL("package.json", folder), "utf8")) as Record<string, unknown>;
       if (manifest["name"] === name) return String(manifest["version"]);
     } catch {
-      // The next folder up may have it.
+      // Try the next parent folder.
     }
   }
   return undefined;
@@ -81,7 +85,7 @@ export const findPackage = (name: string): Installed => {
   }
 };
 
-/** What finds an installed package; tests pass their own. */
+/** Finds an installed package. Tests pass their own. */
 export type FindPackage = (name: string) => Installed;
 
 const unsupportedOf = (name: string, find: FindPackage): string | undefined => {
@@ -91,7 +95,7 @@ const unsupportedOf = (name: string, find: FindPackage): string | undefined => {
   return `'${name}' ${version} is installed, and ${isExact(oldest) ? `only ${oldest}` : `${oldest} or newer`} works`;
 };
 
-/** Why packages cannot be used, and the command that installs them; undefined if they can. */
+/** Returns why packages cannot be used, with the command that installs them. Returns undefined if they can. */
 export const packagesProblem = (
   names: readonly string[],
   find: FindPackage = findPackage,
@@ -107,13 +111,13 @@ export const packagesProblem = (
   };
 };
 
-/** A package that is used, and is missing or of a version that does not work. */
+/** Thrown if a required package is missing or has an unsupported version. */
 export class UnusablePackage extends Error {
   readonly kind = "unusable_package";
-  /** The command that installs it. */
+  /** The command that installs the package. */
   readonly fix: string;
 
-  /** @param who what needs it, as the beginning of a sentence: `The provider gcp` */
+  /** @param who the feature that needs the package, as the beginning of a sentence: `The provider gcp` */
   constructor(who: string, names: readonly string[], cause?: unknown, problem?: string) {
     const fix = installCommand(names);
     const quoted = names.map((name) => `'${name}'`).join(" and ");
@@ -124,8 +128,8 @@ export class UnusablePackage extends Error {
 }
 
 /**
- * Returns what `load` returns. Throws `UnusablePackage` if a module is not found, or if a package has a version that does
- * not work.
+ * Returns the result of `load`. Throws `UnusablePackage` if a module is not found or a package has an unsupported
+ * version.
  */
 export const needPackages = async <T>(
   who: string,
@@ -141,7 +145,7 @@ export const needPackages = async <T>(
     return await load();
   } catch (cause) {
     const { code } = cause as { code?: string };
-    // The second is that of a CommonJS bundle.
+    // CommonJS bundles use the second code.
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw cause;
     throw new UnusablePackage(who, names, cause);
   }

@@ -1,9 +1,10 @@
-/** Scripts of this package that run in a thread or a process of their own. */
+/** Scripts of this package that run in a separate thread or process. */
 import { existsSync } from "node:fs";
 
 /**
- * Finds a script of the package. Returns null if a bundler moved the module that asks: the script is then missing, or
- * a file of the application has its name.
+ * Finds a script of the package. Returns null if a bundler moved the calling module: the script is then missing, or an
+ * application's file has the same name.
+ *
  * @param moduleUrl the module's `import.meta.url`; undefined in a CommonJS bundle
  * @param module the module's path in the package, without its extension
  * @param script the script's path in the package, without its extension
@@ -19,7 +20,7 @@ export const packagedScript = (moduleUrl: string | undefined, module: string, sc
 export const scriptMissing = (what: string): string =>
   `${what} runs in a process of its own, whose script is not in this bundle. Mark 'portside' as external in the bundler (docs/guides/bundling.md).`;
 
-/** Thrown by what needs a process and cannot do its work in the caller's. */
+/** Thrown by features that need a separate process and cannot work without its script. */
 export class ScriptMissing extends Error {
   constructor(what: string) {
     super(scriptMissing(what));

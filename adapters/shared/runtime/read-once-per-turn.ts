@@ -1,8 +1,8 @@
-/** One read for all calls that arrive in the same turn of the event loop. */
+/** Batches calls of the same turn of the event loop into one read. */
 
 /**
- * The read starts after the last of these calls has arrived, so no call gets a value from before it was made. The calls
- * share the value: it must not be changed.
+ * The read starts after the last of these calls, so no call receives a value from before it was made. The calls share
+ * the value and must not change it.
  */
 export const oneReadATurn = <K, T>(read: (key: K) => T | Promise<T>): ((key: K) => Promise<T>) => {
   const waiting = new Map<K, Promise<T>>();

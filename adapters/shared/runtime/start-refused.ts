@@ -1,9 +1,9 @@
 import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 
-/** A provider cannot start: something that it needs is missing, such as a package or a right. */
+/** Thrown if a provider cannot start because a requirement is missing, such as a package or a permission. */
 export class StartRefused extends Error {
   readonly kind = "start_refused";
-  /** What is missing, each with the command that fixes it. */
+  /** The missing requirements, each with the command that fixes it. */
   readonly missing: readonly Finding[];
 
   constructor(message: string, findings: readonly Finding[]) {
@@ -12,7 +12,7 @@ export class StartRefused extends Error {
   }
 }
 
-/** Throws `StartRefused` if something is missing. */
+/** Throws `StartRefused` if a requirement is missing. */
 export const checkStart = (findings: readonly Finding[]): void => {
   const refusal = refusalToStart(findings);
   if (refusal !== undefined) throw new StartRefused(refusal, findings);

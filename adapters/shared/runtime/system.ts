@@ -1,14 +1,17 @@
-/** The machine's own clock and randomness behind the core's ports. */
+/** The system clock and random numbers, as ports of the core. */
 import { randomBytes } from "node:crypto";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 
-/** Beyond this the wall clock was set or the machine slept, and the fine clock is aligned to it again. */
+/**
+ * Maximum drift between the wall clock and the monotonic clock. Beyond it, the wall clock was set or the machine slept,
+ * and the two are aligned again.
+ */
 const DRIFT_NANOS = 50_000_000n;
 
 const wallNanos = (): bigint => BigInt(Date.now()) * 1_000_000n;
 
-/** Wall time with the resolution of the monotonic clock. */
+/** Returns a clock with wall time at the resolution of the monotonic clock. */
 export const createSystemClock = (): Clock => {
   let offset = wallNanos() - process.hrtime.bigint();
   return {
@@ -34,7 +37,7 @@ export const createSystemClock = (): Clock => {
   };
 };
 
-/** Random bytes are asked for many at a time: a request to the system costs more than a hundred of them. */
+/** Bytes per request to the system. A request costs more than a hundred bytes. */
 const POOL_BYTES = 4096;
 let pool = Buffer.alloc(0);
 let used = 0;
@@ -45,13 +48,13 @@ const randomByte = (): number => {
     used = 0;
   }
   const byte = pool[used] as number;
-  // What has been given out is no longer kept.
+  // Erase bytes that were used.
   pool[used++] = 0;
   return byte;
 };
 
 const letters = (alphabet: string, length: number): string => {
-  // Bytes at or over the largest multiple of the alphabet's length are thrown away, so that no letter is favoured.
+  // Discard bytes at or above the largest multiple of the alphabet's length, so that all letters are equally likely.
   const fair = 256 - (256 % alphabet.length);
   let text = "";
   while (text.length < length) {

@@ -1,13 +1,13 @@
 /**
- * The derived database: a log's entries and the billing rows in the shape that statements see, on an engine that can reach
- * nothing else. It can be deleted at any time, for all of it can be read again.
+ * The derived database: log entries and billing rows in the form that statements query, in an engine without other
+ * access. It may be deleted at any time, because it can be rebuilt.
  */
 import { rmSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
 import { createMacros } from "./tables/macros.ts";
 
-/** Another number, and databases that are there are built anew. */
+/** The schema version. A database with another version is rebuilt. */
 const SCHEMA = 1;
 
 const create = `
@@ -73,7 +73,9 @@ export const removeDatabase = (path: string): void => {
   for (const ending of ["", ".wal", ".tmp"]) rmSync(path + ending, { recursive: true, force: true });
 };
 
-/** Opens the database at a path, or one in memory; one that is damaged or of another shape is built anew. */
+/**
+ * Opens the database at a path, or one in memory. Rebuilds a database that is damaged or has another schema version.
+ */
 export const openDatabase = async (path: string | undefined): Promise<DuckDBConnection> => {
   if (path === undefined) return open(MEMORY);
   try {

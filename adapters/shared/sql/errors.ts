@@ -1,4 +1,6 @@
-/** The engine's errors in words for the author of a statement: GoogleSQL's names instead of the engine's own. */
+/**
+ * Converts the engine's errors to messages for the statement's author, with GoogleSQL's names instead of the engine's.
+ */
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 
 const typeNames: readonly (readonly [RegExp, string])[] = [
@@ -15,7 +17,7 @@ const typeNames: readonly (readonly [RegExp, string])[] = [
   [/\bDuckDB\b/gi, "the engine"],
 ];
 
-/** Errors of the text, told apart by how the engine begins them; it has no codes. */
+/** Prefixes of errors in the statement's text. The engine has no error codes. */
 const ofText = /^(?:Binder|Parser|Catalog|Syntax) Error: /;
 
 const plain = (message: string): string => {
@@ -26,13 +28,13 @@ const plain = (message: string): string => {
   return typeNames.reduce((text, [pattern, word]) => text.replace(pattern, word), bare).trim();
 };
 
-/** The database itself is of no use: the statement may be right, and another database would answer it. */
+/** Returns true if the database is unusable. The statement may succeed on another database. */
 export const isBroken = (message: string): boolean =>
   /^(?:IO|FATAL|INTERNAL|Internal|Serialization) Error\b/.test(message);
 
 export const failureOf = (message: string): SqlFailure => {
   if (ofText.test(message)) return { kind: "invalid_statement", message: plain(message) };
   if (/^Out of Memory|bad[ _]alloc|allocat/i.test(message))
-    return { kind: "failed", message: "the query needs more memory than it may have; look at less, or sum up earlier" };
+    return { kind: "failed", message: "the query needs too much memory; read fewer rows, or aggregate earlier" };
   return { kind: "failed", message: plain(message) || "the query failed" };
 };

@@ -1,4 +1,4 @@
-/** What engines that run statements elsewhere share: how a run ends from within, and at its deadline. */
+/** Shared by engines that run statements on a cloud: ending a run early, and its deadline. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlFailure, SqlRows } from "../../../core/ports/sql-engine.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -8,7 +8,7 @@ export type Failed = SqlFailure | Unavailable;
 
 export const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
 
-/** Ends a run from within. */
+/** Thrown to end a run. */
 export class Ended extends Error {
   readonly failure: Failed;
   constructor(failure: Failed) {
@@ -21,7 +21,10 @@ export async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
   yield* items;
 }
 
-/** A run that is told when its time is over or nobody waits for it, and whose caller is answered at that moment. */
+/**
+ * Runs work with a signal that aborts at the deadline or when the caller aborts. The caller receives its result at that
+ * moment.
+ */
 export const withinDeadline = (
   clock: Clock,
   deadline: number,
@@ -32,7 +35,7 @@ export const withinDeadline = (
   const ended = signal === undefined ? gone.signal : AbortSignal.any([gone.signal, signal]);
   const overdue = clock.sleep(deadline, ended).then((): Result<SqlRows, Failed> => {
     const isLate = signal?.aborted !== true;
-    return err(isLate ? { kind: "timeout" } : unavailable("The query was ended, for nobody waits for it.", 1));
+    return err(isLate ? { kind: "timeout" } : unavailable("The query was cancelled.", 1));
   });
   return new ResultAsync(Promise.race([run(ended), overdue]).finally(() => gone.abort()));
 };

@@ -1,4 +1,4 @@
-/** Scalars that an engine gives as text, in the values of a SQL answer, by its names of types. */
+/** Converts scalars that an engine returns as text to SQL values, by their type names. */
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 
 const integerOf = (text: string): SqlValue => {
@@ -13,7 +13,7 @@ const floatOf = (text: string): SqlValue => {
 
 const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 
-/** @param momentOf how the engine writes a TIMESTAMP */
+/** @param momentOf parses the engine's format of a TIMESTAMP */
 export const scalarReader =
   (momentOf: (text: string) => SqlValue) =>
   (type: string, text: string): SqlValue => {

@@ -1,4 +1,4 @@
-/** The engine's values and types as a SQL answer has them. */
+/** Converts the engine's values and types to those of a SQL result. */
 import {
   type DuckDBArrayType,
   DuckDBArrayValue,
@@ -52,7 +52,7 @@ export const typeName = (type: DuckDBType): string => {
 
 const momentOf = (micros: bigint): string => timestampOf((micros * 1000n) as Instant);
 
-/** Decimal text without zeros that say nothing: 1.500000000 is 1.5. */
+/** Formats a decimal without trailing zeros: 1.500000000 is 1.5. */
 const decimalText = (value: DuckDBDecimalValue): string => {
   const text = value.toString();
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;

@@ -1,4 +1,4 @@
-/** A billing provider that is asked about an account once a minute at most, and once for all who ask at a time. */
+/** Caches subscriptions for one minute per account, and shares concurrent calls for an account. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Subscription } from "../../../core/domain/usage/subscription.ts";
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
@@ -10,14 +10,14 @@ import { err, type Result, ResultAsync } from "../../../core/result.ts";
 type Answer = Result<Subscription, Unavailable>;
 
 const KEPT_MS = 60_000;
-/** Accounts of which an answer is kept; the ones kept longest go first. */
+/** Maximum number of cached accounts. The oldest are evicted first. */
 const KEPT_ACCOUNTS = 10_000;
 
-/** The answer, or that nobody waits for it: others may still wait for the same call. */
+/** Returns the result, or an error when the caller aborts. Other callers may still wait for the same call. */
 const untilAborted = (answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> => {
   if (signal === undefined) return answer;
   const gone = Promise.withResolvers<Answer>();
-  const leave = () => gone.resolve(err(unavailable("Nobody waits for the answer any more.")));
+  const leave = () => gone.resolve(err(unavailable("The request was cancelled.")));
   if (signal.aborted) leave();
   signal.addEventListener("abort", leave);
   return Promise.race([answer, gone.promise]).finally(() => signal.removeEventListener("abort", leave));

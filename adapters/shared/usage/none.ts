@@ -1,6 +1,7 @@
-/** No billing provider: every account has the free plan. */
+/** Billing without a provider: every account has the free plan. */
 import { freeSubscription } from "../../../core/domain/usage/subscription.ts";
 import type { Billing } from "../../../core/ports/billing.ts";
 import { okAsync } from "../../../core/result.ts";
 
+/** A `Billing` without a provider. */
 export const noBilling: Billing = { subscription: () => okAsync(freeSubscription("none")) };

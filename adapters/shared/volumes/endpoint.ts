@@ -1,5 +1,5 @@
 /**
- * The storage's side of signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, PUT.
+ * Serves signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, and PUT.
  * https://www.rfc-editor.org/rfc/rfc9110
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
@@ -16,13 +16,13 @@ import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } 
 
 export interface StorageDeps {
   readonly objects: ObjectBytes;
-  /** Signs the URLs. */
+  /** The key of the signatures. */
   readonly key: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What a stranger's bytes may do in a browser: nothing, and be nothing but what their name says. */
+/** Headers that prevent a browser from running untrusted content or guessing its type. */
 const harmless: OutgoingHttpHeaders = {
   "content-security-policy": "sandbox",
   "x-content-type-options": "nosniff",
@@ -38,7 +38,7 @@ const answer = (res: ServerResponse, status: number, detail: string, headers: Ou
 const methodOf = (method: string | undefined): StorageMethod | undefined =>
   method === "HEAD" ? "GET" : method === "GET" || method === "PUT" ? method : undefined;
 
-/** `If-Range` lets a range count only while the object is the one that the client has a part of. */
+/** With `If-Range`, a range applies only if the object is the one of which the client has a part. */
 const rangeCounts = ({ headers }: IncomingMessage, { etag, modified }: FoundObject): boolean => {
   const only = headers["if-range"] as string | undefined;
   if (only === undefined || only === etag) return true;
@@ -47,13 +47,13 @@ const rangeCounts = ({ headers }: IncomingMessage, { etag, modified }: FoundObje
 
 type Span = { readonly start: number; readonly end: number };
 
-/** The part that is asked for; `unsatisfiable` where it is not in the object; undefined for all of it. */
+/** Returns the requested range, `unsatisfiable` if it is outside the object, or undefined for the whole object. */
 const spanOf = (req: IncomingMessage, object: FoundObject): Span | "unsatisfiable" | undefined => {
   const { range } = req.headers;
   if (range === undefined || req.method !== "GET" || !rangeCounts(req, object)) return undefined;
   const ranges = parseRange(object.size, range);
   if (ranges === -1) return "unsatisfiable";
-  // A form that is not known, and several parts at once, may be answered with the whole.
+  // For unknown range units and multiple ranges, the server may return the whole object.
   return ranges === -2 || ranges.type !== "bytes" || ranges.length !== 1 ? undefined : ranges[0];
 };
 
@@ -66,7 +66,7 @@ const send = async (req: IncomingMessage, res: ServerResponse, path: ObjectPath,
   };
   if (!conditionsHold({ ifMatch: req.headers["if-match"], ifNoneMatch: undefined }, etag))
     return close(412, { "content-length": 0 });
-  // Without the client's Cache-Control: it speaks to caches, and here is the origin.
+  // Ignores the client's Cache-Control, which addresses caches. This is the origin.
   const { "if-none-match": noneOf, "if-modified-since": since } = req.headers;
   if (fresh({ "if-none-match": noneOf, "if-modified-since": since }, { etag, "last-modified": head["last-modified"] }))
     return close(304, {});
@@ -112,7 +112,7 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
   }
 };
 
-/** A client that sends nothing for so long is given up. */
+/** Milliseconds without data after which an upload is aborted. */
 const SILENCE_MS = 120_000;
 
 const receive = async (
@@ -124,11 +124,11 @@ const receive = async (
   if (req.headers["content-range"] !== undefined)
     return answer(res, 400, "An object is put whole, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
-  // Not before: who waits for this has not sent a body that is refused.
+  // Only after the checks, so that a client that waits for 100 does not send a body that is rejected.
   if (awaitsContinue(req)) res.writeContinue();
   const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
   const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });
-  if (outcome.kind === "busy") logger.warn("an upload could not be committed", { bucket, path, cause: outcome.cause });
+  if (outcome.kind === "busy") logger.warn("could not commit an upload", { bucket, path, cause: outcome.cause });
   answerPut(res, path, outcome);
 };
 
@@ -144,7 +144,7 @@ const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerRespons
   return object === undefined ? answer(res, 404, "There is no such object.") : send(req, res, target.path, object);
 };
 
-/** True for a request whose client sends its body once it is told to. */
+/** Returns true if the client waits for `100 Continue` before it sends its body. */
 const awaitsContinue = ({ headers: { expect } }: IncomingMessage): boolean => expect?.toLowerCase() === "100-continue";
 
 const answerProblem = (res: ServerResponse, cause: unknown): void => {
@@ -153,14 +153,17 @@ const answerProblem = (res: ServerResponse, cause: unknown): void => {
   answer(res, fault === "full" ? 507 : 503, message, { "retry-after": String(retryAfterSeconds) });
 };
 
-/** Answers a request to the storage; its server passes on what waits for `100 Continue`, too (`checkContinue`). */
+/**
+ * Handles a request to the storage. The caller's server must also pass on requests that wait for `100 Continue`
+ * (`checkContinue`).
+ */
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => readOn(req));
   serve(deps, req, res).catch((cause: unknown) => {
-    // A request that was read to its end counts as destroyed, too.
+    // A request that was read completely is also marked as destroyed.
     const gone = res.destroyed || (req.destroyed && !req.complete);
-    if (!gone) deps.logger.error("the storage met a problem of its own", { cause });
-    // What has begun can only be cut, so that nobody takes it for whole.
+    if (!gone) deps.logger.error("the storage failed because of an internal error", { cause });
+    // A response that has begun can only be cut off, so that the client does not take it for complete.
     if (gone || res.headersSent) res.destroy();
     else answerProblem(res, cause);
   });

@@ -1,20 +1,23 @@
-/** What the storage endpoint needs of the place where the bytes are. */
+/** The interface between the storage endpoint and the store of the bytes. */
 import type { Readable } from "node:stream";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 
 export interface FoundObject {
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size: number;
-  /** A strong entity tag, quotes included: another for every content. */
+  /** A strong entity tag, including its quotes. Differs for different content. */
   readonly etag: string;
-  /** Milliseconds since 1970. */
+  /** The modification time in milliseconds since 1970. */
   readonly modified: number;
-  /** The bytes from `start` to `end`, both included. At most one of `bytes` and `close` is called, once. */
+  /**
+   * Returns the bytes from `start` to `end`, both inclusive. The caller must call exactly one of `bytes` and `close`,
+   * once.
+   */
   bytes(start: number, end: number): Readable;
   close(): Promise<void>;
 }
 
-/** What an upload asks of the object that is there; `*` stands for any. */
+/** Preconditions of an upload on the existing object. `*` means any object. */
 export interface WriteConditions {
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
@@ -24,17 +27,17 @@ export type PutOutcome =
   | { readonly kind: "stored"; readonly etag: string; readonly created: boolean }
   | { readonly kind: "no_volume" }
   | { readonly kind: "condition_failed" }
-  /** `other` cannot be there together with the object: one of them would be a file and a folder at once. */
+  /** `other` conflicts with the object: a name cannot be a file and a folder. */
   | { readonly kind: "in_the_way"; readonly other: string }
-  /** Something else kept changing the folders on the way; the earlier object stays. */
+  /** The folders of the path changed repeatedly during the upload. The earlier object remains. */
   | { readonly kind: "busy"; readonly cause: unknown };
 
 export interface ObjectBytes {
-  /** Undefined: there is no such object. */
+  /** Returns the object, or undefined if it does not exist. */
   find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined>;
   /**
-   * Replaces the object whole, once `body` has ended well and the conditions still hold; until then, and where `body`
-   * fails (this rejects then), the earlier object stays. `body` may be left unread.
+   * Replaces the object atomically when `body` has ended and the conditions still hold. If `body` fails, rejects and
+   * leaves the earlier object unchanged. May leave `body` unread.
    */
   put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome>;
 }
@@ -42,8 +45,8 @@ export interface ObjectBytes {
 const tagsOf = (header: string): string[] => header.split(",").map((tag) => tag.trim());
 
 /**
- * Whether a write, or a read that names what it wants, may go on, given the tag of what is there (undefined for nothing).
- * https://www.rfc-editor.org/rfc/rfc9110#section-13.1
+ * Returns whether a conditional request may proceed, given the entity tag of the existing object (undefined if it does
+ * not exist). https://www.rfc-editor.org/rfc/rfc9110#section-13.1
  */
 export const conditionsHold = ({ ifMatch, ifNoneMatch }: WriteConditions, present: string | undefined): boolean => {
   if (ifMatch !== undefined && (present === undefined || !(ifMatch === "*" || tagsOf(ifMatch).includes(present))))

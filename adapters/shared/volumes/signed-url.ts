@@ -1,13 +1,13 @@
 /**
- * URLs that carry the right to one method on one object until a moment, proven by an HMAC (RFC 2104) that only the
- * storage can make.
+ * URLs that permit one method on one object until they expire, signed with an HMAC (RFC 2104) under a key of the
+ * storage.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Grant } from "../../../core/ports/volume-store.ts";
 
-/** Nothing that a service serves begins with this. */
+/** The path prefix of storage URLs. Services cannot use it. */
 export const STORAGE_PATH = "/_portside/storage/";
 
 export type StorageMethod = "GET" | "PUT";
@@ -16,15 +16,15 @@ interface Right {
   readonly method: StorageMethod;
   readonly bucket: string;
   readonly path: ObjectPath;
-  /** Whole seconds since 1970. */
+  /** The expiry in whole seconds since 1970. */
   readonly expires: number;
 }
 
-// No part can have the line break that parts are kept apart with.
+// Separates the parts with line breaks, which no part can contain.
 const signatureOf = (key: string, { method, bucket, path, expires }: Right): string =>
   createHmac("sha256", key).update([method, bucket, path, expires].join("\n")).digest("hex");
 
-/** @param base where the storage answers, such as `http://127.0.0.1:8080` */
+/** @param base the base URL of the storage, such as `http://127.0.0.1:8080` */
 export const signUrl = (
   key: string,
   base: string,
@@ -54,7 +54,10 @@ const decode = (part: string): string | undefined => {
   }
 };
 
-/** What a request's target names; undefined where that is no object. Each part is decoded once, and holds no `/` then. */
+/**
+ * Parses a request target. Returns undefined if it does not name an object. Each part is decoded once and must not
+ * contain `/` afterwards.
+ */
 export const readTarget = (target: string): StorageTarget | undefined => {
   if (!target.startsWith(STORAGE_PATH)) return undefined;
   const question = target.indexOf("?");
@@ -71,7 +74,7 @@ const sameText = (a: string, b: string): boolean => {
   return left.length === right.length && timingSafeEqual(left, right);
 };
 
-/** Why the target's signature does not allow the method now, in words; undefined where it does. */
+/** Returns why the target's signature does not permit the method now, as a message, or undefined if it does. */
 export const signatureProblem = (
   key: string,
   method: StorageMethod,

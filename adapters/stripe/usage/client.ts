@@ -1,8 +1,8 @@
-/** Stripe's own client, made of a secret key. The package is loaded where it is used, and need not be installed. */
+/** Creates Stripe's client from a secret key. The package is an optional peer dependency and is loaded on first use. */
 import type Stripe from "stripe";
 import { needPackages } from "../../shared/runtime/optional-package.ts";
 
-/** A person waits for the answer. */
+/** Short, because a user waits for the response. */
 const TIMEOUT_MS = 10_000;
 
 const addressOf = (url: string | undefined) => {
@@ -12,7 +12,12 @@ const addressOf = (url: string | undefined) => {
   return { host: hostname, port: port || (scheme === "http" ? 80 : 443), protocol: scheme } as const;
 };
 
-/** @param url where Stripe is, for tests. Throws where the package is not installed. */
+/**
+ * Creates a Stripe client. Throws if the package is not installed.
+ *
+ * @param key a secret key with read access to customers, subscriptions and products
+ * @param url the base URL of Stripe, for tests
+ */
 export const createStripeClient = async (key: string, url?: string): Promise<Stripe> => {
   const { default: StripeClient } = await needPackages("Billing by Stripe", ["stripe"], () => import("stripe"));
   return new StripeClient(key, { ...addressOf(url), timeout: TIMEOUT_MS, maxNetworkRetries: 1, telemetry: false });

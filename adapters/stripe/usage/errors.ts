@@ -1,5 +1,5 @@
 /**
- * What Stripe's client throws, as errors of the port: by type and status, never by message.
+ * Converts exceptions of Stripe's client to errors of the port, by type and status, never by message:
  * https://docs.stripe.com/error-handling?lang=node
  */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -25,24 +25,26 @@ const wishedRetry = ({ headers }: StripeFailure): number | undefined => {
   return seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_RETRY_S) : undefined;
 };
 
-/** What an operator needs to find the cause; the message is left out, because it may repeat a part of the key. */
+/**
+ * Returns the fields that help an operator to find the cause. Omits the message, which may contain a part of the key.
+ */
 export const stripeErrorForLogs = (cause: unknown): Readonly<Record<string, unknown>> => {
   const { type, code, statusCode, requestId } = cause as StripeFailure;
   return { type, code, statusCode, requestId };
 };
 
-/** Undefined where it is none of Stripe's errors, and so a bug. */
+/** Returns undefined for an exception that is not Stripe's, which is a bug. */
 export const stripeError = (cause: unknown): Unavailable | undefined => {
   if (!isStripeFailure(cause)) return undefined;
   const wished = wishedRetry(cause);
   switch (cause.type) {
     case "StripeRateLimitError":
-      return unavailable("The billing provider has too many requests just now.", wished ?? DOWN_RETRY_S, cause);
+      return unavailable("The billing provider received too many requests.", wished ?? DOWN_RETRY_S, cause);
     case "StripeAuthenticationError":
     case "StripePermissionError":
     case "StripeInvalidRequestError":
-      return unavailable("The billing provider refuses this platform's requests.", REFUSED_RETRY_S, cause);
+      return unavailable("The billing provider rejects this platform's requests.", REFUSED_RETRY_S, cause);
     default:
-      return unavailable("The billing provider does not answer.", wished ?? DOWN_RETRY_S, cause);
+      return unavailable("The billing provider does not respond.", wished ?? DOWN_RETRY_S, cause);
   }
 };

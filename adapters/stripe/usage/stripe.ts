@@ -1,6 +1,6 @@
 /**
- * Subscriptions that Stripe keeps. A customer belongs to the account in its metadata, under `portside_account`;
- * whoever sells the plans writes it there when the customer is made.
+ * Subscriptions in Stripe. The metadata of a customer names its account, under `portside_account`. The system that
+ * sells the plans must set it when it creates the customer.
  */
 import type Stripe from "stripe";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -13,17 +13,18 @@ import { cachedBilling } from "../../shared/usage/cached.ts";
 import { stripeError, stripeErrorForLogs } from "./errors.ts";
 import { planOf, productOf, statusOf, subscriptionOf } from "./subscription.ts";
 
+/** The metadata key of a Stripe customer that contains its account. */
 export const ACCOUNT_KEY = "portside_account";
 
-/** A value in Stripe's search language: https://docs.stripe.com/search#search-query-language */
+/** Quotes a value for Stripe's search language: https://docs.stripe.com/search#search-query-language */
 const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 export const customerQuery = (account: string): string => `metadata['${ACCOUNT_KEY}']:${quoted(account)}`;
 
-/** Pages hold at most a hundred. */
+/** The maximum page size. */
 const PAGE = 100;
 
-/** The customers of the account. Stripe's search does not tell case, so its findings are looked at again. */
+/** Returns the account's customers. Filters the results again, because Stripe's search ignores case. */
 export const customersOf = async (stripe: Stripe, account: AccountId): Promise<Stripe.Customer[]> => {
   const found: Stripe.Customer[] = [];
   for await (const customer of stripe.customers.search({ query: customerQuery(account), limit: PAGE }))
@@ -31,11 +32,11 @@ export const customersOf = async (stripe: Stripe, account: AccountId): Promise<S
   return found;
 };
 
-/** Every subscription of a customer, ended ones among them. */
+/** Returns all subscriptions of a customer, including ended ones. */
 export const subscriptionsOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subscription[]> =>
   (await stripe.subscriptions.list({ customer, status: "all", limit: PAGE })).data;
 
-/** The name of the plan: its own, else its product's. */
+/** Returns the name of the plan, or else of its product. */
 const planName = async (stripe: Stripe, found: Stripe.Subscription): Promise<string> => {
   const [item] = found.items.data;
   if (item === undefined) return found.id;
@@ -50,7 +51,11 @@ const lookUp = async (stripe: Stripe, account: AccountId): Promise<Subscription>
   return best === undefined ? freeSubscription("stripe") : subscriptionOf(best, await planName(stripe, best));
 };
 
-/** @param stripe a client of the official package; it needs to read customers, subscriptions and products, no more */
+/**
+ * Returns subscriptions from Stripe, cached for one minute per account.
+ *
+ * @param stripe a client of the official package; it needs read access to customers, subscriptions and products only
+ */
 export const createStripeBilling = (stripe: Stripe, { clock, logger }: { clock: Clock; logger: Logger }): Billing => {
   const attempt = async (account: AccountId): Promise<Result<Subscription, Unavailable>> => {
     try {
@@ -58,7 +63,7 @@ export const createStripeBilling = (stripe: Stripe, { clock, logger }: { clock: 
     } catch (cause) {
       const known = stripeError(cause);
       if (known === undefined) throw cause;
-      logger.warn("Stripe did not answer for an account", stripeErrorForLogs(cause));
+      logger.warn("could not read a subscription from Stripe", stripeErrorForLogs(cause));
       return err(known);
     }
   };

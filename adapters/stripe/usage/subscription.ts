@@ -1,4 +1,4 @@
-/** A subscription as Stripe writes it, in the contract's words. */
+/** Converts Stripe's subscriptions to the contract's form. */
 import type Stripe from "stripe";
 import {
   intervalInWords,
@@ -8,11 +8,14 @@ import {
 } from "../../../core/domain/usage/subscription.ts";
 import { instantOfSeconds, timestampOf } from "../../../core/domain/wire/instant.ts";
 
-/** A status that Stripe adds one day is none to rely on. */
+/** Maps a status of Stripe. An unknown status, which Stripe may add, must not count as active. */
 export const statusOf = (word: string): SubscriptionStatus =>
   subscriptionStatuses.find((known) => known === word) ?? "incomplete";
 
-/** A price in tiers, by usage, or of less than a minor unit has no amount that could be told beforehand. */
+/**
+ * Returns the price of an interval, or null if it is not known in advance: tiered prices, prices by usage, and
+ * fractions of a minor unit.
+ */
 const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   let sum = 0;
   for (const { price, quantity = 1 } of items) {
@@ -23,17 +26,17 @@ const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   return Number.isSafeInteger(sum) ? sum : null;
 };
 
-/** The plan's name: the price's key, which is made to be read by programs, else a name that people gave it. */
+/** Returns the name of the plan: the lookup key of the price, which is for programs, or else its nickname. */
 export const planOf = ({ price }: Stripe.SubscriptionItem): string | undefined =>
   price.lookup_key ?? price.nickname ?? undefined;
 
-/** The product that a plan without a name of its own belongs to. */
+/** Returns the product of a plan without a name of its own. */
 export const productOf = ({ price }: Stripe.SubscriptionItem): string =>
   typeof price.product === "string" ? price.product : price.product.id;
 
 const time = (seconds: number): string => timestampOf(instantOfSeconds(seconds));
 
-/** @param plan the name where the subscription's first price has none */
+/** @param plan the name to use if the subscription's first price has none */
 export const subscriptionOf = (found: Stripe.Subscription, plan: string): Subscription => {
   const items = found.items.data;
   const [first] = items;
@@ -44,7 +47,7 @@ export const subscriptionOf = (found: Stripe.Subscription, plan: string): Subscr
     currency: found.currency.toUpperCase(),
     amount: amountOf(items),
     interval: recurring == null ? null : intervalInWords(recurring.interval, recurring.interval_count),
-    // Items may have periods of their own since 2025-03-31: https://docs.stripe.com/changelog/basil/2025-03-31
+    // Items have periods of their own since 2025-03-31: https://docs.stripe.com/changelog/basil/2025-03-31
     current_period_start: first === undefined ? null : time(first.current_period_start),
     current_period_end: first === undefined ? null : time(first.current_period_end),
     cancel_at_period_end: found.cancel_at_period_end,

@@ -4,6 +4,7 @@ declare const accountBrand: unique symbol;
 /** An account name from the authenticator: `acme` for accounts with API keys, `ISSUER-ALIAS:CLAIM` for tokens of issuers. */
 export type AccountId = string & { readonly [accountBrand]: true };
 
+/** The authenticated caller of a request. */
 export interface Principal {
   readonly account: AccountId;
   /** The id of the key or token, for logs. Never the secret. */

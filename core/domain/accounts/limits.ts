@@ -49,6 +49,7 @@ export const accountLimits = {
   requestsPerMinute: 3000,
 } as const;
 
+/** Quotas of an account. See `accountLimits` for the defaults. */
 export type AccountLimits = { readonly [K in keyof typeof accountLimits]: number };
 
 /** Limits of a deploy. Times are in milliseconds. */
@@ -79,6 +80,7 @@ export const cloudDeadlines = {
   rolloutDeadline: 15 * 60_000,
 } as const;
 
+/** Limits of a deploy. See `deployLimits` for the defaults and units. */
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
 /** Limits of the fires of a schedule. Times are in milliseconds. */
@@ -97,6 +99,7 @@ export const logLimits = {
   filterChars: 20_000,
 } as const;
 
+/** Limits of reading logs. See `logLimits` for the defaults and units. */
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
 /** Limits of an object's path, in bytes of UTF-8. */
@@ -111,6 +114,7 @@ export const sqlLimits = {
   chars: 20_000,
 } as const;
 
+/** Limits of a SQL query. See `sqlLimits` for the defaults and units. */
 export type SqlLimits = { readonly [K in keyof typeof sqlLimits]: number };
 
 /** Lifetime of signed URLs in minutes. */

@@ -5,6 +5,7 @@
 import { type ArchiveLimits, archiveLimits } from "../accounts/limits.ts";
 import { formatMemory } from "./resources.ts";
 
+/** The header of an archive entry. */
 export interface ArchiveEntry {
   /** The path as written in the archive. */
   readonly path: string;

@@ -8,6 +8,7 @@ import { type Service, type ServiceSpec, shownTemplate, statusOf } from "./servi
 
 const time = z.string().meta({ format: "date-time" });
 
+/** The schema of a deployment in `GET /v1/deployment/list`. */
 export const deploymentSchema = z
   .object({
     name: z.string(),
@@ -59,6 +60,7 @@ export const deploymentSchema = z
   })
   .readonly();
 
+/** A deployment as clients see it. */
 export type Deployment = z.output<typeof deploymentSchema>;
 
 const declaredFields = (spec: ServiceSpec) => ({

@@ -4,6 +4,7 @@ import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { parseStrictJson } from "../wire/strict-json.ts";
 
+/** Environment variables by name. The values are secrets. */
 export type Environment = Readonly<Record<string, string>>;
 
 /** Returns true for variables that the platform sets. */
@@ -60,6 +61,7 @@ export const aliasIssues = (raw: unknown, aliases: EnvAliases): readonly Issue[]
 
 const textBytes = (text: string): number => new TextEncoder().encode(text).length;
 
+/** Validates a parsed `env` field. Returns the variables, or none if there are issues. */
 export const readEnvironment = (raw: unknown): { readonly env: Environment; readonly issues: readonly Issue[] } => {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return { env: {}, issues: [issue([], 'must be an object such as {"LOG_LEVEL": "debug"}', "dict_type")] };

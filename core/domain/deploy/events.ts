@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { DeployFailure } from "./reason.ts";
 import { deployReasonSchema } from "./reason.ts";
 
+/** The schema of a record of a deploy's stream. */
 export const deployEventSchema = z
   .object({
     status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
@@ -26,7 +27,10 @@ export const deployEventSchema = z
   })
   .readonly();
 
+/** A record of a deploy's stream. */
 export type DeployEvent = z.output<typeof deployEventSchema>;
+
+/** The status of a record. `DONE` and `ERROR` end the stream. */
 export type DeployStatus = DeployEvent["status"];
 
 /** The phase of a stream. */

@@ -27,8 +27,10 @@ export interface PlannedVolume {
   readonly id: string | null;
 }
 
+/** The change to the schedule: set it, remove it, or neither. */
 export type ScheduleStep = "put" | "remove" | "none";
 
+/** The changes that a deploy would make. See `planDeploy`. */
 export interface DeployPlan {
   readonly action: "create" | "update";
   readonly spec: ServiceSpec;
@@ -79,7 +81,7 @@ export const resetsOf = (changes: readonly Change[]): Change[] =>
   changes.filter((change) => change.field !== "env" || takesVariables(change));
 
 /** Formats a value for a sentence. */
-export const said = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+export const formatValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 const volumesOf = (spec: ServiceSpec | undefined): VolumeName[] =>
   [...new Set((spec?.mounts ?? []).map((mount) => mount.volume))].sort();
@@ -157,7 +159,7 @@ export const planInWords = (plan: DeployPlan): string[] => {
   return [
     plan.action === "create" ? `Create '${name}'` : `Update '${name}'`,
     ...plan.adjustments.map((one) => one.message),
-    ...plan.changes.map((one) => `Replace ${one.field}: ${said(one.from)} → ${said(one.to)}`),
+    ...plan.changes.map((one) => `Replace ${one.field}: ${formatValue(one.from)} → ${formatValue(one.to)}`),
     ...plan.volumesToCreate.map((volume) => `Create volume '${volume}'`),
     ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data stays`),
     ...scheduleInWords(plan),

@@ -20,13 +20,14 @@ import type { Principal } from "../accounts/account.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "./declaration.ts";
 import type { deployFields } from "./fields.ts";
-import { changedFields, said } from "./plan.ts";
+import { changedFields, formatValue } from "./plan.ts";
 import type { Adjustment } from "./resources.ts";
 import { type Declared, type ServiceSpec, writtenFields } from "./service-template.ts";
 
 /** The fields that a policy may change: all fields of the service except its name, source and environment. */
 export type PolicyFields = Omit<Declared, "env">;
 
+/** The deploy that a policy judges. */
 export interface PolicyQuestion {
   readonly declaration: DeployDeclaration;
   /** The serving template of the name, or else the last attempted one; null if there is none. */
@@ -40,10 +41,12 @@ export type FieldChange = {
   readonly [K in keyof PolicyFields]: { readonly field: K; readonly value: PolicyFields[K] };
 }[keyof PolicyFields];
 
+/** A decision of a policy. Create it with `veto` or `adjust`. */
 export type Ruling =
   | { readonly kind: "veto"; readonly field: string; readonly message: string }
   | { readonly kind: "adjust"; readonly change: FieldChange; readonly message: string };
 
+/** An operator's rule about deploys. */
 export interface Policy {
   /** Appended to the message of each ruling. */
   readonly name: string;
@@ -73,6 +76,7 @@ export const adjust = <K extends keyof PolicyFields>(field: K, value: PolicyFiel
   message,
 });
 
+/** The result of `applyPolicies`. */
 export interface Ruled {
   readonly declaration: DeployDeclaration;
   /** In the order of the rulings. */
@@ -80,7 +84,12 @@ export interface Ruled {
 }
 
 const adjustmentsBetween = (before: DeployDeclaration, after: DeployDeclaration, message: string): Adjustment[] =>
-  changedFields(before, after).map(({ field, from, to }) => ({ field, from: said(from), to: said(to), message }));
+  changedFields(before, after).map(({ field, from, to }) => ({
+    field,
+    from: formatValue(from),
+    to: formatValue(to),
+    message,
+  }));
 
 const words = ({ name }: Policy, message: string): string => `${message} (policy '${name}')`;
 

@@ -26,8 +26,10 @@ export const deployReasons = {
   internal: "A bug in Portside or in an adapter.",
 } as const;
 
+/** The reason of a failed deploy. */
 export type DeployReason = keyof typeof deployReasons;
 
+/** The schema of a reason. */
 export const deployReasonSchema = z.enum(Object.keys(deployReasons) as [DeployReason, ...DeployReason[]]);
 
 /** The failure of a build or rollout, as far as the provider knows it. */

@@ -52,6 +52,7 @@ export interface ResourceSize {
 /** All sizes of a provider, sorted by CPU. A size with more CPU must not have a lower maximum of memory. */
 export type ResourceCatalogue = readonly ResourceSize[];
 
+/** CPU and memory of one instance. */
 export interface Resources {
   readonly cpu: number;
   /** Bytes. */

@@ -51,6 +51,7 @@ export const writtenFields = (declared: Omit<Declared, "env">): Readonly<Record<
   schedule: declared.schedule,
 });
 
+/** Everything that a platform needs to run a revision of a service. */
 export interface ServiceTemplate extends ServiceSpec {
   readonly mounts: readonly BoundMount[];
   /** The secret that authenticates a fire to the service. All deploys of a deployment share it. */
@@ -92,8 +93,10 @@ export interface Service {
   readonly lastFire?: LastFire | null;
 }
 
+/** `READY`: a revision serves. `DEPLOYING`: a rollout runs. `FAILED`: no revision serves. */
 export type ServiceStatus = "READY" | "DEPLOYING" | "FAILED";
 
+/** Returns the status of a service. A running rollout takes precedence. */
 export const statusOf = (service: Service): ServiceStatus =>
   service.rollingOut !== null
     ? "DEPLOYING"

@@ -41,6 +41,7 @@ export const nextPosition = (last: LogPosition | undefined, now: Instant): LogPo
   return { instant: last.instant, code: ordinalCode(Number(last.code) + 1) };
 };
 
+/** Compares positions, for `sort`. */
 export const comparePositions = (a: LogPosition, b: LogPosition): number =>
   a.instant < b.instant || (a.instant === b.instant && a.code < b.code)
     ? -1
@@ -48,6 +49,7 @@ export const comparePositions = (a: LogPosition, b: LogPosition): number =>
       ? 0
       : 1;
 
+/** Formats a position as a cursor. */
 export const cursorOf = ({ instant, code }: LogPosition): string => {
   if (code === BEHIND_ALL) return timestampOf(instant);
   return `${withNanoseconds((instant - 1n) as Instant)}${code}+00:00`;

@@ -19,6 +19,7 @@ export const severities = {
   EMERGENCY: 800,
 } as const;
 
+/** A severity name. `severities` has the ranks. */
 export type Severity = keyof typeof severities;
 export const severityNames = Object.keys(severities) as [Severity, ...Severity[]];
 
@@ -66,6 +67,7 @@ export const isWritable = ({ json }: NewLogEntry): boolean => {
   }
 };
 
+/** An entry with its position in the log. */
 export interface LogEntry extends NewLogEntry, LogPosition {}
 
 /** Returns the entry for a deploy in the log of its deployment. Each deploy has one at its start and one at its end. */
@@ -115,6 +117,7 @@ export const logPageSchema = z
   })
   .readonly();
 
+/** A page of a log as clients see it. */
 export type LogPage = z.output<typeof logPageSchema> & {
   /** True if the search stopped early. The cursor continues it. */
   readonly partial: boolean;

@@ -5,6 +5,7 @@ import type { DeploymentName } from "../wire/names.ts";
 import { longestRun } from "./fire-policy.ts";
 import type { Schedule } from "./schedule.ts";
 
+/** The schedule of a service, with all data of a fire. */
 export interface CronJob {
   readonly name: DeploymentName;
   readonly owner: AccountId;

@@ -11,6 +11,7 @@ import { daysInMonth } from "../wire/instant.ts";
 import { type Issue, issue } from "../wire/issue.ts";
 import { parseStrictJson } from "../wire/strict-json.ts";
 
+/** A cron expression in a time zone. */
 export interface Schedule {
   /** Five fields as the client wrote them, separated by single spaces. */
   readonly cron: string;

@@ -4,12 +4,14 @@ import { z } from "zod";
 /** A JSON value. Integers beyond 2^53, NUMERIC, NaN and infinities are text; BYTES are base64. */
 export type SqlValue = z.core.util.JSONType;
 
+/** A column of a result. */
 export interface SqlColumn {
   readonly name: string;
   /** The GoogleSQL type: `INT64`, `ARRAY<STRING>`, `STRUCT<a INT64>`. */
   readonly type: string;
 }
 
+/** The result of a statement. `rowObjects` converts it to objects. */
 export interface SqlAnswer {
   readonly columns: readonly SqlColumn[];
   /** Values in the order of the columns. */

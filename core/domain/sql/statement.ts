@@ -13,6 +13,7 @@ export interface StatementPart {
   readonly column?: number;
 }
 
+/** The parts of a statement that decide whether it may run. */
 export interface StatementSummary {
   /** The number of statements in the text. */
   readonly statements: number;

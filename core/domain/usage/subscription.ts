@@ -13,10 +13,12 @@ export const subscriptionStatuses = [
   "canceled",
 ] as const;
 
+/** The status of a subscription, in the terms of Stripe. */
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
 const time = z.string().meta({ format: "date-time" });
 
+/** The schema of `GET /v1/user/subscription`. */
 export const subscriptionSchema = z
   .object({
     plan: z.string().meta({ examples: ["free", "pro"] }),
@@ -39,6 +41,7 @@ export const subscriptionSchema = z
   })
   .readonly();
 
+/** The subscription of an account. Amounts are in the minor unit of the currency, such as cents. */
 export type Subscription = z.output<typeof subscriptionSchema>;
 
 /** Returns the subscription of an account that does not pay. */

@@ -6,6 +6,7 @@ import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue, unknownField } from "../wire/issue.ts";
 import { type VolumeName, volumeNameProblem } from "../wire/names.ts";
 
+/** A volume, or a folder of it, at a path of a service. */
 export interface Mount {
   /** Absolute, normalized. */
   readonly path: string;
@@ -126,6 +127,7 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
   return { mounts: issues.length > 0 ? [] : mounts.sort((a, b) => (a.path < b.path ? -1 : 1)), issues };
 };
 
+/** Mounts in their wire format: mount path to volume. */
 export type MountDeclaration = Readonly<Record<string, { name: string; read_only: boolean; sub_path?: string }>>;
 
 /** Converts mounts to the object form of the declaration, as the deployment list shows it. */

@@ -3,6 +3,8 @@
 import { objectPathLimits } from "../accounts/limits.ts";
 
 declare const objectPathBrand: unique symbol;
+
+/** A valid path of an object. */
 export type ObjectPath = string & { readonly [objectPathBrand]: true };
 
 const { bytes: PATH_BYTES, partBytes: PART_BYTES } = objectPathLimits;
@@ -34,6 +36,7 @@ const PART = "(?!\\.{1,2}(?:/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+";
 /** The rules of an object's path as JSON Schema, which counts characters instead of bytes. */
 export const objectPathShape = { pattern: `^${PART}(?:/${PART})*$`, maxLength: PATH_BYTES } as const;
 
+/** Parses an object path. Returns undefined if it breaks a rule; `objectPathProblem` returns the rule. */
 export const parseObjectPath = (text: string): ObjectPath | undefined =>
   objectPathProblem(text) === undefined ? (text as ObjectPath) : undefined;
 

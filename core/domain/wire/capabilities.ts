@@ -15,12 +15,16 @@ const feature = z.discriminatedUnion("supported", [
 /** A supported feature, optionally with a note about its limits, or a missing one with the reason that clients see. */
 export type Feature = z.output<typeof feature>;
 
+/** Returns a supported feature, optionally with a note about its limits. */
 export const offered = (note?: string): Feature =>
   note === undefined ? { supported: true } : { supported: true, note };
+
+/** Returns an unsupported feature. Clients see the reason, for example in a 501. */
 export const missing = (reason: string): Feature => ({ supported: false, reason });
 
 const bytes = z.int();
 
+/** The schema of a capability record. */
 export const capabilitiesSchema = z
   .object({
     provider: z.string().meta({ examples: ["local"] }),
@@ -96,6 +100,7 @@ export const formerNames = {
   casePreserving: z.boolean().meta({ deprecated: true, description: "The former name of `case_preserving`." }),
 };
 
+/** What a provider supports. An adapter must report it truthfully: it selects contract cases and validates deploys. */
 export type Capabilities = z.output<typeof capabilitiesSchema>;
 
 /** Capabilities as clients and contract cases read them. */

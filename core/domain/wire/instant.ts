@@ -140,4 +140,5 @@ export const parseDateTime = (text: string): { instant: Instant; fraction: strin
   return { instant: (BigInt(seconds) * NANOS + nanos) as Instant, fraction };
 };
 
+/** Parses an RFC 3339 date-time to an instant. Returns undefined like `parseDateTime`. */
 export const parseInstant = (text: string): Instant | undefined => parseDateTime(text)?.instant;

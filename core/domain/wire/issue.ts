@@ -29,14 +29,17 @@ export const issueTypes = [
   "unsupported",
 ] as const;
 
+/** The code of a broken rule. */
 export type IssueType = (typeof issueTypes)[number];
 
+/** A broken rule of a request. */
 export interface Issue {
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly type: IssueType;
 }
 
+/** Creates an issue. `message` states the rule and the fix, without the field's name. */
 export const issue = (path: readonly (string | number)[], message: string, type: IssueType): Issue => ({
   path,
   message,

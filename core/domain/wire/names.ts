@@ -5,9 +5,13 @@
  */
 
 declare const deploymentBrand: unique symbol;
+
+/** A valid deployment name. */
 export type DeploymentName = string & { readonly [deploymentBrand]: true };
 
 declare const volumeBrand: unique symbol;
+
+/** A valid volume name. */
 export type VolumeName = string & { readonly [volumeBrand]: true };
 
 /** The default host names that deployments must not take. A setting overrides them. */
@@ -72,5 +76,6 @@ export const volumeNameProblem = (name: string): string | undefined => {
   return undefined;
 };
 
+/** Parses a volume name. Returns undefined if it breaks a rule; `volumeNameProblem` returns the rule. */
 export const parseVolumeName = (text: string): VolumeName | undefined =>
   volumeNameProblem(text) === undefined ? (text as VolumeName) : undefined;

@@ -4,6 +4,7 @@
  * `JSON.parse` decides what is JSON. A second pass over the same text finds repeated keys and deep nesting.
  */
 
+/** The result of `parseStrictJson`: the value, or a message that follows the field's name. */
 export type StrictJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly message: string };

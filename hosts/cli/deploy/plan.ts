@@ -1,7 +1,7 @@
 /** Formats a deploy's plan. */
 import { join } from "node:path";
 import type { PlanResponse } from "../../../core/control-plane.ts";
-import { type Change, said } from "../../../core/domain/deploy/plan.ts";
+import { type Change, formatValue } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { formatNextFires } from "../schedules/fires.ts";
 
@@ -18,7 +18,7 @@ export const planLines = ({ summary, schedule }: PlanResponse): string[] =>
   summary.flatMap((line) => (line.startsWith(SCHEDULED) ? [line, ...fireLines(schedule)] : [line]));
 
 const resetLine = ({ field, from, to }: Change): string => {
-  if (field !== "env") return `  ${field}: ${said(from)} → ${said(to)}`;
+  if (field !== "env") return `  ${field}: ${formatValue(from)} → ${formatValue(to)}`;
   const kept = to as readonly string[];
   return `  env: without ${(from as readonly string[]).filter((name) => !kept.includes(name)).join(", ")}`;
 };

@@ -1,6 +1,6 @@
 /**
- * A tar header of 512 bytes. Tar programs differ in how they read damaged or contradictory headers. This reader
- * takes only what GNU tar, Go's archive/tar and Python's tarfile read alike, and names the flaw in anything else.
+ * A tar header of 512 bytes. Tar programs differ in how they read damaged or contradictory headers. This reader accepts
+ * only what GNU tar, Go's archive/tar and Python's tarfile read in the same way, and reports a flaw in anything else.
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_06
  */
 import { isUtf8 } from "node:buffer";
@@ -9,9 +9,9 @@ export const BLOCK = 512;
 
 export interface TarHeader {
   readonly path: string;
-  /** One letter; `\0` is the type of a file, or of a folder, in old archives. */
+  /** One letter. In old archives, `\0` is the type of files and of folders. */
   readonly type: string;
-  /** Undefined where the field is no number. */
+  /** Undefined if the field is not a number. */
   readonly size: number | undefined;
   readonly executable: boolean;
   readonly hasLink: boolean;
@@ -21,21 +21,21 @@ export interface TarHeader {
 const USTAR_00 = "ustar\0" + "00";
 const USTAR = "ustar\0";
 
-/** The bytes before the first NUL. */
+/** Returns the bytes before the first NUL. */
 const textAt = (block: Buffer, at: number, bytes: number): Buffer => {
   const field = block.subarray(at, at + bytes);
   const end = field.indexOf(0);
   return end === -1 ? field : field.subarray(0, end);
 };
 
-/** GNU's way to write large numbers: the first bit is set, and the rest is binary. Negative numbers are not taken. */
+/** Reads GNU's encoding of large numbers: the first bit is set and the rest is binary. Rejects negative numbers. */
 const binaryAt = (field: Buffer): number | undefined => {
   if (field[0] !== 0x80) return undefined;
   const value = field.subarray(1).reduce((total, byte) => total * 256 + byte, 0);
   return Number.isSafeInteger(value) ? value : Number.POSITIVE_INFINITY;
 };
 
-/** Undefined where the field is no number; an empty field is `empty`. */
+/** Reads a number. Returns undefined if the field is not a number, and `empty` if it is empty. */
 const numberAt = (block: Buffer, at: number, bytes: number, empty?: number): number | undefined => {
   const field = block.subarray(at, at + bytes);
   if (((field[0] ?? 0) & 0x80) !== 0) return binaryAt(field);
@@ -51,7 +51,7 @@ const sumOf = (block: Buffer): number => {
   return sum;
 };
 
-/** Mode, owner, group, time, and the numbers of a device. */
+/** The fields mode, owner, group, time and device numbers. */
 const OTHER_NUMBERS = [
   [100, 8],
   [108, 8],
@@ -72,10 +72,10 @@ const flawOf = (block: Buffer, isUstar: boolean, prefix: Buffer): string | undef
     : undefined;
 };
 
-/** A time before 1970 is a negative number, and no reason to refuse an archive. */
+/** A time before 1970 is a negative number, which is valid here. */
 const isOldTime = (block: Buffer, at: number): boolean => at === 136 && block[at] === 0xff;
 
-/** Undefined where the bytes are no header. */
+/** Parses a header. Returns undefined if the bytes are not one. */
 export const readHeader = (block: Buffer): TarHeader | undefined => {
   if (numberAt(block, 148, 8) !== sumOf(block)) return undefined;
   const isUstar = block.toString("latin1", 257, 265) === USTAR_00;

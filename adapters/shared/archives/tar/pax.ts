@@ -1,6 +1,6 @@
 /**
- * The records of a pax header, `LENGTH KEY=VALUE\n` each. A value may hold any byte, so only the length tells its end.
- * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_03
+ * Parses the records of a pax header, `LENGTH KEY=VALUE\n` each. A value may contain any byte, so only the length
+ * determines its end. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_03
  */
 import { isUtf8 } from "node:buffer";
 import { NOT_UTF8 } from "./header.ts";
@@ -16,7 +16,7 @@ const LINE_END = 0x0a;
 const MALFORMED: PaxRecords = { flaw: "has a malformed pax header" };
 const WHOLE = /^[0-9]+$/;
 
-/** What a record says of its entry; most say nothing that counts here. */
+/** Returns what a record changes about its entry. Most records change nothing that matters here. */
 const meaningOf = (key: string, value: Buffer): PaxRecords => {
   if (key.startsWith("GNU.sparse.") || key === "SCHILY.realsize") return { flaw: "is a sparse file" };
   if (key === "linkpath") return { flaw: "is a file or folder with the target of a link" };

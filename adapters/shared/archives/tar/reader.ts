@@ -1,6 +1,6 @@
 /**
- * Reads a tar stream, in pieces of any size, and tells of its entries and their content. Everything that reads a
- * source archive reads it with this, so that what was checked is what is unpacked.
+ * Reads a tar stream in pieces of any size and reports its entries and their content. Every reader of a source archive
+ * uses it, so a source is unpacked exactly as it was checked.
  */
 import { isUtf8 } from "node:buffer";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
@@ -14,11 +14,11 @@ export interface TarEntry extends ArchiveEntry {
 
 export interface TarVisitor {
   entry(entry: TarEntry): void;
-  /** The next bytes of the last entry's content. */
+  /** Receives the next bytes of the last entry's content. */
   content(bytes: Buffer): void;
 }
 
-/** The bytes are no tar archive, or not a whole one. */
+/** Thrown if the bytes are not a complete tar archive. */
 export class TarDamage extends Error {
   readonly isCutOff: boolean;
 
@@ -29,12 +29,12 @@ export class TarDamage extends Error {
 }
 
 const ZEROS = Buffer.alloc(BLOCK);
-/** More says no path: it is kept in memory as a whole. */
+/** Maximum bytes of an extended header, which is buffered in memory. No path needs more. */
 const EXTENDED_BYTES = 1 * MiB;
-/** pax for one entry and for all, GNU's long names and long targets of links. */
+/** Types of extended headers: pax for one entry and for all, GNU's long names and long link targets. */
 const EXTENDED = "xgLK";
 
-/** What extended headers say of the entry after them. */
+/** Values from extended headers for the next entry. */
 interface Pending {
   readonly kinds: string;
   readonly path?: string | undefined;
@@ -46,7 +46,7 @@ const nothing: Pending = { kinds: "" };
 
 const typeOf = ({ type }: TarHeader, path: string): ArchiveEntry["type"] => {
   if (type === "5") return "folder";
-  // Old archives mark folders by the slash alone.
+  // Old archives mark folders only by a trailing slash.
   if (type === "\0") return path.endsWith("/") ? "folder" : "file";
   return type === "0" || type === "7" ? "file" : "other";
 };
@@ -61,11 +61,11 @@ const longName = (bytes: Buffer): PaxRecords => {
 
 export class TarReader {
   readonly #visitor: TarVisitor;
-  /** The beginning of a header whose rest is not there yet. */
+  /** The beginning of a header that has not arrived completely. */
   #torn: Buffer = Buffer.alloc(0);
   #left = 0;
   #padding = 0;
-  /** The pieces of an extended header, while it is read. */
+  /** The pieces of the extended header that is being read. */
   #extended: { readonly header: TarHeader; readonly pieces: Buffer[] } | undefined;
   #pending = nothing;
   #global: PaxRecords = {};
@@ -76,12 +76,12 @@ export class TarReader {
     this.#visitor = visitor;
   }
 
-  /** Two blocks of zeros were read; what comes after them is not looked at. */
+  /** True after two blocks of zeros. Later bytes are not read. */
   get ended(): boolean {
     return this.#zeroBlocks >= 2;
   }
 
-  /** Throws `TarDamage` where the bytes are no tar archive. */
+  /** Reads the next bytes. Throws `TarDamage` if they are not a tar archive. */
   write(bytes: Buffer): void {
     for (let at = 0; at < bytes.length && !this.ended; )
       if (this.#left > 0) at += this.#takeContent(bytes.subarray(at, at + this.#left));
@@ -89,7 +89,7 @@ export class TarReader {
       else at += this.#takeHeader(bytes.subarray(at, at + BLOCK - this.#torn.length));
   }
 
-  /** Throws `TarDamage` where the archive is not whole. One block of zeros is end enough. */
+  /** Ends the archive. Throws `TarDamage` if it is incomplete. A single block of zeros is a valid end. */
   end(): void {
     if (this.#zeroBlocks === 0 || this.#torn.length > 0) throw new TarDamage(this.#hasHeader);
   }
@@ -142,7 +142,7 @@ export class TarReader {
     }
   }
 
-  /** Tells of an extended header that is not read as an entry of its own, which is refused. */
+  /** Reports an unreadable extended header as an entry with a flaw, which is then rejected. */
   #refuse({ path }: TarHeader, flaw: string | undefined): void {
     this.#visitor.entry({ path, type: flaw === undefined ? "other" : "file", size: 0, executable: false, flaw });
   }

@@ -1,4 +1,4 @@
-/** The bytes of a source's archive without their compression. The loop over them throws what fails. */
+/** Returns the decompressed bytes of a source's archive. The iteration throws if reading or decompressing fails. */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";

@@ -1,4 +1,4 @@
-/** What a process answers about a statement's text, of which nothing runs. */
+/** Answers orders about a statement's text, without running it. */
 import type { SqlNews, TextOrder, Translate } from "../process/protocol.ts";
 import { composeStatement } from "./compose.ts";
 import { NotAStatement } from "./parser.ts";

@@ -1,21 +1,21 @@
 /**
- * A statement with the tables that it reads put before it, as clauses of its WITH. For engines that hold every account's
- * rows: what is called `logs` is then one account's by construction.
+ * Prepends the tables that a statement reads to its WITH clause. For engines that store the rows of all accounts:
+ * `logs` then contains the rows of one account by construction.
  */
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { NotAStatement } from "./parser.ts";
 import { readStatement } from "./translate.ts";
 
 export interface Composed {
-  /** Of the statement as its author wrote it. */
+  /** The summary of the original statement. */
   readonly summary: StatementSummary;
   readonly statement: string;
 }
 
 /**
- * The statement's own text stays where it was but for one line more above it, so that an engine's positions can be told
- * to its author.
- * @param tables queries without line breaks, by the names that they get
+ * Moves the statement's own text by exactly one line, so that positions in the engine's errors can be converted.
+ *
+ * @param tables queries without line breaks, by table name
  */
 export const composeStatement = (text: string, tables: Readonly<Record<string, string>>): Composed => {
   const { summary, head } = readStatement(text);

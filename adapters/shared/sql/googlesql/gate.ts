@@ -1,12 +1,13 @@
 /**
- * The last look before a statement runs, over the engine's own tree of it: it reads `logs`, `billing` and its own WITH
- * clauses, and calls nothing that could read anything else. It does not trust the statement rule, nor the translator.
+ * The last check before a statement runs, on the engine's own syntax tree: the statement may read only `logs`,
+ * `billing` and its WITH clauses, and must not call a function that could read anything else. It does not rely on the
+ * statement rule or the translator.
  */
 import { isObject, type Json, type JsonObject, listOf } from "./tree.ts";
 
 const tables: ReadonlySet<string> = new Set(["logs", "billing"]);
 
-/** What the translation of the allowed functions and of operators may call; none takes a name or a path. */
+/** The functions that translated functions and operators call. None of them takes a name or a path. */
 const functions: ReadonlySet<string> = new Set(
   [
     "+ - * / // % ** || & | # ~ ~~ !~~ << >> -> ->> [] xor",
@@ -32,7 +33,7 @@ const isAllowed = (name: string): boolean => functions.has(name) || /^bq_[a-z0-9
 
 const refusedTypes: ReadonlySet<string> = new Set(["SHOW_REF", "COLUMN_DATA", "PIVOT", "DELIM_GET", "BOUND_TABLE_REF"]);
 
-/** Walks with the names that WITH clauses have made; gives what is refused, in words. */
+/** Walks the tree with the names of WITH clauses in scope. Returns the reason for a rejection, or undefined. */
 const look = (value: Json | undefined, names: ReadonlySet<string>): string | undefined => {
   if (Array.isArray(value)) {
     for (const one of value as readonly Json[]) {
@@ -67,21 +68,21 @@ const judge = (node: JsonObject, names: ReadonlySet<string>): string | undefined
   if (type === "BASE_TABLE") {
     const name = String(node["table_name"]).toLowerCase();
     const isPlain = !node["schema_name"] && !node["catalog_name"];
-    return isPlain && (tables.has(name) || names.has(name)) ? undefined : `the table '${name}' is not offered`;
+    return isPlain && (tables.has(name) || names.has(name)) ? undefined : `the table '${name}' is not supported`;
   }
   if (type === "TABLE_FUNCTION") {
     const name = isObject(node["function"]) ? String(node["function"]["function_name"]) : "";
-    return name === "unnest" ? undefined : `the table function ${name} is not offered`;
+    return name === "unnest" ? undefined : `the table function ${name} is not supported`;
   }
-  if (type === "RECURSIVE_CTE_NODE" || refusedTypes.has(type)) return "this form of a query is not offered";
+  if (type === "RECURSIVE_CTE_NODE" || refusedTypes.has(type)) return "this form of a query is not supported";
   if (node["class"] !== "FUNCTION") return undefined;
   const name = String(node["function_name"]).toLowerCase();
-  // The parser itself gives some of them the schema that all have.
+  // The parser itself adds the schema to some of them.
   const isPlain = ["", "main", "pg_catalog"].includes(String(node["schema"] ?? "")) && !node["catalog"];
-  return isPlain && isAllowed(name) ? undefined : `the function ${name} is not offered`;
+  return isPlain && isAllowed(name) ? undefined : `the function ${name} is not supported`;
 };
 
-/** What is wrong with a tree of `json_serialize_sql`; undefined where it may run. */
+/** Returns why a tree of `json_serialize_sql` must not run, or undefined if it may. */
 export const refusedIn = (serialized: string): string | undefined => {
   const tree = JSON.parse(serialized) as JsonObject;
   if (tree["error"] !== false) return "it is no single SELECT";

@@ -1,10 +1,13 @@
-/** GoogleSQL does not compare JSON. Engines that store JSON as text would compare the text, quotes included. */
+/**
+ * Rejects comparisons of JSON, as GoogleSQL does. Engines that store JSON as text would compare the text, including
+ * quotes.
+ */
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { ownNames, pathOf } from "./json-paths.ts";
 import { NotAStatement } from "./parser.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "./tree.ts";
 
-/** Nodes that compare, and their operands. */
+/** Comparison nodes and their operands. */
 const operands: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(["eq", "neq", "lt", "lte", "gt", "gte", "like"].map((kind) => [kind, ["left", "right"]])),
   in: ["this"],
@@ -19,7 +22,7 @@ const otherColumns: ReadonlySet<string> = new Set(
   Object.values(sqlTables).flatMap((columns) => columns.filter(({ type }) => type !== "JSON").map(({ name }) => name)),
 );
 
-/** A query may use the names of the one inside it; the parser takes no deeper nesting. */
+/** Maximum passes. A query may use names of a query inside it, and the parser accepts no deeper nesting. */
 const ROUNDS = 32;
 
 type See = (kind: string, body: JsonObject) => void;
@@ -35,7 +38,10 @@ const visit = (value: Json | undefined, see: See): void => {
 
 const lowerName = (identifier: Json | undefined): string => nameOf(identifier).toLowerCase();
 
-/** What a statement calls JSON. Its scopes are not told apart: a name that it also gives to something else is not JSON. */
+/**
+ * The names of JSON values in a statement. Scopes are not distinguished: a name that also has another meaning is not
+ * JSON.
+ */
 class JsonNames {
   readonly #json = new Set<string>();
   readonly #others = new Set(otherColumns);
@@ -75,7 +81,7 @@ class JsonNames {
 const NOT_COMPARED =
   "JSON cannot be compared; compare a value of it as text, such as JSON_VALUE(json_payload.level) = 'error'";
 
-/** Refuses statements that compare JSON, by `=`, `<`, IN, BETWEEN, LIKE or CASE. */
+/** Throws for statements that compare JSON with `=`, `<`, IN, BETWEEN, LIKE or CASE. */
 export const refuseJsonComparisons = (statements: readonly Json[]): void => {
   for (const statement of statements) {
     const names = new JsonNames(statement);

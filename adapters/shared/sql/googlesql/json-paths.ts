@@ -1,4 +1,7 @@
-/** Paths in a statement that lead into JSON. Which columns are JSON follows from the tables (`core/domain/sql/tables.ts`). */
+/**
+ * Finds paths into JSON in a statement. The table definitions (`core/domain/sql/tables.ts`) determine which columns are
+ * JSON.
+ */
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, nameOf, nodeOf } from "./tree.ts";
 
@@ -6,7 +9,7 @@ const jsonColumns: ReadonlySet<string> = new Set(
   Object.values(sqlTables).flatMap((columns) => columns.filter(({ type }) => type === "JSON").map(({ name }) => name)),
 );
 
-/** `STRUCT<type STRING, labels JSON>`: fields of records that have JSON. */
+/** JSON fields inside of structs, such as `labels` in `STRUCT<type STRING, labels JSON>`. */
 const jsonFields: ReadonlySet<string> = new Set(
   Object.values(sqlTables).flatMap((columns) =>
     columns.flatMap(({ name, type }) => [...type.matchAll(/(\w+) JSON\b/g)].map(([, field]) => `${name}.${field}`)),
@@ -16,7 +19,7 @@ const jsonFields: ReadonlySet<string> = new Set(
 export type Step = { readonly field: string } | { readonly index: number };
 
 export interface Path {
-  /** Identifiers, the first of which may be a table's. */
+  /** Identifiers. The first may be a table name. */
   readonly names: readonly Json[];
   readonly steps: readonly Step[];
 }
@@ -24,7 +27,7 @@ export interface Path {
 const identifiers = (body: JsonObject): readonly Json[] =>
   [body["table"], body["name"]].filter((one) => one !== null && one !== undefined) as Json[];
 
-/** What `a.b.c[0]` is made of; undefined for what is no such path. */
+/** Returns the parts of a path such as `a.b.c[0]`, or undefined if the node is not a path. */
 export const pathOf = (value: Json | undefined): Path | undefined => {
   const node = nodeOf(value);
   if (node?.kind === "column") return { names: identifiers(node.body), steps: [] };
@@ -45,7 +48,7 @@ export const pathOf = (value: Json | undefined): Path | undefined => {
   return { ...path, steps: [...path.steps, step] };
 };
 
-/** How many of the names are the JSON's own; the others lead into it. */
+/** Returns how many of the names lead to the JSON column. The others are keys inside of it. */
 export const ownNames = (names: readonly string[]): number | undefined => {
   for (let length = 1; length <= names.length; length++) {
     const last = names[length - 1] as string;

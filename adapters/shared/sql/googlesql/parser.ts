@@ -1,20 +1,20 @@
-/** The parser of statements: its calls, and its failures in words for the author of a statement. */
+/** Calls the statement parser and converts its errors to messages for the statement's author. */
 import { generate, parse, tokenize, transpile } from "@polyglot-sql/sdk";
 import type { Token } from "./summary.ts";
 import type { Json } from "./tree.ts";
 
 export type Dialect = "bigquery" | "duckdb" | "trino";
 
-/** Why a statement is none, for its author. */
+/** Thrown for text that is not a valid statement. The message addresses its author. */
 export class NotAStatement extends Error {}
 
 /**
- * The parser's WebAssembly failed instead of answering: memory or stack ran out. It may fail for every statement from then on, so
- * that its process must end.
+ * Thrown if the parser's WebAssembly trapped, because memory or stack ran out. It may then fail for every statement, so
+ * its process must end.
  */
 export class ParserTrapped extends Error {}
 
-/** `E_GUARD_PARSER_DEPTH_EXCEEDED: value 33 exceeds configured limit 32`, with the place before it. */
+/** Matches `E_GUARD_PARSER_DEPTH_EXCEEDED: value 33 exceeds configured limit 32`, which follows a position. */
 const GUARD = /E_GUARD_([A-Z_]+)_EXCEEDED: value \d+ exceeds configured limit (\d+)/;
 
 const guarded = (error: string): string | undefined => {
@@ -55,7 +55,7 @@ const oneOf = (answer: {
   return one;
 };
 
-/** The text of a tree with one statement. */
+/** Generates the text of a tree that contains one statement. */
 export const textOf = (statements: readonly Json[], dialect: Dialect): string =>
   oneOf(generate(statements as never, dialect as never) as never);
 

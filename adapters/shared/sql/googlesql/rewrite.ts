@@ -1,11 +1,11 @@
 /**
- * Rewrites a GoogleSQL tree where the translator's own output means something else: such functions become calls of macros
- * that have GoogleSQL's meaning (`macros.ts`). Held by the golden tests of the function list.
+ * Rewrites parts of a GoogleSQL tree that the translator would change in meaning. Such functions become calls of macros
+ * with GoogleSQL's semantics (`macros.ts`). The golden tests of the function list verify it.
  */
 import { call, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, number, text } from "./tree.ts";
 import { timeParts } from "./words.ts";
 
-/** What the statement rule cannot know of and no engine should guess. */
+/** Thrown for constructs that the statement rule cannot detect and that engines would interpret differently. */
 export class NotOffered extends Error {}
 
 /** Functions that become a macro with the same arguments. */
@@ -51,7 +51,7 @@ const partOf = (argument: Json | undefined, allowed: readonly string[]): string 
   const node = nodeOf(argument);
   const word = node?.kind === "var" ? String(node.body["this"]) : nameOf(node?.body["name"]);
   const part = (word || String(node?.body["name"] ?? "")).toUpperCase();
-  if (!allowed.includes(part)) throw new NotOffered(`${part || "this part of a time"} is not offered here`);
+  if (!allowed.includes(part)) throw new NotOffered(`${part || "this part of a time"} is not supported`);
   return part;
 };
 
@@ -68,7 +68,7 @@ const difference = (name: string, [end, start, part]: readonly Json[]): Json => 
   return call(isDate ? "bq_date_diff" : "bq_timestamp_diff", [text(unit), start as Json, end as Json]);
 };
 
-/** Exactly the values at the quantiles, of which the approximate ones are a guess. */
+/** Returns exact quantiles in place of approximate ones. */
 const quantiles = ([value, count]: readonly Json[]): Json => {
   const wanted = Number(nodeOf(count)?.body["value"]);
   if (!(wanted >= 1 && wanted <= 1000)) throw new NotOffered("APPROX_QUANTILES takes a number from 1 to 1000");
@@ -77,11 +77,11 @@ const quantiles = ([value, count]: readonly Json[]): Json => {
   return call("quantile_disc", [value as Json, list]);
 };
 
-/** The engine wants to know beforehand whether the expression has a group. */
+/** The engine must know in advance whether the expression has a group. */
 const extractedMatch = (name: string, [value, pattern, ...more]: readonly Json[]): Json => {
   const literal = nodeOf(pattern);
   if (literal?.kind !== "literal" || more.length > 0)
-    throw new NotOffered(`${name} takes a text and a regular expression that is written out`);
+    throw new NotOffered(`${name} takes a string and a literal regular expression`);
   const bare = String(literal.body["value"]).replace(/\\.|\[\^?\]?[^\]]*\]|\(\?[^P<]/g, "");
   return call(`bq_${name.toLowerCase()}_${bare.includes("(") ? 1 : 0}`, [value as Json, pattern as Json]);
 };
@@ -95,7 +95,7 @@ const rewriteCall = (name: string, body: JsonObject, args: readonly Json[]): Jso
   switch (name) {
     case "TIMESTAMP_TRUNC":
     case "DATE_TRUNC":
-      if (args.length !== 2) throw new NotOffered(`${name} takes a time and a part; its zone is UTC`);
+      if (args.length !== 2) throw new NotOffered(`${name} takes a time and a part; the time zone is always UTC`);
       return truncated(name, args);
     case "TIMESTAMP_DIFF":
     case "DATE_DIFF":
@@ -114,14 +114,15 @@ const rewriteCall = (name: string, body: JsonObject, args: readonly Json[]): Jso
   }
 };
 
-/** NUMERIC has nine digits behind its point, and a TIMESTAMP is a moment, not a clock's face. */
+/** Types that need a macro: NUMERIC has nine decimal places, and a TIMESTAMP is an instant, not a local time. */
 const castMacros: Readonly<Record<string, string>> = { decimal: "numeric", timestamp: "timestamp" };
 
 const rewriteCast = (kind: string, body: JsonObject): Json | undefined => {
   const to = body["to"];
   const macro = isObject(to) ? castMacros[String(to["data_type"])] : undefined;
   if (macro === undefined) return undefined;
-  if (isObject(to) && (to["precision"] ?? null) !== null) throw new NotOffered("NUMERIC takes no precision here");
+  if (isObject(to) && (to["precision"] ?? null) !== null)
+    throw new NotOffered("NUMERIC with a precision is not supported");
   return call(kind === "cast" ? `bq_${macro}` : `bq_safe_${macro}`, [body["this"] as Json]);
 };
 
@@ -129,7 +130,7 @@ const rewriteExtract = (body: JsonObject): Json => {
   const field = isObject(body["field"]) ? String(Object.values(body["field"])[0]) : String(body["field"]);
   const part = field.toUpperCase();
   if (!(timeParts.extract as readonly string[]).includes(part))
-    throw new NotOffered(`EXTRACT of ${part} is not offered`);
+    throw new NotOffered(`EXTRACT of ${part} is not supported`);
   return call(`bq_extract_${part.toLowerCase()}`, [body["this"] as Json]);
 };
 
@@ -161,14 +162,14 @@ const rewriteNode = (kind: string, body: JsonObject): Json | undefined => {
     case "safe_divide":
       return call("bq_safe_divide", [body["this"] as Json, body["expression"] as Json]);
     case "array_agg":
-      if ((body["limit"] ?? null) !== null) throw new NotOffered("LIMIT inside of ARRAY_AGG is not offered");
+      if ((body["limit"] ?? null) !== null) throw new NotOffered("LIMIT in ARRAY_AGG is not supported");
       return undefined;
     default:
       return undefined;
   }
 };
 
-/** The tree with GoogleSQL's meaning said in words that are the engine's own. */
+/** Returns the tree with GoogleSQL's semantics, in terms of the engine. */
 export const rewrite = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(rewrite);
   if (!isObject(value)) return value;

@@ -1,9 +1,9 @@
-/** A statement's tree, summed up for the statement rule. What is not known to be plain is named, never passed over. */
+/** Summarizes a statement's tree for the statement rule. Reports every node that is not known to be plain. */
 import type { StatementPart, StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { isNothing, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, placeAt, spanOf } from "./tree.ts";
 import { functionNames, plainKinds, queryKinds, selectKeys, tableKeys } from "./words.ts";
 
-/** A token of the text: what it says, and where it begins. */
+/** A token and its position. */
 export interface Token {
   readonly text: string;
   readonly start: number;
@@ -11,7 +11,7 @@ export interface Token {
 
 type Scope = ReadonlySet<string>;
 
-/** A body with one field looks like a node of that name. */
+/** Fields that must not be mistaken for node kinds, because a body with one field looks like a node. */
 const fields: ReadonlySet<string> = new Set(["this", "expressions", "num_buckets"]);
 
 class Summing {
@@ -52,7 +52,7 @@ class Summing {
     for (const [key, one] of Object.entries(body)) if (key !== "with" && key !== "span") this.walk(one, scope);
   }
 
-  /** Walks a WITH clause, each query with the names before it; gives the names that hold behind it. */
+  /** Walks a WITH clause, each query with the earlier names in scope. Returns the scope after it. */
   #withNames(body: JsonObject, scope: Scope): Scope {
     const clause = body["with"];
     if (!isObject(clause)) return scope;
@@ -76,7 +76,7 @@ class Summing {
     this.#inside(body, this.#withNames(body, scope));
   }
 
-  /** What stands in FROM is a table, a query in parentheses or UNNEST. */
+  /** Reads an item of FROM: a table, a query in parentheses, or UNNEST. */
   #source(one: Json | undefined): void {
     const node = nodeOf(one);
     if (node === undefined || ["table", "subquery", "unnest"].includes(node.kind)) return;
@@ -107,7 +107,9 @@ class Summing {
     this.others.push({ name, ...this.#find(word) });
   }
 
-  /** The tree does not say where a function stands; the first token of its name does. */
+  /**
+   * Finds the position of a function by the first token of its name, because the tree has no positions of functions.
+   */
   #find(name: string): Pick<StatementPart, "line" | "column"> {
     const word = name.split(".").at(-1)?.toUpperCase();
     const token = this.#tokens.find(({ text }) => text.toUpperCase() === word);
@@ -115,7 +117,7 @@ class Summing {
   }
 }
 
-/** The select whose columns the answer has. */
+/** Returns the select whose columns are the columns of the result. */
 const firstSelect = (query: Json | undefined): JsonObject | undefined => {
   const node = nodeOf(query);
   if (node === undefined) return undefined;
@@ -131,7 +133,7 @@ const unnamedColumns = (query: Json | undefined): number[] =>
 export const summarise = (text: string, statements: readonly Json[], tokens: readonly Token[]): StatementSummary => {
   const [first] = statements;
   const root = nodeOf(first)?.kind ?? "nothing";
-  // Other dialects have further forms of a query, which the parser takes, too.
+  // The parser also accepts query forms of other dialects.
   const word = tokens.find(({ text: one }) => one !== "(")?.text.toUpperCase() ?? "";
   const isQuery = queryKinds.has(root) && ["SELECT", "WITH"].includes(word);
   const summing = new Summing(text, tokens);

@@ -1,4 +1,4 @@
-/** GoogleSQL in, the engine's SQL out, by way of the syntax tree and never by text. */
+/** Translates GoogleSQL to the engine's SQL, through the syntax tree and never by text. */
 import { plainLiterals } from "../../../../core/domain/sql/literals.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { refuseJsonComparisons } from "./json-comparisons.ts";
@@ -7,7 +7,7 @@ import { NotOffered, rewrite } from "./rewrite.ts";
 import { summarise, type Token } from "./summary.ts";
 import { isObject, type Json, listOf, nameOf, nodeOf, placeAt } from "./tree.ts";
 
-/** The statement with literals that the parser reads as GoogleSQL means them. */
+/** Returns the statement with literals that the parser reads with GoogleSQL's meaning. */
 const plainText = (text: string): string => {
   const plain = plainLiterals(text);
   if (typeof plain === "string") return plain;
@@ -15,7 +15,7 @@ const plainText = (text: string): string => {
   throw new NotAStatement(`syntax error at line ${line}, column ${column}: ${plain.message}`);
 };
 
-/** The statements of a text in GoogleSQL. */
+/** Parses the statements of a GoogleSQL text. */
 export const parseGoogle = (text: string): readonly Json[] => {
   const statements = parseStatements(plainText(text), "bigquery");
   refuseJsonComparisons(statements);
@@ -24,12 +24,12 @@ export const parseGoogle = (text: string): readonly Json[] => {
 
 export const describeStatement = (text: string): StatementSummary => readStatement(text).summary;
 
-/** How a statement begins. */
+/** The beginning of a statement. */
 export interface Head {
-  /** Where the first token begins, and where it ends. */
+  /** The offset of the first token. */
   readonly start: number;
   readonly end: number;
-  /** The names of its WITH clause, in lower case; undefined where it does not begin with one. */
+  /** The names of its WITH clause in lower case; undefined without one. */
   readonly names: readonly string[] | undefined;
 }
 
@@ -41,7 +41,7 @@ const headOf = (statement: Json | undefined, [first]: readonly Token[]): Head =>
   return { start: first.start, end: first.start + first.text.length, names };
 };
 
-/** A statement's summary and its beginning, of one reading. */
+/** Returns a statement's summary and beginning from a single parse. */
 export const readStatement = (text: string): { readonly summary: StatementSummary; readonly head: Head } => {
   const [statements, tokens] = [parseGoogle(text), tokensOf(plainText(text), "bigquery")];
   return { summary: summarise(text, statements, tokens), head: headOf(statements[0], tokens) };

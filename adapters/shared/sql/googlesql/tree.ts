@@ -1,4 +1,4 @@
-/** The parser's syntax tree: plain JSON, a node being an object with one key that says what it is. */
+/** The parser's syntax tree as JSON. A node is an object with one key, which is its kind. */
 import type { StatementPart } from "../../../../core/domain/sql/statement.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -11,7 +11,7 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
 
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
-/** The kind and body of a node; undefined for what is none. */
+/** Returns the kind and body of a node, or undefined for other values. */
 export const nodeOf = (value: Json | undefined): { readonly kind: string; readonly body: JsonObject } | undefined => {
   if (!isObject(value)) return undefined;
   const [key, ...more] = Object.keys(value);
@@ -19,26 +19,26 @@ export const nodeOf = (value: Json | undefined): { readonly kind: string; readon
   return key !== undefined && more.length === 0 && isObject(body) ? { kind: key, body } : undefined;
 };
 
-/** Nothing said: absent, false, an empty list. */
+/** Returns true for an unset field: absent, null, false or an empty list. */
 export const isNothing = (value: Json | undefined): boolean =>
   value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);
 
 export const nameOf = (identifier: Json | undefined): string =>
   isObject(identifier) && typeof identifier["name"] === "string" ? identifier["name"] : "";
 
-/** A place in the text as people count it. */
+/** Converts an offset to a line and column, counted from 1. */
 export const placeAt = (text: string, at: number): Pick<StatementPart, "line" | "column"> => {
   const before = text.slice(0, at);
   return { line: before.split("\n").length, column: at - before.lastIndexOf("\n") };
 };
 
-/** Where an identifier stands. */
+/** Returns the position of an identifier. */
 export const spanOf = (text: string, identifier: Json | undefined): Pick<StatementPart, "line" | "column"> => {
   const span = isObject(identifier) ? identifier["span"] : undefined;
   return isObject(span) && typeof span["start"] === "number" ? placeAt(text, span["start"]) : {};
 };
 
-/** A function's call, as the parser has one. */
+/** Returns a function call node. */
 export const call = (name: string, args: readonly Json[]): Json => ({
   function: {
     name,

@@ -1,6 +1,6 @@
-/** The parser's words for the parts of a tree, and GoogleSQL's. */
+/** Names of syntax tree parts, in the parser's terms and in GoogleSQL's. */
 
-/** Plain parts of a query, which need no permission. */
+/** Node kinds that every query may contain. */
 export const plainKinds: ReadonlySet<string> = new Set([
   ..."select union intersect except subquery paren column identifier literal boolean null star alias dot table".split(
     " ",
@@ -12,7 +12,7 @@ export const plainKinds: ReadonlySet<string> = new Set([
   ..."window_function is_not_null bitwise_and bitwise_or bitwise_not bitwise_xor similar_to".split(" "),
 ]);
 
-/** Kinds of functions whose names are not their kind in capitals. */
+/** Function kinds whose GoogleSQL name differs from the kind in upper case. */
 export const functionNames: Readonly<Record<string, string>> = {
   count_if: "COUNTIF",
   if_func: "IF",
@@ -25,20 +25,20 @@ export const functionNames: Readonly<Record<string, string>> = {
   timestamp: "TIMESTAMP",
 };
 
-/** Kinds of statements that may run, and parts of statements that are kinds of their own. */
+/** Node kinds of queries, and of query parts that are kinds of their own. */
 export const queryKinds: ReadonlySet<string> = new Set(["select", "union", "intersect", "except", "subquery"]);
 
-/** What a select may have; anything else of it must say nothing. */
+/** Keys that a select may have. All other keys must be unset. */
 export const selectKeys: ReadonlySet<string> = new Set(
   "expressions from joins where_clause group_by having qualify order_by limit offset distinct with windows".split(" "),
 );
 
-/** What a table may have besides its name. */
+/** Keys that a table may have in addition to its name. */
 export const tableKeys: ReadonlySet<string> = new Set(
   "name schema catalog alias alias_explicit_as column_aliases span".split(" "),
 );
 
-/** Parts of EXTRACT and of the functions that truncate and count. */
+/** Date parts of EXTRACT and of the functions that truncate and count. */
 export const timeParts = {
   extract: "YEAR ISOYEAR QUARTER MONTH WEEK ISOWEEK DAY DAYOFWEEK DAYOFYEAR HOUR MINUTE SECOND MILLISECOND DATE".split(
     " ",

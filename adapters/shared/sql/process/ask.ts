@@ -1,4 +1,4 @@
-/** Asking a process: how long it may take, what its end means, and the one answer about a statement's text. */
+/** Requests to a process: timeouts, the meaning of its exit, and the request about a statement's text. */
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
@@ -9,20 +9,20 @@ import type { SqlNews, TextOrder } from "./protocol.ts";
 
 export type Failed = SqlFailure | Unavailable;
 
-/** Parsing is quick; what takes longer was made to. */
+/** Timeout for parsing. Only hostile statements take longer. */
 const TEXT_MS = 10_000;
 
 const outOfMemory: SqlFailure = {
   kind: "failed",
-  message: "the query needs more memory than it may have; look at less, or sum up earlier",
+  message: "the query needs too much memory; read fewer rows, or aggregate earlier",
 };
 
 export const silent = (cause?: unknown): Unavailable =>
-  unavailable("The SQL engine does not answer; try again.", 2, cause);
+  unavailable("The SQL engine does not respond. Try again.", 2, cause);
 
 const unreadable: SqlFailure = {
   kind: "invalid_statement",
-  message: "the statement is longer or nested deeper than the parser's limits; shorten it",
+  message: "the statement is too long or nested too deeply for the parser; shorten it",
 };
 
 export const failedOf = (error: unknown): Failed => {
@@ -32,7 +32,7 @@ export const failedOf = (error: unknown): Failed => {
   return error instanceof ProcessEnded && error.memory ? outOfMemory : silent(error);
 };
 
-/** Kills the process where its time is over or nobody waits any more; `isOver` tells which it was. */
+/** Kills the process at the timeout or when the caller aborts. `isOver` returns which of the two happened. */
 export const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
   let isOver = false;
   const timer = setTimeout(() => {
@@ -53,7 +53,7 @@ export const guard = (child: SqlChild, millis: number, signal: AbortSignal | und
   };
 };
 
-/** What the process says about a statement's text. Throws `ChildTrapped`. */
+/** Returns the process's result for a statement's text. Throws `ChildTrapped`. */
 export const askAboutText = async (
   child: SqlChild,
   order: TextOrder,

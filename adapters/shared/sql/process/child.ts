@@ -1,6 +1,6 @@
 /**
- * One account's process, seen from the control plane: started under limits of the operating system, given an order at a
- * time, and killed where it keeps its caller waiting.
+ * One account's process, as the control plane sees it. It starts under limits of the operating system, receives one
+ * order at a time, and is killed if it exceeds its time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,19 +10,22 @@ import type { SqlNews, SqlOrder } from "./protocol.ts";
 
 const MiB = 1024 * 1024;
 
-/** What the process may reserve (RLIMIT_DATA): beyond it, an allocation fails inside of it and nowhere else. */
+/** Maximum reserved memory (RLIMIT_DATA). Beyond it, allocations fail inside the process only. */
 const DATA_BYTES = 2048 * MiB;
-/** What it may hold; looked at while it works. */
+/** Maximum resident memory, checked while the process works. */
 const RESIDENT_BYTES = 1024 * MiB;
-/** It rests with some 200 MiB; one that has kept more than this is not used again. */
+/** An idle process uses about 200 MiB. A process that uses more than this is not reused. */
 const WORN_BYTES = 512 * MiB;
-/** What it has reserved counts, too: freed memory that stays reserved leaves the parser's WebAssembly none to grow. */
+/** Reserved memory counts too: freed memory that stays reserved prevents the parser's WebAssembly from growing. */
 const WORN_DATA_BYTES = DATA_BYTES / 2;
 const LOOK_MS = 100;
 const START_MS = 20_000;
 
 export class ProcessEnded extends Error {
-  /** It held too much memory, or a signal ended it that was not ours, which is what becomes of a process that gets none. */
+  /**
+   * True if the process exceeded its memory, or if an external signal ended it, as the kernel does when memory runs
+   * out.
+   */
   readonly memory: boolean;
   constructor(memory: boolean) {
     super("the process of the query ended");
@@ -35,7 +38,7 @@ const limited = (argv: readonly string[]): [string, string[]] => [
   ["-c", `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null; exec "$@"`, "sh", ...argv],
 ];
 
-/** The order that this process gave made the parser fail; the process has ended. */
+/** Thrown if an order made the parser trap. The process has ended. */
 export class ChildTrapped extends Error {}
 
 /** https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html */
@@ -64,11 +67,12 @@ export class SqlChild {
   #signalled = false;
 
   private constructor(script: URL, args: readonly string[], compiled: string | undefined) {
-    // Optimising the parser's 22 MB of WebAssembly costs 30 MB a statement and gains nothing: each is parsed once.
+    // Optimizing the parser's 22 MB of WebAssembly costs 30 MB per statement and gains nothing, because each statement
+    // is parsed once.
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
-    // Not the environment of the control plane, which has its secrets; the engine counts days in UTC.
-    // Node would make the folders around it, too, open to other users.
+    // Does not inherit the control plane's environment, which contains its secrets. The engine counts days in UTC. Node
+    // would create missing parent folders with permissions for other users.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {
@@ -87,7 +91,7 @@ export class SqlChild {
     });
   }
 
-  /** Starts one; throws `ProcessEnded` where it does not come up. */
+  /** Starts a process. Throws `ProcessEnded` if it does not start. */
   static async start(script: URL, args: readonly string[], compiled?: string): Promise<SqlChild> {
     const child = new SqlChild(script, args, compiled);
     const deadline = setTimeout(() => child.kill(), START_MS);
@@ -109,9 +113,7 @@ export class SqlChild {
     return this.#child.pid;
   }
 
-  /**
-   * Gives an order and everything that is said about it; throws `ProcessEnded` where the process ends before, and `ChildTrapped`.
-   */
+  /** Sends an order and yields its replies. Throws `ProcessEnded` if the process ends first, and `ChildTrapped`. */
   async *tell(order: SqlOrder): AsyncGenerator<SqlNews> {
     const look = setInterval(() => this.#look(), LOOK_MS);
     this.#child.ref();
@@ -131,13 +133,13 @@ export class SqlChild {
   }
 
   kill(): void {
-    // Whoever comes next gets another one, also before the kernel has ended this one.
+    // The next caller must get another process, even before the kernel has ended this one.
     this.#over = true;
     this.#killed = true;
     this.#child.kill("SIGKILL");
   }
 
-  /** Resolves when it is gone. */
+  /** Ends the process. Resolves when it has exited. */
   async close(): Promise<void> {
     if (this.#gone) return;
     this.#child.ref();
@@ -145,7 +147,7 @@ export class SqlChild {
     await this.#ended.promise;
   }
 
-  /** While it has nothing to do, it keeps no program from ending; it ends with it. */
+  /** An idle process must not keep the program running. It ends with the program. */
   #rest(): void {
     this.#child.unref();
     this.#child.channel?.unref();

@@ -1,4 +1,6 @@
-/** The child process of an engine that runs statements elsewhere: it only reads their text, which tenants write. */
+/**
+ * Entry point of the process of an engine that runs statements on a cloud. It only parses text, which tenants write.
+ */
 import { serveText } from "./serve-text.ts";
 
 serveText();

@@ -1,4 +1,4 @@
-/** Reads statements in a process an account, for an engine that runs them elsewhere. */
+/** Parses statements in one process per account, for engines that run them on a cloud. */
 import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import type { SqlScope } from "../../../../core/ports/sql-engine.ts";
@@ -9,7 +9,7 @@ import { askAboutText, type Failed, failedOf, silent } from "./ask.ts";
 import { SqlPool } from "./pool.ts";
 import type { ShapedColumn, SqlNews, TextOrder, Translated } from "./protocol.ts";
 
-const MOST = 2;
+const MAX_PROCESSES = 2;
 const IDLE_MS = 60_000;
 
 const plainScript = packagedScript(
@@ -23,7 +23,7 @@ export class Describer {
 
   /** @param script the child process; a provider that translates statements passes its own */
   constructor(script: URL | null = plainScript) {
-    this.#pool = new SqlPool({ script, argsOf: () => [], most: MOST, idleMillis: IDLE_MS });
+    this.#pool = new SqlPool({ script, argsOf: () => [], maxProcesses: MAX_PROCESSES, idleMillis: IDLE_MS });
   }
 
   async describe(scope: SqlScope, statement: string, signal?: AbortSignal): Promise<Result<StatementSummary, Failed>> {
@@ -31,7 +31,7 @@ export class Describer {
     return told.andThen((news) => (news.kind === "summary" ? ok(news.summary) : err(silent(news))));
   }
 
-  /** The statement with tables before it, and what it is made of without them (`composeStatement`). */
+  /** Returns the statement with tables prepended, and the summary without them (`composeStatement`). */
   async compose(
     scope: SqlScope,
     statement: string,
@@ -42,7 +42,7 @@ export class Describer {
     return told.andThen((news) => (news.kind === "composed" ? ok(news) : err(silent(news))));
   }
 
-  /** The statement in the dialect of the child script, with tables before it. */
+  /** Returns the statement in the dialect of the child script, with tables prepended. */
   async translate(
     scope: SqlScope,
     statement: string,

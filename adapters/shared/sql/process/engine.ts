@@ -1,4 +1,7 @@
-/** `SqlEngine` by a process an account: what is anybody's text is read and run there, never in the control plane. */
+/**
+ * A `SqlEngine` with one process per account. Untrusted statements are parsed and run there, never in the control
+ * plane.
+ */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
@@ -15,16 +18,16 @@ import { type PoolConfig, SqlPool, type Wait } from "./pool.ts";
 import type { SqlNews } from "./protocol.ts";
 
 export interface SqlEngineConfig extends PoolConfig {
-  /** Called before each run: what was logged up to now must be where the process finds it. */
+  /** Called before each run. Must make all entries logged so far visible to the process. */
   readonly beforeRun: (owner: AccountId) => Promise<void>;
-  /** Entries that the process of this id has not been told of yet; absent where it reads them itself. */
+  /** Returns the entries that the process with this id has not received yet. Absent if it reads them itself. */
   readonly fresh?: (owner: AccountId, pid: number | undefined) => readonly EntryRow[];
   readonly billing: BillingSource;
   /** Called after a run whose process could not read its log or its database. */
   readonly onBroken?: (owner: AccountId) => void;
 }
 
-/** Billing rows are sent only to a statement that could name them; in GoogleSQL a name may be written with escapes. */
+/** Returns whether a statement may name `billing`; only then are its rows sent. GoogleSQL permits escapes in names. */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 
 interface Answer {
@@ -100,9 +103,9 @@ export class ProcessSqlEngine implements SqlEngine {
       } catch (error) {
         if (error instanceof ChildTrapped) throw error;
         if (!watch.isOver) return err<SqlRows, Failed>(failedOf(error));
-        // Batches that were read stay read, so the next call begins where this one ended.
+        // The process keeps the batches it has read, so the next call continues after them.
         return err<SqlRows, Failed>(
-          told.caughtUp ? { kind: "timeout" } : unavailable("The log is still being read for SQL; try again.", 5),
+          told.caughtUp ? { kind: "timeout" } : unavailable("The SQL engine is still reading the log. Try again.", 5),
         );
       } finally {
         watch.end();
@@ -111,12 +114,12 @@ export class ProcessSqlEngine implements SqlEngine {
     });
   }
 
-  /** The processes that run now; tests look at their memory. */
+  /** Returns the ids of the running processes, for tests of their memory. */
   pids(): Promise<readonly (number | undefined)[]> {
     return this.#pool.pids();
   }
 
-  /** Ends every process, so that the next query begins with an empty one. */
+  /** Ends all processes, so that the next query starts with an empty one. */
   restart(): Promise<void> {
     return this.#pool.endAll();
   }

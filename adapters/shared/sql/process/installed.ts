@@ -1,4 +1,4 @@
-/** Whether this installation can answer SQL: the engine and its parser are optional packages. */
+/** Checks whether this installation supports SQL. The engine and its parser are optional packages. */
 import { type Feature, missing, offered } from "../../../../core/domain/wire/capabilities.ts";
 import { type FindPackage, packagesProblem } from "../../runtime/optional-package.ts";
 import { packagedScript, scriptMissing } from "../../runtime/packaged-script.ts";
@@ -11,7 +11,8 @@ const isBundled =
   ) === null;
 
 /**
- * Why statements cannot be answered with these packages; undefined if they can.
+ * Returns why these packages cannot answer statements, or undefined if they can.
+ *
  * @param find finds an installed package; tests pass their own
  */
 export const sqlProblem = (packages: readonly string[], find?: FindPackage): string | undefined => {

@@ -1,4 +1,4 @@
-/** The process of a provider that holds its logs in memory: entries come with the orders. */
+/** Entry point of the process for providers with logs in memory. Entries arrive with the orders. */
 import { serveSql } from "./serve.ts";
 
 await serveSql({ database: undefined });

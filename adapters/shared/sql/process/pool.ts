@@ -1,46 +1,46 @@
-/** The accounts' processes: one each, a bound together, and none for an account that asks nothing. */
+/** A bounded pool with at most one process per account. Idle accounts have none. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { ScriptMissing } from "../../runtime/packaged-script.ts";
 import { ChildTrapped, SqlChild } from "./child.ts";
 
 export interface PoolConfig {
-  /** Null in a bundle: no process can be started. */
+  /** Null in a bundle, which cannot start the process. */
   readonly script: URL | null;
   readonly argsOf: (owner: AccountId) => readonly string[];
-  /** Processes at once. */
-  readonly most: number;
+  /** Maximum number of processes. */
+  readonly maxProcesses: number;
   readonly idleMillis: number;
-  /** A folder of the platform's own where Node keeps the process's code compiled; it starts a third faster. */
+  /** A folder in which Node caches the compiled code of the process, which then starts a third faster. */
   readonly compiled?: string;
 }
 
-/** How long to wait for a process where every one there may be is at work. */
+/** How long to wait if all processes are busy. */
 export interface Wait {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Place {
+interface ProcessSlot {
   child: Promise<SqlChild>;
   busy: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
 interface Waiter {
-  readonly admit: (place: Place) => void;
+  readonly admit: (slot: ProcessSlot) => void;
   readonly refuse: (error: Busy) => void;
 }
 
-/** No process became free. */
+/** Thrown if no process became free in time. */
 export class Busy extends Error {}
 
 const closed = () => new Busy("The SQL engine is shutting down; try again.");
 
 export class SqlPool {
   readonly #config: PoolConfig;
-  /** The one that was used last is the last. */
-  readonly #places = new Map<AccountId, Place>();
-  /** By account, the one that was served last at the end: an account that asks much does not keep others waiting. */
+  /** Sorted by last use, most recent last. */
+  readonly #slots = new Map<AccountId, ProcessSlot>();
+  /** Waiting callers by account, least recently served first, so that a busy account does not delay others. */
   readonly #waiting = new Map<AccountId, Waiter[]>();
   #closed = false;
 
@@ -49,8 +49,8 @@ export class SqlPool {
   }
 
   /**
-   * Lends the account's process to some work, once more to the same work where the parser failed in the first: that process was
-   * worn, or the statement is too much for any. Throws `Busy` where none became free in time.
+   * Runs work with the account's process. If the parser trapped, runs it once more in a new process: the first was
+   * worn, or the statement is too large for any. Throws `Busy` if no process became free in time.
    */
   async with<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
     try {
@@ -61,9 +61,9 @@ export class SqlPool {
     }
   }
 
-  /** The processes that run now. */
+  /** Returns the ids of the running processes. */
   async pids(): Promise<readonly (number | undefined)[]> {
-    return (await Promise.all([...this.#places.values()].map(({ child }) => child))).map(({ pid }) => pid);
+    return (await Promise.all([...this.#slots.values()].map(({ child }) => child))).map(({ pid }) => pid);
   }
 
   async close(): Promise<void> {
@@ -73,58 +73,58 @@ export class SqlPool {
     await this.endAll();
   }
 
-  /** Ends every process; the next work gets a new one. */
+  /** Ends all processes. The next work starts a new one. */
   async endAll(): Promise<void> {
-    await Promise.all([...this.#places].map(([owner, place]) => this.#end(owner, place)));
+    await Promise.all([...this.#slots].map(([owner, slot]) => this.#end(owner, slot)));
   }
 
   async #lend<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
-    const place = this.#take(owner) ?? (await this.#turn(owner, wait));
+    const slot = this.#take(owner) ?? (await this.#turn(owner, wait));
     let child: SqlChild | undefined;
     try {
-      child = await place.child;
+      child = await slot.child;
       if (this.#closed) throw closed();
-      if (child.isOver) child = await this.#start(owner, place);
+      if (child.isOver) child = await this.#start(owner, slot);
       return await work(child);
     } finally {
-      this.#release(owner, place, child);
+      this.#release(owner, slot, child);
     }
   }
 
-  #start(owner: AccountId, place: Place): Promise<SqlChild> {
+  #start(owner: AccountId, slot: ProcessSlot): Promise<SqlChild> {
     const { script, argsOf, compiled } = this.#config;
-    place.child =
+    slot.child =
       script === null ? Promise.reject(new ScriptMissing("SQL")) : SqlChild.start(script, argsOf(owner), compiled);
-    // The work that it was started for is told; nothing else waits for it.
-    place.child.catch(() => {});
-    return place.child;
+    // Its own caller receives the rejection. No other caller waits for it.
+    slot.child.catch(() => {});
+    return slot.child;
   }
 
-  /** Reserves the account's place, or makes one; undefined where it, or every one there may be, is at work. */
-  #take(owner: AccountId): Place | undefined {
+  /** Reserves the account's slot, or creates one. Returns undefined if it is busy, or if all slots are busy. */
+  #take(owner: AccountId): ProcessSlot | undefined {
     if (this.#closed) throw closed();
-    const place = this.#places.get(owner) ?? this.#make(owner);
-    if (place === undefined || place.busy) return undefined;
-    place.busy = true;
-    clearTimeout(place.idle);
-    this.#places.delete(owner);
-    this.#places.set(owner, place);
-    return place;
+    const slot = this.#slots.get(owner) ?? this.#make(owner);
+    if (slot === undefined || slot.busy) return undefined;
+    slot.busy = true;
+    clearTimeout(slot.idle);
+    this.#slots.delete(owner);
+    this.#slots.set(owner, slot);
+    return slot;
   }
 
-  #make(owner: AccountId): Place | undefined {
-    if (this.#places.size >= this.#config.most) {
-      const idle = [...this.#places].find(([, place]) => !place.busy);
+  #make(owner: AccountId): ProcessSlot | undefined {
+    if (this.#slots.size >= this.#config.maxProcesses) {
+      const idle = [...this.#slots].find(([, slot]) => !slot.busy);
       if (idle === undefined) return undefined;
       void this.#end(...idle);
     }
-    const place = { busy: false, idle: undefined } as unknown as Place;
-    void this.#start(owner, place).catch(() => {});
-    return place;
+    const slot = { busy: false, idle: undefined } as unknown as ProcessSlot;
+    void this.#start(owner, slot).catch(() => {});
+    return slot;
   }
 
-  #turn(owner: AccountId, { timeoutMs, signal }: Wait): Promise<Place> {
-    const { promise, resolve: admit, reject: refuse } = Promise.withResolvers<Place>();
+  #turn(owner: AccountId, { timeoutMs, signal }: Wait): Promise<ProcessSlot> {
+    const { promise, resolve: admit, reject: refuse } = Promise.withResolvers<ProcessSlot>();
     const waiter: Waiter = { admit, refuse };
     const waiters = this.#waiting.get(owner);
     if (waiters === undefined) this.#waiting.set(owner, [waiter]);
@@ -146,34 +146,34 @@ export class SqlPool {
     });
   }
 
-  /** Gives what became free to those who wait: an account after another, each account's in their order. */
+  /** Assigns free slots to waiting callers: accounts in turn, and each account's callers in order. */
   #serve(): void {
     if (this.#closed) return;
     for (const [owner, waiters] of [...this.#waiting]) {
-      const place = this.#take(owner);
-      if (place === undefined) continue;
+      const slot = this.#take(owner);
+      if (slot === undefined) continue;
       this.#waiting.delete(owner);
       if (waiters.length > 1) this.#waiting.set(owner, waiters.slice(1));
-      waiters[0]?.admit(place);
+      waiters[0]?.admit(slot);
     }
   }
 
-  #release(owner: AccountId, place: Place, child: SqlChild | undefined): void {
-    place.busy = false;
-    const isKept = child?.isOver === false && this.#places.get(owner) === place && !this.#closed;
-    if (isKept) place.idle = setTimeout(() => void this.#end(owner, place), this.#config.idleMillis).unref();
-    else void this.#end(owner, place);
+  #release(owner: AccountId, slot: ProcessSlot, child: SqlChild | undefined): void {
+    slot.busy = false;
+    const isKept = child?.isOver === false && this.#slots.get(owner) === slot && !this.#closed;
+    if (isKept) slot.idle = setTimeout(() => void this.#end(owner, slot), this.#config.idleMillis).unref();
+    else void this.#end(owner, slot);
     this.#serve();
   }
 
-  #drop(owner: AccountId, place: Place): void {
-    clearTimeout(place.idle);
-    if (this.#places.get(owner) === place) this.#places.delete(owner);
+  #drop(owner: AccountId, slot: ProcessSlot): void {
+    clearTimeout(slot.idle);
+    if (this.#slots.get(owner) === slot) this.#slots.delete(owner);
   }
 
-  async #end(owner: AccountId, place: Place): Promise<void> {
-    this.#drop(owner, place);
-    const child = await place.child.catch(() => undefined);
+  async #end(owner: AccountId, slot: ProcessSlot): Promise<void> {
+    this.#drop(owner, slot);
+    const child = await slot.child.catch(() => undefined);
     await child?.close();
   }
 }

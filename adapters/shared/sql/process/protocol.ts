@@ -1,4 +1,4 @@
-/** What the control plane and the process that runs an account's statements say to each other. */
+/** The messages between the control plane and the process that runs an account's statements. */
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
@@ -6,9 +6,7 @@ import type { Composed } from "../googlesql/compose.ts";
 import type { BillingRow } from "../tables/billing.ts";
 import type { EntryRow } from "../tables/entries.ts";
 
-/**
- * How a column of the answer travels: unchanged, as JSON (`typed`: with its type in a second column), or in base64.
- */
+/** The encoding of a result column: unchanged, as JSON (`typed`: with its type in a second column), or in base64. */
 export type Shape = "plain" | "json" | "typed" | "bytes";
 
 export interface ShapedColumn {
@@ -18,12 +16,12 @@ export interface ShapedColumn {
 
 /** A statement in the dialect of the engine that runs it. */
 export interface Translated {
-  /** Of the statement as its author wrote it. */
+  /** The summary of the original statement. */
   readonly summary: StatementSummary;
   readonly statement: string;
 }
 
-/** Translates a statement; throws `NotAStatement`. */
+/** Translates a statement. Throws `NotAStatement`. */
 export type Translate = (
   statement: string,
   tables: Readonly<Record<string, string>>,
@@ -32,9 +30,9 @@ export type Translate = (
 
 export type SqlOrder =
   | { readonly kind: "describe"; readonly statement: string }
-  /** The statement with these tables put before it, each the text of a query. */
+  /** Prepends tables to the statement, each the text of a query. */
   | { readonly kind: "compose"; readonly statement: string; readonly tables: Readonly<Record<string, string>> }
-  /** The statement in the dialect of the engine that runs it. */
+  /** Translates the statement to the dialect of the engine that runs it. */
   | {
       readonly kind: "translate";
       readonly statement: string;
@@ -46,13 +44,13 @@ export type SqlOrder =
       readonly statement: string;
       readonly rows: number;
       readonly bytes: number;
-      /** Entries that have come since the last order; absent where the process reads them itself. */
+      /** Entries since the last order. Absent if the process reads them itself. */
       readonly fresh?: readonly EntryRow[];
-      /** All rows of `billing`; absent: those of the last order. */
+      /** All rows of `billing`. Absent: those of the last order. */
       readonly billing?: readonly BillingRow[];
     };
 
-/** About a statement's text, of which nothing runs. */
+/** Orders about a statement's text, which do not run it. */
 export type TextOrder = Exclude<SqlOrder, { kind: "run" }>;
 
 export type SqlNews =
@@ -60,18 +58,18 @@ export type SqlNews =
   | { readonly kind: "summary"; readonly summary: StatementSummary }
   | ({ readonly kind: "composed" } & Composed)
   | ({ readonly kind: "translated" } & Translated)
-  /** The log is read up to now; what takes time from here on is the statement's own. */
+  /** The log is read completely. The time from here on counts for the statement. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }
   | { readonly kind: "rows"; readonly rows: readonly (readonly SqlValue[])[] }
   | { readonly kind: "end" }
   | { readonly kind: "failure"; readonly failure: SqlFailure }
-  /** The parser failed and may fail again; the process ends behind this. */
+  /** The parser trapped and may fail again. The process ends after this reply. */
   | { readonly kind: "trapped"; readonly message: string }
-  /** The database is of no use any more; the process ends behind this. */
+  /** The database is unusable. The process ends after this reply. */
   | { readonly kind: "broken"; readonly message: string };
 
-/** Tells the parent; ends the process behind news after which it is of no use. */
+/** Sends a reply to the parent. Ends the process after a reply that makes it unusable. */
 export const tellParent = (news: SqlNews): void => {
   const last = news.kind === "trapped" || news.kind === "broken";
   process.send?.(news, () => {

@@ -1,6 +1,6 @@
 /**
- * The process that runs one account's statements: an order at a time, told by messages of its parent, without which it
- * ends. Nothing in it is worth stealing and nobody else waits for it, so its parent may kill it at any moment.
+ * The process that runs one account's statements. It receives one order at a time from its parent and ends when the
+ * parent disconnects. It holds no secrets, so the parent may kill it at any time.
  */
 
 import { openDatabase, removeDatabase } from "../database.ts";
@@ -13,9 +13,9 @@ import { setBilling } from "../tables/set-billing.ts";
 import { type SqlNews, type SqlOrder, tellParent } from "./protocol.ts";
 
 export interface SqlProcess {
-  /** Where the database is; absent: in memory. */
+  /** The path of the database. Absent: in memory. */
   readonly database: string | undefined;
-  /** The log as it stands now; absent where entries come with orders. */
+  /** Opens the current log. Absent if entries arrive with orders. */
   readonly openLog?: () => LogReader | undefined;
 }
 

@@ -1,7 +1,7 @@
-/** Where the rows of `billing` come from. */
+/** The source of the rows of `billing`. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 
-/** One SKU's usage of a day. Numbers are decimal text, so that sums are exact. */
+/** The usage of one SKU on one day. Numbers are decimal text, so that sums are exact. */
 export interface BillingRow {
   /** RFC 3339. */
   readonly usage_start_time: string;
@@ -12,11 +12,11 @@ export interface BillingRow {
   readonly usage_unit: string;
   readonly cost: string;
   readonly currency: string;
-  /** The deployment. */
+  /** The name of the deployment. */
   readonly resource_name: string;
 }
 
-/** Every row of an account, as it stands now. */
+/** Returns all current rows of an account. */
 export type BillingSource = (owner: AccountId) => Promise<readonly BillingRow[]>;
 
 export const noBilling: BillingSource = async () => [];

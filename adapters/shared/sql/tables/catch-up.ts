@@ -1,11 +1,11 @@
-/** Reads what a log has more, or less, than the derived database. */
+/** Synchronizes the derived database with a log: adds new entries and removes deleted ones. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { DuckDBAppender, DuckDBConnection } from "@duckdb/node-api";
-import type { EntryRow, LogReader, Place } from "./entries.ts";
+import type { EntryRow, LogReader, ReadPosition } from "./entries.ts";
 
-/** Rows of one transaction: what is read stays read when the process ends. */
+/** Rows per transaction. Committed rows survive the end of the process. */
 const BATCH = 20_000;
-const NOWHERE: Place = { ns: -9_223_372_036_854_775_808n, ord: 0 };
+const NOWHERE: ReadPosition = { ns: -9_223_372_036_854_775_808n, ord: 0 };
 
 const appendText = (appender: DuckDBAppender, value: string | null): void => {
   if (value === null) appender.appendNull();
@@ -30,11 +30,11 @@ const writeBatch = async (connection: DuckDBConnection, rows: readonly EntryRow[
   const appender = await connection.createAppender("entries");
   for (const row of rows) appendRow(appender, row);
   appender.closeSync();
-  // What the appender took is given back only when the loop turns.
+  // The appender's memory is released only when the event loop turns.
   await turn();
 };
 
-/** Adds entries, in batches. */
+/** Adds entries in batches. Returns their number. */
 export const addEntries = async (connection: DuckDBConnection, rows: Iterable<EntryRow>): Promise<number> => {
   let batch: EntryRow[] = [];
   let count = 0;
@@ -49,11 +49,11 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
   return count + batch.length;
 };
 
-/** How far the database has read each service, and from where; kept by its one writer. */
+/** The positions up to which and from which the database has read each service. Only its single writer keeps them. */
 export class ReadSoFar {
   readonly #connection: DuckDBConnection;
-  readonly #last = new Map<string, Place>();
-  readonly #first = new Map<string, Place>();
+  readonly #last = new Map<string, ReadPosition>();
+  readonly #first = new Map<string, ReadPosition>();
 
   private constructor(connection: DuckDBConnection) {
     this.#connection = connection;
@@ -71,7 +71,7 @@ export class ReadSoFar {
     return self;
   }
 
-  /** Makes the database say what the log says; gives how many entries were new. */
+  /** Synchronizes the database with the log. Returns the number of new entries. */
   async catchUp(log: LogReader): Promise<number> {
     const services = log.services();
     await this.#forget(services);
@@ -93,7 +93,7 @@ export class ReadSoFar {
     }
   }
 
-  /** Services of which nothing is kept any more. */
+  /** Deletes services that the log no longer contains. */
   async #forget(services: readonly string[]): Promise<void> {
     const kept = new Set(services);
     for (const service of [...this.#last.keys()].filter((one) => !kept.has(one))) {
@@ -103,7 +103,7 @@ export class ReadSoFar {
     }
   }
 
-  async #cut(service: string, first: Place | undefined): Promise<void> {
+  async #cut(service: string, first: ReadPosition | undefined): Promise<void> {
     const before = this.#first.get(service);
     if (first === undefined || (before?.ns === first.ns && before.ord === first.ord)) return;
     if (this.#last.has(service))

@@ -1,6 +1,6 @@
-/** Log entries on their way into the derived database, and how far it has read. */
+/** Log entries for the derived database, and reading positions. */
 
-/** An entry as the database keeps it. `json` and `http` are JSON texts. */
+/** A row of the derived database. `json` and `http` are JSON texts. */
 export interface EntryRow {
   readonly service: string;
   readonly ns: bigint;
@@ -14,16 +14,16 @@ export interface EntryRow {
   readonly http: string | null;
 }
 
-export interface Place {
+export interface ReadPosition {
   readonly ns: bigint;
   readonly ord: number;
 }
 
-/** What a log holds now that the database may not have yet, or has still. */
+/** Reads the current log, which may have newer entries than the database and may have deleted older ones. */
 export interface LogReader extends Disposable {
   services(): readonly string[];
-  /** The service's oldest entry: what lies before it was removed. */
-  first(service: string): Place | undefined;
-  /** Entries behind a place, in order. */
-  after(service: string, place: Place): Iterable<EntryRow>;
+  /** Returns the position of the service's oldest entry. Earlier entries were deleted. */
+  first(service: string): ReadPosition | undefined;
+  /** Returns entries after a position, in order. */
+  after(service: string, position: ReadPosition): Iterable<EntryRow>;
 }

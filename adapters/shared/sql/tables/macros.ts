@@ -1,4 +1,4 @@
-/** GoogleSQL's functions in DuckDB's words, where the two differ; each is held by a golden test. */
+/** GoogleSQL's functions as DuckDB macros, where the two differ. Each has a golden test. */
 
 const IN_UTC = "AT TIME ZONE 'UTC'";
 
@@ -7,7 +7,7 @@ const extracts = ["year", "isoyear", "quarter", "month", "day", "dayofyear", "ho
 );
 
 const macros: readonly string[] = [
-  // A scalar as text; objects, arrays and nulls have none: `->>` alone would write them out.
+  // Returns scalars as text, and NULL for objects, arrays and nulls, which `->>` alone would print.
   "bq_json_value(j, p := '$') AS (CASE WHEN json_type(j, p) IN ('OBJECT', 'ARRAY', 'NULL') THEN NULL ELSE j ->> p END)",
   "bq_json_query(j, p := '$') AS (j -> p)",
   "bq_json_value_array(j, p := '$') AS CAST((j -> p) AS VARCHAR[])",
@@ -19,7 +19,7 @@ const macros: readonly string[] = [
   "bq_json_string(j) AS (j ->> '$')",
   "bq_json_bool(j) AS CAST(j AS BOOLEAN)",
   "bq_regexp_contains(s, r) AS regexp_matches(s, r)",
-  // The first group where the expression has one, else the whole match; without a match there is none.
+  // Returns the first group if the expression has one, else the whole match, or NULL without a match.
   ...[0, 1].flatMap((group) => [
     `bq_regexp_extract_${group}(s, r) AS (CASE WHEN regexp_matches(s, r) THEN regexp_extract(s, r, ${group}) END)`,
     `bq_regexp_extract_all_${group}(s, r) AS regexp_extract_all(s, r, ${group})`,
@@ -46,7 +46,7 @@ const macros: readonly string[] = [
   // GoogleSQL's week begins on Sunday, DuckDB's on Monday.
   "bq_timestamp_trunc_sunday(t) AS (date_trunc('week', t + INTERVAL 1 DAY) - INTERVAL 1 DAY)",
   "bq_date_trunc_sunday(d) AS CAST(date_trunc('week', d + INTERVAL 1 DAY) - INTERVAL 1 DAY AS DATE)",
-  // Whole parts that have passed, for moments; borders that were crossed, for dates.
+  // For timestamps, counts elapsed whole units. For dates, counts crossed boundaries.
   "bq_timestamp_diff(part, a, b) AS date_sub(part, a, b)",
   "bq_date_diff(part, a, b) AS date_diff(part, a, b)",
   `bq_format_timestamp(f, t) AS strftime(t ${IN_UTC}, f)`,

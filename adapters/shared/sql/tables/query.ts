@@ -1,4 +1,4 @@
-/** Runs a translated statement and hands on its rows, within its limits. */
+/** Runs a translated statement and yields its rows, within its limits. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { statementProblems } from "../../../../core/domain/sql/statement.ts";
@@ -21,7 +21,7 @@ export interface Receiver {
 
 const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
 
-/** The engine's SQL for a statement; throws `NotAStatement`. */
+/** Returns the engine's SQL for a statement. Throws `NotAStatement`. */
 const vetted = async (connection: DuckDBConnection, statement: string): Promise<string> => {
   const [problem] = statementProblems(describeStatement(statement));
   if (problem !== undefined) throw new NotAStatement(problem.message);
@@ -54,7 +54,7 @@ const stream = async (
   }
 };
 
-/** Throws where the database is broken, and `ParserTrapped`. */
+/** Runs a statement. Throws if the database is broken, and `ParserTrapped`. */
 export const runStatement = async (
   connection: DuckDBConnection,
   statement: string,

@@ -1,4 +1,4 @@
-/** Puts the rows of billing into the derived database, in place of those before. */
+/** Replaces the billing rows of the derived database. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { BillingRow } from "./billing.ts";
 

@@ -177,5 +177,14 @@ const matcher = (filter: LogFilter, compile: CompilePattern, words: typeof words
   }
 };
 
+/**
+ * Compiles a filter to a predicate on entries.
+ *
+ * @example
+ * ```ts
+ * const matches = matcherOf(parseLogFilter("severity>=ERROR", compile)._unsafeUnwrap(), compile);
+ * const errors = entries.filter(matches);
+ * ```
+ */
 export const matcherOf = (filter: LogFilter, compile: CompilePattern): ((entry: LogEntry) => boolean) =>
   matcher(filter, compile, rememberedWords());

@@ -23,6 +23,7 @@ const within = (outer: "and" | "or" | "not", filter: LogFilter): string => {
     : `(${printLogFilter(filter)})`;
 };
 
+/** Prints a filter. `parseLogFilter` returns an equal filter for the text. */
 export const printLogFilter = (filter: LogFilter): string => {
   switch (filter.kind) {
     case "and":

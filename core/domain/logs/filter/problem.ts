@@ -1,6 +1,7 @@
 /** Errors in the text of a filter, with their positions. */
 import { err, type Result } from "../../../result.ts";
 
+/** A syntax error in a filter. `describeProblem` formats it. */
 export interface FilterProblem {
   /** Offset of the error in characters. */
   readonly at: number;

@@ -5,6 +5,7 @@
 import { timestampOf } from "../../wire/instant.ts";
 import { type HttpRequestLog, insertIdOf, type JsonPayload, type LogEntry } from "../entry.ts";
 
+/** An entry in the form that filters and SQL query. */
 export interface LogRecord {
   readonly timestamp: string;
   readonly severity: string;
@@ -55,6 +56,7 @@ const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRec
 export const partOf = (entry: LogEntry, name: string): unknown =>
   Object.hasOwn(parts, name) ? parts[name as keyof LogRecord](entry) : undefined;
 
+/** Returns the record of an entry. */
 export const recordOf = (entry: LogEntry): LogRecord =>
   Object.fromEntries(
     Object.entries(parts).flatMap(([name, part]) => {

@@ -3,6 +3,7 @@
  * https://docs.cloud.google.com/logging/docs/view/logging-query-language
  */
 
+/** A comparison operator. `:` means contains, `=~` matches a regular expression. */
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=" | ":" | "=~" | "!~";
 
 /** The path of a value in an entry, such as `["jsonPayload", "user", "id"]`. The first part is a field of the entry. */
@@ -11,6 +12,7 @@ export type FieldPath = readonly [string, ...string[]];
 /** The right side of a comparison: text, interpreted by the type of the field's value, or null for `NULL_VALUE`. */
 export type Literal = { readonly text: string } | { readonly text: null };
 
+/** A parsed filter. */
 export type LogFilter =
   /** Without terms, matches every entry. */
   | { readonly kind: "and"; readonly terms: readonly LogFilter[] }

@@ -105,7 +105,7 @@ test("refuses a statement that is nested too deeply, and the next one works", as
   const deep: readonly (readonly [string, string])[] = [
     [`SELECT ${"(".repeat(400)}1${")".repeat(400)} AS a`, "nested deeper than the limit of 32 levels"],
     [`SELECT ${Array(5000).fill("1").join("+")} AS a`, "nested deeper than the limit of 512 levels"],
-    [`SELECT CONCAT(${Array(3000).fill("'a'").join(",")}) AS a`, "longer or nested deeper than the parser's limits"],
+    [`SELECT CONCAT(${Array(3000).fill("'a'").join(",")}) AS a`, "too long or nested too deeply for the parser"],
   ];
   for (const [statement, words] of deep) {
     const error = (await ask(statement))._unsafeUnwrapErr();

@@ -15,13 +15,13 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "a pax header for all entries that claims it": /"big" is larger than 512Mi/,
   "a pax header that is itself so long": /special entry/,
   "a long name that is itself so long": /special entry/,
-  "zeros after the end of the archive": /goes on after its end/,
-  "members of gzip after the end of the archive": /goes on after its end/,
+  "zeros after the end of the archive": /has data after its end/,
+  "members of gzip after the end of the archive": /has data after its end/,
   "entries that are each allowed": /"big-3" makes the archive larger than 2Gi unpacked/,
   "an entry whose size the headers disagree about": /"big" is larger than 512Mi/,
   "a gzip within the gzip": /not a tar archive/,
   "headers without end": /second extended header/,
-  "headers for all entries without end": /far more than its entries hold/,
+  "headers for all entries without end": /far more data than its entries contain/,
 };
 
 /** Two gigabytes may be in it, so two gigabytes are unpacked: their garbage is collected later than after 50 MB. */

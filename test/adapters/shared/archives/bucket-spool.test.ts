@@ -79,7 +79,7 @@ const PUT = `put ${PIECE_BYTES} to an upload`;
 test("what cannot be put is taken back, and the reading ends", async () => {
   const { place, notes } = notingBucket([PUT]);
   const error = (await spoolIn(place).receive(bytesOf(archiveOf(3 * PIECE_BYTES))))._unsafeUnwrapErr();
-  expect(error).toMatchObject({ kind: "unavailable", message: "The source could not be received; send it again." });
+  expect(error).toMatchObject({ kind: "unavailable", message: "The source could not be received. Send it again." });
   expect(notes).toEqual(["begin", PUT, "abort an upload", "remove"]);
 });
 
@@ -102,7 +102,7 @@ test.for([
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
   expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("refused");
   expect(notes).toEqual(["begin", PUT, "abort an upload"]);
-  expect(said.join("\n").includes("was left in the bucket")).toBe(failed.isToldOf);
+  expect(said.join("\n").includes("could not delete a part of a source")).toBe(failed.isToldOf);
 });
 
 test("a source says in which bucket it is, and nowhere else", async () => {

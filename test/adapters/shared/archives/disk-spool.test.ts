@@ -80,6 +80,6 @@ test("a spool that cannot write says that it is unavailable, and why to nobody",
   const path = join(folder.path, "file");
   writeFileSync(path, "");
   const error = (await spoolIn(path).receive(bytesOf(archive)))._unsafeUnwrapErr();
-  expect(error).toMatchObject({ kind: "unavailable", message: "The source could not be received; send it again." });
+  expect(error).toMatchObject({ kind: "unavailable", message: "The source could not be received. Send it again." });
   rmSync(path);
 });

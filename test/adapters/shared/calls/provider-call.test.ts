@@ -84,7 +84,7 @@ test("a refusal of the platform's own rights is not repeated, and is in the serv
     retryAfterSeconds: 60,
   });
   expect(moments).toEqual([0]);
-  expect(said).toEqual([expect.stringMatching(/credentials and rights.*things\.get/)]);
+  expect(said).toEqual([expect.stringMatching(/credentials and permissions.*things\.get/)]);
 });
 
 test("a state is the caller's to make something of", async () => {

@@ -30,7 +30,7 @@ test.each([
 });
 
 test("a process without a script fails in words", async () => {
-  const pool = new SqlPool({ script: null, argsOf: () => [], most: 1, idleMillis: 1000 });
+  const pool = new SqlPool({ script: null, argsOf: () => [], maxProcesses: 1, idleMillis: 1000 });
   const work = pool.with("acme" as AccountId, { timeoutMs: 1000 }, async () => "done");
   await expect(work).rejects.toThrow("Mark 'portside' as external in the bundler (docs/guides/bundling.md).");
   await pool.close();

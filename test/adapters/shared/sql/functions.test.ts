@@ -80,7 +80,7 @@ const refuses = (statement: string, words: RegExp): void => {
 test.each([
   ["'a\\d'", /line 1, column 10: illegal escape sequence '\\d'/],
   ["'\\xZZ'", /illegal escape sequence '\\x'/],
-  ["'a' 'b'", /line 1, column 12: a literal follows another/],
+  ["'a' 'b'", /line 1, column 12: two literals are adjacent/],
 ])("%s is no literal", (literal, words) => refuses(`SELECT ${literal} AS v`, words));
 
 test.each([

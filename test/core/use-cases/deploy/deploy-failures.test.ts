@@ -174,7 +174,7 @@ describe("build output", () => {
     const platform = failing(async function* (_request, { signal } = {}) {
       for (let lines = 0; lines < 100_000; lines++) yield { kind: "progress", message: `${lines}` };
       await new Promise((resolve) => signal?.addEventListener("abort", resolve));
-      yield { kind: "failed", failure: { reason: "interrupted", message: "The build was ended." } };
+      yield { kind: "failed", failure: { reason: "interrupted", message: "The build was cancelled." } };
     });
     const records = await recordsOf(platform, await accepted(platform));
     const words = records.map(({ message }) => message);
