@@ -1,11 +1,11 @@
-/** Faults on purpose: what a fake counts, and which of its calls fail before they act or lose their answer after. */
+/** Counts a fake's calls and injects faults: a call fails before its effect, or loses its response after it. */
 
 export type FaultKind = "unavailable" | "permission_denied" | "resource_exhausted" | "reply_lost";
 
 export interface Fault {
-  /** Absent: any method. */
+  /** If absent, any method. */
   readonly method?: string;
-  /** The nth call that matches, from 1 on, counted from when the fault was set. */
+  /** The nth matching call after `inject`, from 1. */
   readonly nth: number;
   readonly kind: FaultKind;
 }
@@ -37,14 +37,14 @@ export class Faults {
     this.#waiting.push({ fault, left: fault.nth });
   }
 
-  /** Forgets counts and faults. */
+  /** Resets counts, the log and pending faults. */
   clear(): void {
     this.#calls.clear();
     this.#log.length = 0;
     this.#waiting = [];
   }
 
-  /** A fake says at each call which method it is; it fails as it is told. */
+  /** Records a call of `method`. Returns the fault that the fake must apply to it, if any. */
   enter(method: string): FaultKind | undefined {
     this.#calls.set(method, this.count(method) + 1);
     this.#log.push(method);

@@ -90,7 +90,7 @@ test("if every resource is configured, does not read the stack", async () => {
 });
 
 test.each(Object.entries(needs))(
-  "without the last action of %s it is a warning that names it",
+  "without the last action of %s, warns and names the action",
   async (service, need) => {
     const account = whole();
     const last = actionsOf(need).at(-1) as string;

@@ -1,4 +1,4 @@
-/** What the fakes of clouds' builders build with. */
+/** The build function of the fake cloud builders. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 
 export type EngineBuild = (
@@ -7,6 +7,6 @@ export type EngineBuild = (
   signal: AbortSignal,
 ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
 
-/** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
+/** Formats a build failure of the local engine as the buildpacks' lifecycle would print it. */
 export const formatLifecycle = ({ reason, message }: DeployFailure): string[] =>
   reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];

@@ -1,4 +1,4 @@
-/** What the fake Cloud Run runs revisions on, and an engine that only pretends, for tests of calls rather than services. */
+/** The engine that runs revisions of the fake clouds, and a fake engine without processes for tests of API calls. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { HttpRequestLog, JsonPayload, Severity } from "../../../core/domain/logs/entry.ts";
@@ -6,7 +6,7 @@ import type { HttpRequestLog, JsonPayload, Severity } from "../../../core/domain
 export interface EngineRevision {
   readonly service: string;
   readonly revision: string;
-  /** The image as the engine knows it. */
+  /** The engine's name for the image. */
   readonly image: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
@@ -20,16 +20,16 @@ export interface EngineRevision {
   readonly sessionAffinity: boolean;
   readonly http2: boolean;
   readonly mounts: readonly { path: string; bucket: string; readOnly: boolean; subPath?: string }[];
-  /** How long it may take until it listens. */
+  /** Milliseconds within which the revision must listen. */
   readonly listenMillis: number;
 }
 
-/** A line of a revision's log, as Cloud Run would hand it to Cloud Logging. */
+/** A line of a revision's log, as Cloud Run sends it to Cloud Logging. */
 export interface RunLine {
   readonly service: string;
   readonly revision: string;
   readonly instance?: string;
-  /** `run.googleapis.com/` and this: https://docs.cloud.google.com/run/docs/logging */
+  /** The log's id after `run.googleapis.com/`: https://docs.cloud.google.com/run/docs/logging */
   readonly log: "stdout" | "stderr" | "requests" | "varlog/system";
   readonly severity: Severity;
   readonly text?: string;
@@ -38,17 +38,17 @@ export interface RunLine {
 }
 
 export interface RunEngine {
-  /** Starts a revision and holds it: it gets no requests. True when it listens; why not is in its log. */
+  /** Starts a revision without traffic. Returns true once it listens, false if it does not; its log contains the reason. */
   start(revision: EngineRevision): Promise<boolean>;
-  /** The revision that was started last, or one that served before, gets all requests from now on. */
+  /** Sends all requests to the revision that was started last, or to one that served before. */
   serve(service: string, revision: string): Promise<void>;
   url(service: string): Promise<string>;
   remove(service: string): Promise<void>;
 }
 
 /**
- * Everything listens at once; an image called `exits:N` ends with that code, one called `silent` does not listen, and of
- * one called `hangs` nothing is ever heard.
+ * Every revision listens immediately, except for special images: `exits:N` exits with code N, `silent` never listens, and
+ * starting `hangs` never returns.
  */
 export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
   const server = createServer((_request, response) => response.end("pretended"));

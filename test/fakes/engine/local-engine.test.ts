@@ -1,4 +1,4 @@
-/** The engine of the fake Cloud Run really runs: what a revision sees, says, and who may call it. */
+/** The fake Cloud Run's engine runs real processes: mounts, environment, public access and logs. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ const textAt = async (url: string): Promise<string> => {
   return answer.ok ? answer.text() : `status ${answer.status}`;
 };
 
-test("a revision sees its bucket as a folder, both ways, and who it is", async () => {
+test("mirrors a bucket to a revision's folder and back, and sets the environment", async () => {
   await mkdir(join(buckets, "vol"), { recursive: true });
   await writeFile(join(buckets, "vol", "seen.txt"), "from the bucket");
   const mounted = {
@@ -76,7 +76,7 @@ test("a revision sees its bucket as a folder, both ways, and who it is", async (
   expect(await textAt(`${url}/env?name=K_SERVICE`)).toBe("files");
 });
 
-test("nobody reaches a service that is not public", async () => {
+test("rejects requests to a private service", async () => {
   const image = await imageOf("private", nodeContractSources.hello("for some"));
   const url = await created("private", { service: { template: { containers: [{ image }] } } });
   expect(await textAt(url).catch(() => "no connection")).not.toBe("for some");
@@ -84,7 +84,7 @@ test("nobody reaches a service that is not public", async () => {
   expect(await textAt(url)).toBe("for some");
 });
 
-test("what a revision says, and how it ends, are lines of its log", async () => {
+test("logs a revision's output and exit", async () => {
   const image = await imageOf("leaving", nodeContractSources.exits(7));
   const revision = "leaving-one";
   await expect(created("leaving", { service: { template: { revision, containers: [{ image }] } } })).rejects.toThrow();
@@ -93,7 +93,7 @@ test("what a revision says, and how it ends, are lines of its log", async () => 
   expect(said()).toContain("varlog/system: Container called exit(7).");
 });
 
-test("requests are lines, too", async () => {
+test("logs requests", async () => {
   const image = await imageOf("asked", nodeContractSources.hello("asked"));
   const url = await created("asked", { service: { template: { revision: "asked-one", containers: [{ image }] } } });
   await open("asked");

@@ -1,6 +1,6 @@
 /**
- * Runs revisions of the fake Cloud Run as processes of this machine: the local engine in a folder of its own. A revision
- * that listens is held where the engine asks whether it may serve, until Run moves the traffic to it.
+ * Runs revisions of the fake clouds as local processes, with a local provider in a temporary folder. A revision that
+ * listens waits in the provider's `mayServe` until the fake moves traffic to it.
  */
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,14 +19,14 @@ const OWNER = "fake-run" as AccountId;
 
 export interface LocalEngineOptions {
   readonly onLine: (line: RunLine) => void;
-  /** The folder in which every bucket is a folder, and its objects are files; absent: a temporary one. */
+  /** Parent of bucket folders, whose files are the objects; if absent, mounts are temporary folders. */
   readonly buckets?: string;
   readonly runner?: "bubblewrap" | "process";
 }
 
 export interface LocalEngine {
   readonly engine: RunEngine;
-  /** Builds a source; what went wrong, or the image as `EngineRevision` has it. */
+  /** Builds a source. Returns the failure, or the image for `EngineRevision`. */
   readonly build: EngineBuild;
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ const templateOf = (spec: EngineRevision): ServiceTemplate => {
   };
 };
 
-/** Cloud Run's words for how a container ended: docs/troubleshooting. */
+/** Cloud Run's message for a container's end: https://docs.cloud.google.com/run/docs/troubleshooting */
 const formatSystemLine = ({ reason, exitCode }: DeployFailure): string | undefined => {
   if (reason === "out_of_memory") return "Memory limit of 512 MiB exceeded with 600 MiB used.";
   if (exitCode !== undefined) return `Container called exit(${exitCode}).`;
@@ -75,10 +75,10 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
   const held = new Map<string, Held>();
   const served = new Map<string, Map<string, EngineRevision>>();
   const serving = new Map<string, string>();
-  /** The revision that a local one is, by service. */
+  /** The fake's revision by the local provider's revision. */
   const names = new Map<string, string>();
 
-  // The engine writes its log through this one method; what passes is what Cloud Run hands to Cloud Logging.
+  // The provider writes every log entry through this method; forward what Cloud Run sends to Cloud Logging.
   const logs = local.provider.logs as LocalLogs;
   const push = logs.push.bind(logs);
   logs.push = (entry: NewLogEntry) => {
@@ -95,7 +95,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
     return push(entry);
   };
 
-  // Once it has started, because a start sweeps what it does not know. A mount follows no link, but this is above them.
+  // After the provider's start, which moves unknown folders away. Mounts follow no links, but this link is above them.
   const volumes = join(dataDir, "storage", "volumes");
   if (buckets !== undefined) {
     await rm(volumes, { recursive: true, force: true });
@@ -106,7 +106,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
     const one = held.get(service);
     held.delete(service);
     one?.mayServe.resolve(answer);
-    // One that still starts is not waited for.
+    // Do not wait for a revision that is still starting.
     if (answer !== undefined) one?.abort.abort();
     await one?.ended;
   };

@@ -1,20 +1,20 @@
 /**
- * Buckets as folders of this machine, for services that a fake runs: what is in the one shows in the other. A bucket has
- * a folder from when it is first asked for. https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
+ * Mirrors buckets as local folders in both directions, for the services that a fake runs. A bucket has a folder from the
+ * first `folderOf` on. https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** A bucket as a fake storage holds it. */
+/** The parts of a fake storage's bucket that the mirror reads. */
 export interface MountableBucket {
   readonly name: string;
   readonly objects: ReadonlyMap<string, { readonly generation: bigint; readonly bytes: Uint8Array }>;
 }
 
-/** What a fake storage has to offer for its buckets to be folders. */
+/** The fake storage's state, as the mirror reads and changes it. */
 export interface MountableWorld<B extends MountableBucket> {
   readonly live: ReadonlyMap<string, B>;
-  /** Throws where there is no such bucket. */
+  /** Throws if the bucket does not exist. */
   bucket(name: string): B;
   putObject(bucket: B, object: { readonly name: string; readonly bytes: Uint8Array }): { readonly generation: bigint };
   removeObject(bucket: B, name: string): void;
@@ -22,11 +22,11 @@ export interface MountableWorld<B extends MountableBucket> {
 
 interface Mirror {
   readonly folder: string;
-  /** Which generation stands in which file, and how the file looked then. */
+  /** For each file, the object's generation and the file's fingerprint at the last synchronization. */
   readonly files: Map<string, { readonly generation: bigint; readonly look: string }>;
 }
 
-/** Undefined where a file of the name cannot be: those objects do not show in the folder. */
+/** Returns the file's fingerprint; undefined if the object's name is not a possible file name. */
 const writeFile = (path: string, bytes: Uint8Array): string | undefined => {
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -42,7 +42,7 @@ const lookOf = (path: string): string => {
   return `${ino}-${mtimeMs}-${size}`;
 };
 
-/** Undefined where a service is just taking away what is looked at: the next call sees more. */
+/** Undefined if a service deletes the file concurrently; the next call reads the new state. */
 const unlessGone = <T>(look: () => T): T | undefined => {
   try {
     return look();
@@ -52,7 +52,7 @@ const unlessGone = <T>(look: () => T): T | undefined => {
   }
 };
 
-/** Step by step: Node's own recursive reading follows the links that services plant. */
+/** Recurses itself, because Node's recursive `readdir` follows symbolic links that services may create. */
 const walk = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((one) => {
     const path = join(folder, one.name);
@@ -72,7 +72,7 @@ export class MountedFolders<B extends MountableBucket> {
     this.#root = root;
   }
 
-  /** The bucket's folder, with its objects in it; throws where there is no such bucket. */
+  /** Returns the bucket's folder, with its objects as files. Throws if the bucket does not exist. */
   folderOf(name: string): string {
     const bucket = this.#world.bucket(name);
     const known = this.#mirrors.get(bucket);
@@ -81,7 +81,7 @@ export class MountedFolders<B extends MountableBucket> {
       return known.folder;
     }
     const folder = join(this.#root, name);
-    // Of an earlier bucket of the name.
+    // Delete the folder of an earlier bucket of this name.
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     this.#mirrors.set(bucket, { folder, files: new Map() });
@@ -93,7 +93,7 @@ export class MountedFolders<B extends MountableBucket> {
     return [...this.#mirrors].filter(([bucket]) => bucket.name === name);
   }
 
-  /** What services have written and removed becomes objects; before each call about the bucket. */
+  /** Copies the services' changes to the bucket. The fake calls this before each call that concerns the bucket. */
   pull(bucketName: string): void {
     for (const [bucket, { folder, files }] of this.#of(bucketName)) {
       const present = this.#world.live.get(bucket.name) === bucket ? filesIn(folder) : undefined;
@@ -115,7 +115,7 @@ export class MountedFolders<B extends MountableBucket> {
     }
   }
 
-  /** What calls have put and deleted becomes files; after each call about the bucket. */
+  /** Copies changes of the bucket to the folder. The fake calls this after each call that concerns the bucket. */
   push(bucketName: string): void {
     for (const [bucket, { folder, files }] of this.#of(bucketName)) {
       for (const name of files.keys())

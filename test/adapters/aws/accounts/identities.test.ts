@@ -115,7 +115,7 @@ test("waits for an identity that appears late; one that never appears, or exceed
 });
 
 test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
-  "%s at any call passes by itself",
+  "retries %s at any call",
   async (kind) => {
     for (let nth = 1; nth <= 3; nth++) {
       iam.roles.clear();

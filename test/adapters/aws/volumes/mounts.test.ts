@@ -111,7 +111,7 @@ describe("a file system", () => {
   });
 
   test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
-    "is made whichever call is %s",
+    "is created although any one call is %s",
     async (kind) => {
       const { id } = await made();
       await mounted(id);

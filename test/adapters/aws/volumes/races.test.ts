@@ -99,7 +99,7 @@ describe("interrupted calls", () => {
   });
 
   test.each(["PutBucketPolicyCommand", "PutBucketLifecycleConfigurationCommand", "DeleteObjectCommand"])(
-    "in a discard, which a restore has overtaken, leaves no live volume closed: killed after %s",
+    "a move to the trash that is killed after %s leaves no restored volume closed",
     async (last) => {
       const owner = account();
       const volumes = volumesOver(fake);

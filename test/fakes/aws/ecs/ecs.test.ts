@@ -77,7 +77,7 @@ const described = async () => {
   return found.services?.[0];
 };
 
-test("a group that no rule names is refused, and one that a rule names is kept", async () => {
+test("rejects a service with an unreferenced group, and refuses to delete a referenced one", async () => {
   const { client } = world.balancer;
   const group = await groupOf("g");
   expect(await groupOf("g")).toBe(group);
@@ -101,7 +101,7 @@ test("a group that no rule names is refused, and one that a rule names is kept",
   expect(await nameOfError(world.ecs.client.send(new CreateServiceCommand(other)))).toBe("InvalidParameterException");
 });
 
-test("a service comes up, is reached by its host alone, and drains", async () => {
+test("starts a service, routes to it by host, and drains it", async () => {
   const group = await groupOf("g");
   await ruleOf(group, "a.apps.portside.test", 5);
   const url = `http://a.apps.portside.test:${world.balancer.port}/`;
@@ -131,7 +131,7 @@ test("a service comes up, is reached by its host alone, and drains", async () =>
   expect(await nameOfError(deleting(true))).toBe("ServiceNotFoundException");
 });
 
-test("tasks that fail are tried three times, and say why", async () => {
+test("tries a failing task three times and reports why", async () => {
   const group = await groupOf("g");
   await ruleOf(group, "a.example.com", 5);
   await world.ecs.client.send(new CreateServiceCommand(serviceInput(await define(world.image("exits:3")), group)));
@@ -148,7 +148,7 @@ test("tasks that fail are tried three times, and say why", async () => {
   });
 });
 
-test("what Fargate does not sell, and what is not active, is refused", async () => {
+test("rejects sizes that Fargate lacks, and inactive resources", async () => {
   expect(await nameOfError(define("image", { memory: "1024" }))).toBe("ClientException");
   expect(await nameOfError(define("image", { networkMode: "bridge" }))).toBe("ClientException");
   const group = await groupOf("g");
@@ -171,7 +171,7 @@ test.each([
   ["a character that no service takes", [["a", "x*"]]],
   ["a value of 257 characters", [["a", "x".repeat(257)]]],
   ["51 tags", Array.from({ length: 51 }, (_, n) => [`k${n}`, ""])],
-] as const)("%s is refused of a tag, at ECS and at the load balancer", async (_, tags) => {
+] as const)("ECS and the load balancer reject a tag with %s", async (_, tags) => {
   const pairs = tags as readonly (readonly [string, string])[];
   const atEcs = define(world.image(), { tags: pairs.map(([key, value]) => ({ key, value })) });
   expect(await nameOfError(atEcs)).toBe("InvalidParameterException");

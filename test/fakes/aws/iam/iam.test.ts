@@ -16,7 +16,7 @@ const at = { RoleName: "r", PolicyName: "p" };
 const put = (PolicyDocument: string) => iam.client.send(new PutRolePolicyCommand({ ...at, PolicyDocument }));
 const get = () => iam.client.send(new GetRolePolicyCommand(at));
 
-test("a role is made once, with policies that are JSON and come back escaped", async () => {
+test("creates a role once; its policies must be JSON and are returned escaped", async () => {
   await refused(put("{}"), "NoSuchEntityException");
   await refused(create("r", "{"), "MalformedPolicyDocumentException");
   expect((await create("r")).Role?.Arn).toBe("arn:aws:iam::123456789012:role/r");
@@ -27,7 +27,7 @@ test("a role is made once, with policies that are JSON and come back escaped", a
   await refused(create("not a name"), "ValidationError");
 });
 
-test("a new one may show late, and there is a most", async () => {
+test("a new role may appear late, and the quota is enforced", async () => {
   iam.looksUntilVisible = 1;
   await create("r");
   await refused(put("{}"), "NoSuchEntityException");
@@ -36,7 +36,7 @@ test("a new one may show late, and there is a most", async () => {
   await refused(create("s"), "LimitExceededException");
 });
 
-test("calls fail as they are told", async () => {
+test("injects faults", async () => {
   iam.faults.inject({ nth: 1, kind: "resource_exhausted" });
   await refused(create("r"), "Throttling");
   iam.faults.inject({ nth: 1, kind: "permission_denied" });

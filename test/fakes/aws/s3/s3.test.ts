@@ -49,7 +49,7 @@ const versioned = () =>
   s3.client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: "Enabled" } }));
 
 describe("buckets", () => {
-  test("are made once, where the request is, with tags; names are everybody's", async () => {
+  test("are created once, in the request's region, with tags; names are global", async () => {
     const make = (name: string, more: object) =>
       s3.client.send(new CreateBucketCommand({ Bucket: name, CreateBucketConfiguration: more }));
     await refused(make(Bucket, { LocationConstraint: "eu-west-1" }), "BucketAlreadyOwnedByYou");
@@ -78,7 +78,7 @@ describe("buckets", () => {
     expect([names, pages]).toEqual([["p-1", "p-2", "p-3"], 2]);
   });
 
-  test("go only when every version and delete marker has", async () => {
+  test("can be deleted only without versions and delete markers", async () => {
     await versioned();
     await put("a");
     await s3.client.send(new DeleteObjectCommand({ Bucket, Key: "a" }));
@@ -92,7 +92,7 @@ describe("buckets", () => {
     await refused(remove(), "NoSuchBucket");
   });
 
-  test("take no rules and no policies that S3 would not", async () => {
+  test("reject invalid lifecycle rules and policies", async () => {
     const rules = (Rules: object[]) =>
       s3.client.send(
         new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration: { Rules: Rules as never } }),
@@ -110,7 +110,7 @@ describe("buckets", () => {
     await refused(policy(JSON.stringify({ Version: "2012-10-17", Statement: [foreign] })), "MalformedPolicy");
   });
 
-  test("deny what their policy denies, also to their owner, and no more", async () => {
+  test("deny exactly what their policy denies, also to their owner", async () => {
     await put("a/b");
     await put("c");
     const deny = { Effect: "Deny", Principal: "*", Action: "s3:Get*", Resource: `arn:aws:s3:::${Bucket}/a/*` };
@@ -128,7 +128,7 @@ describe("buckets", () => {
 });
 
 describe("objects", () => {
-  test("are put on conditions", async () => {
+  test("are put with conditions", async () => {
     await refused(put("a", "x", { IfMatch: '"none"' }), "NoSuchKey");
     const { ETag } = await put("a", "one", { IfNoneMatch: "*" });
     await refused(put("a", "two", { IfNoneMatch: "*" }), "PreconditionFailed");
@@ -137,7 +137,7 @@ describe("objects", () => {
     expect(await (await get("a")).Body?.transformToString()).toBe("two");
   });
 
-  test("are got whole, in part, and on conditions", async () => {
+  test("are read whole, in ranges, and with conditions", async () => {
     const { ETag } = await put("a", "0123456789");
     expect(await (await get("a", { Range: "bytes=2-4" })).Body?.transformToString()).toBe("234");
     await refused(get("a", { Range: "bytes=10-" }), "InvalidRange");
@@ -149,7 +149,7 @@ describe("objects", () => {
     await refused(get("b"), "NoSuchKey");
   });
 
-  test("are deleted whether or not they are there, unless it is asked", async () => {
+  test("are deleted even if they do not exist, unless a condition requires them", async () => {
     const remove = (Key: string, more: object = {}) =>
       s3.client.send(new DeleteObjectCommand({ Bucket, Key, ...more }));
     await remove("never");
@@ -159,7 +159,7 @@ describe("objects", () => {
     await refused(get("a"), "NoSuchKey");
   });
 
-  test("come back when their delete marker goes", async () => {
+  test("reappear when their delete marker is deleted", async () => {
     await versioned();
     await put("a", "kept");
     await s3.client.send(new DeleteObjectCommand({ Bucket, Key: "a" }));
@@ -183,7 +183,7 @@ describe("objects", () => {
     expect((await list({ Delimiter: "/", MaxKeys: 1 })).CommonPrefixes).toEqual([{ Prefix: "a/" }]);
   });
 
-  test("are made of parts, in order, that are large enough", async () => {
+  test("are assembled from ordered parts of sufficient size", async () => {
     const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand({ Bucket, Key: "a" }));
     const at = { Bucket, Key: "a", UploadId };
     const part = async (PartNumber: number, Body: string) => {
@@ -206,7 +206,7 @@ describe("objects", () => {
 });
 
 describe("requests", () => {
-  test("of others, and of sessions that have ended, are refused", async () => {
+  test("of strangers and expired sessions are rejected", async () => {
     const of = (credentials: object) => new S3Client({ ...s3.clientConfig, credentials: credentials as never });
     const ask = (credentials: object) => of(credentials).send(new ListBucketsCommand({}));
     await refused(ask({ accessKeyId: "AKIAFAKE", secretAccessKey: "wrong" }), "SignatureDoesNotMatch");
@@ -218,7 +218,7 @@ describe("requests", () => {
     expect((await fetch(`${s3.url}/${Bucket}?list-type=2`)).status).toBe(403);
   });
 
-  test("by a signed URL are good for its method, object and time", async () => {
+  test("by a signed URL work for its method, object and time only", async () => {
     await put("a");
     const sign = (more: object) => getSignedUrl(s3.client, new GetObjectCommand({ Bucket, Key: "a" }), more);
     const url = await sign({ expiresIn: 60 });
@@ -230,7 +230,7 @@ describe("requests", () => {
     expect((await fetch(await sign({ expiresIn: 1, signingDate: new Date(Date.now() - 5000) }))).status).toBe(403);
   });
 
-  test("whose body is not what they say, or of unknown length, are refused", async () => {
+  test("with a wrong checksum or an unknown length are rejected", async () => {
     const checked = await getSignedUrl(s3.client, new PutObjectCommand({ Bucket, Key: "a" }));
     // The URL contains the checksum of the empty body.
     expect((await fetch(checked, { method: "PUT", body: "x" })).status).toBe(400);
@@ -243,7 +243,7 @@ describe("requests", () => {
     s3.world.putMax = 5 * 1024 ** 3;
   });
 
-  test("fail as they are told, before they act or after", async () => {
+  test("fail by injected faults before or after the effect", async () => {
     s3.faults.inject({ method: "s3.PutObject", nth: 1, kind: "unavailable" });
     await refused(put("a"), "ServiceUnavailable");
     s3.faults.inject({ method: "s3.PutObject", nth: 1, kind: "resource_exhausted" });

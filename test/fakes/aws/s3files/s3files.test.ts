@@ -29,7 +29,7 @@ const target = (fileSystemId: string, subnetId: string) =>
   files.client.send(new CreateMountTargetCommand({ fileSystemId, subnetId }));
 const list = async () => (await files.client.send(new ListFileSystemsCommand({ bucket }))).fileSystems ?? [];
 
-test("a file system is of a bucket that keeps versions, and one for a token", async () => {
+test("a file system requires a versioned bucket, and is created once per token", async () => {
   await refused(create({ bucket: "arn:aws:s3:::none" }), "ResourceNotFoundException");
   await refused(create({ bucket: "arn:aws:s3:::plain" }), "ValidationException");
   const first = await create({ clientToken: "t" });
@@ -38,7 +38,7 @@ test("a file system is of a bucket that keeps versions, and one for a token", as
   await refused(create({ clientToken: "other" }), "ConflictException");
 });
 
-test("it becomes available, has one mount target a zone, and goes when they have", async () => {
+test("becomes available, has one mount target per zone, and is deleted after them", async () => {
   const { fileSystemId = "" } = await create();
   await refused(target(fileSystemId, "subnet-a"), "ConflictException");
   await list();
@@ -58,7 +58,7 @@ test("it becomes available, has one mount target a zone, and goes when they have
   await refused(targets(), "ResourceNotFoundException");
 });
 
-test("there is a most, and calls fail as they are told", async () => {
+test("enforces quotas and injects faults", async () => {
   files.most = 0;
   await refused(create(), "ServiceQuotaExceededException");
   files.faults.inject({ nth: 1, kind: "resource_exhausted" });

@@ -63,7 +63,7 @@ const ended = async (id: string) => {
   }
 };
 
-test("builds, writes its log to the bucket, and stores the image under its tag", async () => {
+test("builds, writes the log to the bucket, and stores the image under its tag", async () => {
   const build = await ended(await started());
   expect(build.status).toBe("SUCCESS");
   const log = world.storage.world.bucket(STAGING).objects.get(`logs/log-${build.id}.txt`)?.bytes.toString();
@@ -75,7 +75,7 @@ test("builds, writes its log to the bucket, and stores the image under its tag",
   expect(await code(registry.getTag({ name: `${name}-none` }))).toBe(5);
 });
 
-test("is found by its tags, and cancelled while it works", async () => {
+test("finds a build by its tags, and cancels it while it runs", async () => {
   hold = Promise.withResolvers();
   const id = await started({ tags: ["held"] });
   const [found] = await client.listBuilds({ parent, projectId: PROJECT, filter: 'tags="held"' });
@@ -87,19 +87,19 @@ test("is found by its tags, and cancelled while it works", async () => {
   expect(await code(client.cancelBuild({ projectId: PROJECT, id }) as Promise<unknown>)).toBe(9);
 });
 
-test("a source that is not there fails with its code", async () => {
+test("a missing source fails with its code", async () => {
   expect(await ended(await started({}, "none"))).toMatchObject({
     status: "FAILURE",
     failureInfo: { type: "FETCH_SOURCE_FAILED" },
   });
 });
 
-test("an identity of one's own needs a log of one's own", async () => {
+test("a custom identity requires a custom log bucket", async () => {
   const given = { logsBucket: "", options: { logging: "LEGACY" } };
   expect(await code(client.createBuild(request(given) as never))).toBe(3);
 });
 
-test("service accounts: made once, of a valid id, at most so many", async () => {
+test("service accounts are created once, with a valid id, up to the quota", async () => {
   const auth = await world.clients("auth");
   const url = `https://iam.googleapis.com/v1/projects/${PROJECT}/serviceAccounts`;
   const create = (accountId: string) => auth.request({ url, method: "POST", data: { accountId }, retry: false });

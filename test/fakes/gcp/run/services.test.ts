@@ -40,7 +40,7 @@ const updated = async (given: Parameters<typeof client.updateService>[0] & objec
   return done;
 };
 
-test("creates by a long-running operation, and is then ready with all traffic", async () => {
+test("creates a service with a long-running operation, which then has all traffic", async () => {
   const done = await made("one");
   expect(done).toMatchObject({
     name: `${parent}/services/one`,
@@ -54,7 +54,7 @@ test("creates by a long-running operation, and is then ready with all traffic", 
   expect(done.uri).toMatch(/^http/);
 });
 
-test("answers ALREADY_EXISTS, NOT_FOUND and ABORTED", async () => {
+test("returns ALREADY_EXISTS, NOT_FOUND and ABORTED", async () => {
   const done = await made("two");
   expect(await code(client.createService({ parent, serviceId: "two", service: service() }))).toBe(6);
   expect(await code(client.getService({ name: `${parent}/services/none` }))).toBe(5);
@@ -63,7 +63,7 @@ test("answers ALREADY_EXISTS, NOT_FOUND and ABORTED", async () => {
   expect(await code(client.deleteService({ name: done.name ?? "", etag: '"0"' }))).toBe(10);
 });
 
-test("changes what the mask names, and no more", async () => {
+test("changes only the fields in the mask", async () => {
   const done = await made("three", service({ labels: { kept: "1" }, annotations: { old: "1" } }));
   const changed = { name: done.name ?? "", labels: {}, annotations: { new: "1" } };
   const after = await updated({ service: changed, updateMask: { paths: ["annotations"] } });
@@ -74,7 +74,7 @@ test("changes what the mask names, and no more", async () => {
   expect(after.etag).not.toBe(done.etag);
 });
 
-test("makes a revision of another template, and none twice under one name", async () => {
+test("creates a revision for a changed template, and no second one of the same name", async () => {
   const done = await made("four");
   const next = { ...done, template: { ...done.template, revision: "four-b", sessionAffinity: true } };
   const after = await updated({ service: next });
@@ -83,7 +83,7 @@ test("makes a revision of another template, and none twice under one name", asyn
   expect(await code(client.updateService({ service: again }))).toBe(6);
 });
 
-test("keeps traffic where it was pinned while a new revision becomes ready", async () => {
+test("keeps pinned traffic while a new revision becomes ready", async () => {
   const done = await made("five");
   const old = done.latestReadyRevision?.split("/").at(-1) ?? "";
   const traffic = [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION" as const, revision: old, percent: 100 }];
@@ -93,7 +93,7 @@ test("keeps traffic where it was pinned while a new revision becomes ready", asy
   expect(after.latestReadyRevision).toBe(`${done.name}/revisions/five-b`);
 });
 
-test("an image that is not there fails the operation, the service and the revision, with a code", async () => {
+test("a missing image fails the operation, the service and the revision, with a code", async () => {
   const [operation] = await client.createService({
     parent,
     serviceId: "six",
@@ -109,14 +109,14 @@ test("an image that is not there fails the operation, the service and the revisi
   ]);
 });
 
-test("forgets what is deleted", async () => {
+test("does not return a deleted service", async () => {
   const done = await made("seven");
   const [operation] = await client.deleteService({ name: done.name ?? "" });
   await operation.promise();
   expect(await code(client.getService({ name: done.name ?? "" }))).toBe(5);
 });
 
-test("lists by page, newest first", async () => {
+test("lists pages, newest first", async () => {
   const elsewhere = "projects/other/locations/r";
   for (const id of ["a", "b", "c"])
     await client.createService({ parent: elsewhere, serviceId: id, service: service() });
@@ -144,7 +144,7 @@ test.each([
   ["annotations of more than 256 KiB", "x", service({ annotations: { a: "x".repeat(300_000) } })],
   ["a revision of another service's name", "x", { template: { revision: "y-1", containers: [container()] } }],
   ["traffic of 90 %", "x", service({ traffic: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST", percent: 90 }] })],
-])("refuses %s", async (_, serviceId, given) => {
+])("rejects %s", async (_, serviceId, given) => {
   expect(await code(client.createService({ parent, serviceId, service: given as never }))).toBe(3);
 });
 
@@ -157,7 +157,7 @@ test("policies have etags", async () => {
   expect(await code(client.setIamPolicy({ resource, policy: open }) as Promise<unknown>)).toBe(10);
 });
 
-test("fails as it is told: before the act, or after it with the answer lost", async () => {
+test("injects faults before the effect, or after it as a lost response", async () => {
   const options = { retry: null };
   for (const [kind, expected] of [
     ["unavailable", 14],

@@ -50,7 +50,7 @@ const pagesOf = async <Q extends object>(page: (query: Q) => Promise<[{ name: st
 const days = (count: number) => clock.advance(count * 86_400_000);
 
 describe("buckets", () => {
-  test("are made once, looked at, changed and deleted", async () => {
+  test("are created once, read, changed and deleted", async () => {
     const [bucket] = await storage.createBucket("a-bucket", { location: "EU" });
     expect(await codeOf(storage.createBucket("a-bucket"))).toBe(409);
     await bucket.setMetadata({ labels: { one: "1", two: "2" } });
@@ -61,7 +61,7 @@ describe("buckets", () => {
     expect(await codeOf(bucket.getMetadata())).toBe(404);
   });
 
-  test("have names that Google takes, labels of its characters, and soft delete of 0 or 7 to 90 days", async () => {
+  test("have valid names and labels, and soft delete of 0 or 7 to 90 days", async () => {
     for (const name of ["Upper", "ab", "-start", "my-google-data", "a_g00gle", "x".repeat(64)])
       expect(await codeOf(storage.createBucket(name)), name).toBe(400);
     expect(await codeOf(storage.createBucket("labels", { labels: { Upper: "x" } }))).toBe(400);
@@ -70,27 +70,27 @@ describe("buckets", () => {
     expect(await codeOf(storage.createBucket("soft", days6))).toBe(400);
   });
 
-  test("of others are taken, and not to be seen", async () => {
+  test("of other projects take names and are not readable", async () => {
     fake.world.strangers.add("theirs");
     expect(await codeOf(storage.createBucket("theirs"))).toBe(409);
     expect(await codeOf(storage.bucket("theirs").getMetadata())).toBe(403);
   });
 
-  test("are listed by prefix, page by page", async () => {
+  test("are listed by prefix, in pages", async () => {
     for (const name of ["b-2", "a-1", "b-1", "b-3"]) await storage.createBucket(name);
     const query = { prefix: "b-", maxResults: 2, autoPaginate: false };
     expect(await pagesOf((page: typeof query) => storage.getBuckets(page), query)).toEqual([["b-1", "b-2"], ["b-3"]]);
     expect(fake.faults.count("storage.buckets.list")).toBe(2);
   });
 
-  test("are changed and deleted on the condition of their metageneration", async () => {
+  test("are changed and deleted with a metageneration condition", async () => {
     const [bucket] = await storage.createBucket("conditional");
     const stale = { ifMetagenerationMatch: 7 };
     expect(await codeOf(bucket.setMetadata({ labels: { a: "1" } }, stale))).toBe(412);
     expect(await codeOf(bucket.setMetadata({ labels: { a: "1" } }, { ifMetagenerationMatch: 1 }))).toBe("ok");
   });
 
-  test("with objects are not deleted; those that are can be restored for a week, without their objects", async () => {
+  test("with objects cannot be deleted; deleted buckets can be restored for a week, without their objects", async () => {
     const [bucket] = await storage.createBucket("kept");
     await save("kept", "a", "content");
     expect(await codeOf(bucket.delete())).toBe(409);
@@ -112,7 +112,7 @@ describe("buckets", () => {
     expect(await contentOf("kept", "a")).toBe("content");
   });
 
-  test("that were deleted are gone after a week", async () => {
+  test("cannot be restored after a week", async () => {
     await (await storage.createBucket("week"))[0].delete();
     await days(6.9);
     expect((await storage.getBuckets({ softDeleted: true }))[0]).toHaveLength(1);
@@ -122,7 +122,7 @@ describe("buckets", () => {
 });
 
 describe("policies", () => {
-  test("are written on the condition of their etag, and never open to the public where that is prevented", async () => {
+  test("are written with an etag condition, and never public if that is prevented", async () => {
     const iamConfiguration = { publicAccessPrevention: "enforced" };
     const [bucket] = await storage.createBucket("policies", { iamConfiguration });
     const [policy] = await bucket.iam.getPolicy();
@@ -141,7 +141,7 @@ describe("objects", () => {
     await storage.createBucket("objects");
   });
 
-  test("are put in one piece, in parts and resumably, and come back with what was said of them", async () => {
+  test("are uploaded in one piece, as multipart and resumably, and keep their metadata", async () => {
     const big = "0123456789".repeat(60_000);
     const file = (name: string) => storage.bucket("objects").file(name);
     const metadata = { contentType: "text/plain", metadata: { key: "value" } };
@@ -158,7 +158,7 @@ describe("objects", () => {
     }
   });
 
-  test("are put on the condition of their generation", async () => {
+  test("are uploaded with a generation condition", async () => {
     const put = (ifGenerationMatch: number) =>
       storage.bucket("objects").file("a").save("x", { resumable: false, preconditionOpts: { ifGenerationMatch } });
     expect(await codeOf(put(0))).toBe("ok");
@@ -167,7 +167,7 @@ describe("objects", () => {
     expect(await codeOf(put(Number(generation)))).toBe("ok");
   });
 
-  test("are listed by the bytes of their names, by prefix, from an offset, page by page", async () => {
+  test("are listed by the bytes of their names, by prefix, from an offset, in pages", async () => {
     for (const name of ["b", "a/2", "\ue000", "a/1", "😀"]) await save("objects", name, name);
     const query = { maxResults: 2, autoPaginate: false };
     const pages = await pagesOf((page: typeof query) => storage.bucket("objects").getFiles(page), query);
@@ -176,7 +176,7 @@ describe("objects", () => {
     expect(await namesOf("objects", { startOffset: "a/2" })).toEqual(["a/2", "b", "\ue000", "😀"]);
   });
 
-  test("that are deleted or replaced can be restored, as new generations", async () => {
+  test("that are deleted or replaced can be restored as new generations", async () => {
     await save("objects", "a", "first");
     await save("objects", "a", "second");
     await storage.bucket("objects").file("a").delete();
@@ -190,7 +190,7 @@ describe("objects", () => {
     expect(await codeOf(storage.bucket("objects").file("a").restore({ generation, ifGenerationMatch: 0 }))).toBe(412);
   });
 
-  test("are read from a byte on, up to one, and no further than they go", async () => {
+  test("are read in ranges, up to their end", async () => {
     const file = storage.bucket("objects").file("a/b c.txt");
     await save("objects", "a/b c.txt", "grüß dich");
     const part = async (start: number, end?: number) =>
@@ -202,7 +202,7 @@ describe("objects", () => {
     expect(await codeOf(storage.bucket("objects").file("empty").download({ start: 0, validation: false }))).toBe(416);
   });
 
-  test("that are not there, and buckets that are not, are 404", async () => {
+  test("that do not exist, and missing buckets, return 404", async () => {
     expect(await codeOf(storage.bucket("objects").file("none").getMetadata())).toBe(404);
     expect(await codeOf(storage.bucket("objects").file("none").delete())).toBe(404);
     expect(await codeOf(storage.bucket("no-bucket").getFiles())).toBe(404);
@@ -225,7 +225,7 @@ describe("signed URLs", () => {
     await save("urls", "a b/ç", "content");
   });
 
-  test("are good for what was signed, for so long", async () => {
+  test("work for what was signed, until they expire", async () => {
     const url = await signed("read");
     expect(await (await fetch(url)).text()).toBe("content");
     expect((await put(url)).status).toBe(403);
@@ -235,14 +235,14 @@ describe("signed URLs", () => {
     expect((await fetch(url)).status).toBe(400);
   });
 
-  test("are no good with another key, nor without one", async () => {
+  test("fail with another key or without a key", async () => {
     const url = await signed("read");
     expect((await fetch(url.replace(/X-Goog-Credential=[^%]*/, "X-Goog-Credential=other"))).status).toBe(400);
     expect((await fetch(url.replace(/X-Goog-Signature=.{4}/, "X-Goog-Signature=0000"))).status).toBe(403);
     expect((await fetch(url.replace(/\?.*/, ""))).status).toBe(403);
   });
 
-  test("hold to the headers that were signed, and to no other of x-goog-", async () => {
+  test("require the signed headers and reject other x-goog- headers", async () => {
     const extensionHeaders = { "x-goog-content-length-range": "0,3" };
     const url = await signed("write", { extensionHeaders });
     expect((await put(url)).status).toBe(403);
@@ -254,7 +254,7 @@ describe("signed URLs", () => {
 });
 
 describe("faults", () => {
-  test("fail a call before it acts, or lose its answer after", async () => {
+  test("fail a call before its effect, or lose its response after it", async () => {
     for (const [kind, code] of [
       ["unavailable", 503],
       ["permission_denied", 403],
@@ -277,7 +277,7 @@ describe("a bucket as a folder", () => {
     await save("mounted", "before/it.txt", "put before");
   });
 
-  test("shows what is put by calls, and calls show what is written in it", async () => {
+  test("shows uploaded objects as files, and written files as objects", async () => {
     const folder = fake.folderOf("mounted");
     const read = (path: string) => readFileSync(join(folder, path), "utf8");
     expect(read("before/it.txt")).toBe("put before");
@@ -295,7 +295,7 @@ describe("a bucket as a folder", () => {
     expect(() => read("after.txt")).toThrow("ENOENT");
   });
 
-  test("keeps what cannot be a file as an object", async () => {
+  test("keeps an object that cannot be a file", async () => {
     const folder = fake.folderOf("mounted");
     await save("mounted", "a", "file");
     await save("mounted", "a/b", "under a file");
@@ -303,7 +303,7 @@ describe("a bucket as a folder", () => {
     expect(readFileSync(join(folder, "a"), "utf8")).toBe("file");
   });
 
-  test("is empty for another bucket of the name", async () => {
+  test("is empty for a later bucket of the same name", async () => {
     expect(readdirSync(fake.folderOf("mounted"))).not.toEqual([]);
     await storage.bucket("mounted").file("before/it.txt").delete();
     await storage.bucket("mounted").delete();
