@@ -156,8 +156,8 @@ const declaresThatItRuns = () =>
   subjectWith((provider) => ({ capabilities: { ...provider.capabilities, runs: offered() } }));
 
 const runningMutants: Mutants<ProviderSubject> = {
-  "a service that runs": declaresThatItRuns,
-  "a service that does not come up": declaresThatItRuns,
+  "a running service": declaresThatItRuns,
+  "a service that does not start": declaresThatItRuns,
   // A simulated service whose url belongs to a real host.
   "a simulation": services((port) => ({
     rollout: async function* real(request, options) {
@@ -335,7 +335,7 @@ const searchMutants: Mutants<ProviderSubject> = {
     after: (scope, place, query) => port.after(scope, place, { ...query, filter: everything }),
   })),
   // Reports the search as complete.
-  room: logs((port) => ({
+  size: logs((port) => ({
     after: (...args) => port.after(...args).map((found) => ({ ...found, partial: false })),
   })),
   // Reports unread entries as read.
@@ -460,7 +460,7 @@ const identityMutants: Mutants<IdentitySubject> = {
       return { keys: { ...keys, revoke } };
     }),
   },
-  "at once": identitySubject(({ keys }) => {
+  concurrency: identitySubject(({ keys }) => {
     const first = keys.create(anybody.account, "the only one");
     return { keys: { ...keys, create: () => first } };
   }),
@@ -520,7 +520,7 @@ const durable = (forgetting: (kept: Provider, fresh: Provider) => Partial<Provid
 };
 
 const durableMutants: Mutants<DurableSubject> = {
-  "logs last": {
+  "durable logs": {
     "store that forgets its entries": durable((_, { logs: fresh }) => ({ logs: fresh })),
     "store that forgets the last position": durable(({ logs: kept }) => ({
       logs: {
@@ -533,7 +533,7 @@ const durableMutants: Mutants<DurableSubject> = {
       },
     })),
   },
-  "volumes last": {
+  "durable volumes": {
     "store that forgets its volumes": durable((_, { volumes: fresh }) => ({ volumes: fresh })),
     "store that forgets its trash": durable(({ volumes: kept }) => ({
       volumes: { ...kept, trash: () => okAsync([]) },

@@ -1,19 +1,19 @@
-/** Archives as hostile clients make them: https://www.gnu.org/software/tar/manual/html_node/Standard.html */
+/** Builds tar archives as hostile clients do: https://www.gnu.org/software/tar/manual/html_node/Standard.html */
 import { gzipSync } from "node:zlib";
 
 const BLOCK = 512;
 
 export interface ArchivedEntry {
-  /** Its bytes where they are no text. */
+  /** As bytes if the path is not valid text. */
   readonly path: string | Uint8Array;
   /**
-   * tar's letter: 0 a file, 1 a hard link, 2 a symbolic link, 3 a device, 5 a folder, S a sparse file; x and g are pax
-   * headers for the next entry and for all, and L is GNU's header for a long path.
+   * tar's type flag: 0 a file, 1 a hard link, 2 a symbolic link, 3 a device, 5 a folder, S a sparse file. x and g are
+   * pax headers for the next entry and for all entries, and L is GNU's header for a long path.
    */
   readonly type?: string;
   readonly link?: string;
   readonly content?: string | Uint8Array;
-  /** What the header claims, where that is not the content's size: a number, or all characters of the field. */
+  /** The size in the header, if it differs from the content's: a number, or all characters of the field. */
   readonly size?: number | string;
 }
 
@@ -38,7 +38,7 @@ const padded = (content: string | Uint8Array): Buffer => {
   return Buffer.concat([bytes, Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK)]);
 };
 
-/** A pax header for the entry after it; https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html */
+/** A pax header for the next entry: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html */
 export const paxOf = (records: Readonly<Record<string, string>>, type: "x" | "g" = "x"): ArchivedEntry => {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.byteLength(` ${key}=${value}\n`);

@@ -1,4 +1,4 @@
-/** The promises of `Billing`. */
+/** The contract suite of `Billing`. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { freeSubscription, type Subscription, subscriptionSchema } from "../../core/domain/usage/subscription.ts";
@@ -6,13 +6,14 @@ import type { Billing } from "../../core/ports/billing.ts";
 import type { ContractCase } from "./harness.ts";
 import { expectError, expectOk } from "./support.ts";
 
+/** A billing adapter under test. */
 export interface BillingSubject {
   readonly billing: Billing;
-  /** An account that no case had before. */
+  /** Returns an account that no other case uses. */
   account(): AccountId;
-  /** Sells it to the account, as whoever runs the billing provider would. */
+  /** Sells the subscription to the account at the billing provider. */
   sell(account: AccountId, sold: Omit<Subscription, "provider">): Promise<void>;
-  /** Lets the billing provider answer no more, or again. */
+  /** Makes the billing provider unreachable, or reachable again. */
   down(is: boolean): void;
 }
 
@@ -27,13 +28,14 @@ const monthly = {
   cancel_at_period_end: false,
 } as const;
 
-/** Another account, as near as can be. */
+/** Returns another account that differs only in case. */
 const capital = (account: AccountId): AccountId => account.replace(/[a-z]/, (one) => one.toUpperCase()) as AccountId;
 
+/** The contract suite of `Billing`. */
 export const billingCases: readonly ContractCase<BillingSubject>[] = [
   {
     group: "free",
-    name: "an account that pays for nothing has the free plan",
+    name: "an account without a subscription has the free plan",
     run: async ({ billing, account }) => {
       const { provider, ...rest } = await expectOk(billing.subscription(account()));
       expect(provider).toMatch(/^[a-z]+$/);
@@ -42,7 +44,7 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
   },
   {
     group: "subscription",
-    name: "what was sold is told, field by field",
+    name: "returns a sold subscription field by field",
     run: async ({ billing, account, sell }) => {
       const yearly = { ...monthly, plan: "team", interval: "year", amount: 123_456_78, currency: "EUR" } as const;
       const ending = { ...monthly, status: "past_due", interval: "3 months", cancel_at_period_end: true } as const;
@@ -57,7 +59,7 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
   },
   {
     group: "scope",
-    name: "another account has nothing of it, however near its name is",
+    name: "is not visible to another account, however similar its name is",
     run: async ({ billing, account, sell }) => {
       const owner = account();
       await sell(owner, monthly);
@@ -67,7 +69,7 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
   },
   {
     group: "scope",
-    name: "an account may have any name that the platform gives",
+    name: "accepts every valid account name",
     run: async ({ billing, account, sell }) => {
       const owner = `${account()}:a.b_c@d/e|f+g-h` as AccountId;
       await sell(owner, monthly);
@@ -76,7 +78,7 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
   },
   {
     group: "down",
-    name: "a billing provider that is down is unavailable, and answers again afterwards",
+    name: "an unreachable billing provider is unavailable, and works again afterwards",
     run: async ({ billing, account, sell, down }) => {
       const owner = account();
       await sell(owner, monthly);

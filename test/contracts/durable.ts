@@ -1,4 +1,4 @@
-/** What lasts when a provider is closed and another is opened on the same storage. */
+/** Contract suite of a provider's storage: what must survive closing the provider and opening another one. */
 import { expect } from "vitest";
 import { comparePositions } from "../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
@@ -11,10 +11,11 @@ import { newVolume, now, put, textOf } from "./volume-steps.ts";
 
 type Case = ContractCase<DurableSubject>;
 
+/** The contract suite of a provider whose storage is durable. */
 export const durableCases: readonly Case[] = [
   {
-    group: "logs last",
-    name: "entries are there after a reopening, and later ones lie behind them",
+    group: "durable logs",
+    name: "entries survive a restart, and later entries follow them",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const entriesIn = async ({ provider }: DurableSubject): Promise<readonly LogEntry[]> =>
@@ -34,8 +35,8 @@ export const durableCases: readonly Case[] = [
     },
   },
   {
-    group: "volumes last",
-    name: "volumes, their objects and the trash are there after a reopening",
+    group: "durable volumes",
+    name: "volumes, objects and the trash survive a restart",
     when: ({ volumes }) => volumes.store.supported,
     run: async (subject) => {
       const owner = subject.account();

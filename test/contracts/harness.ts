@@ -1,8 +1,6 @@
 /**
- * What a contract suite needs of the thing that it tests, and how its cases are run.
- *
- * Cases are data, so that a suite can be registered with vitest for a provider that should pass, and run by
- * hand against one that is broken on purpose and must not.
+ * The subjects of contract suites, and how their cases run. Cases are data: vitest runs them against a provider that
+ * must pass, and mutation tests run them by hand against broken providers that must fail.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -10,61 +8,65 @@ import { type AnsweredCapabilities, type Capabilities, withFormerNames } from ".
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 
-/** Sources that the provider's builder takes, as tar.gz bytes. */
+/** Sources that the provider's builder accepts, as bytes of a tar.gz. */
 export interface ContractSources {
-  /** A service that answers every request with this text. */
+  /** A service that responds to every request with this text. */
   hello(text: string): Uint8Array;
-  /** A service that ends at once with this exit code. */
+  /** A service that exits immediately with this code. */
   exits(code: number): Uint8Array;
-  /** A service that runs and never listens. */
+  /** A service that runs without listening. */
   silent(): Uint8Array;
   /**
-   * A service that works on files as it is told: `GET /?path=` answers a file's text, `PUT /?path=` writes the body,
-   * `POST /?path=&to=` makes a symbolic link; 200, or 500 with the error's code. `GET /env?name=` answers a variable.
-   * `POST /cron` answers 204, and `GET /fires` a JSON array of the headers of those so far.
+   * A service that works on files: `GET /?path=` returns a file's text, `PUT /?path=` writes the body, `POST
+   * /?path=&to=` creates a symbolic link. Each responds with 200, or with 500 and the error's code. `GET /env?name=`
+   * returns a variable. `POST /cron` responds with 204, and `GET /fires` returns a JSON array with the headers of all
+   * fires so far.
    */
   files(): Uint8Array;
   /** A source that only a container engine can build. */
   dockerfile(): Uint8Array;
 }
 
-/** A running provider under test. Cases share it, so each uses accounts and names of its own. */
+/** A running provider under test. Cases share it, so each must use its own accounts and names. */
 export interface ProviderSubject {
   readonly provider: Provider;
   readonly sources: ContractSources;
-  /** An account and a name that no case had before. */
+  /** Returns an account that no other case uses. */
   account(): AccountId;
+  /** Returns a name that no other case uses. */
   name(): DeploymentName;
 }
 
-/** Of a provider of which nothing is to run. */
+/** A provider under test for suites that run no services. */
 export type StoreSubject = Omit<ProviderSubject, "sources">;
 
-/** Of a provider whose storage lasts. */
+/** A provider under test whose storage survives `reopen`. */
 export interface DurableSubject extends StoreSubject {
-  /** The one that was opened last. */
+  /** The provider that was opened last. */
   readonly provider: Provider;
-  /** Closes the provider and opens another on the same storage. */
+  /** Closes the provider and opens another one on the same storage. */
   reopen(): Promise<void>;
 }
 
+/** A started subject; `contractTests` closes it after the suite. */
 export interface Started<S> {
   readonly subject: S;
   close(): Promise<void>;
 }
 
+/** One promise of a port, as a test. */
 export interface ContractCase<S> {
   readonly group: string;
   readonly name: string;
-  /** The case is for providers that declare this; absent: for all. */
+  /** Whether the case applies to a provider with these capabilities; if absent, it applies to all. */
   readonly when?: (capabilities: AnsweredCapabilities) => boolean;
   readonly run: (subject: S) => Promise<void>;
 }
 
-/** Every loop that asks for the next page ends here: no case needs as many. */
+/** Ends every loop over pages: no case needs this many. */
 const MOST_PAGES = 10_000;
 
-/** Counts the pages of one loop; the call for one page too many throws. */
+/** Returns a function that counts pages, and throws when there are too many. */
 export const pageLimit = (what: string): (() => void) => {
   let left = MOST_PAGES;
   return () => {
@@ -74,19 +76,25 @@ export const pageLimit = (what: string): (() => void) => {
 
 let counter = 0;
 
-/** Makes a subject's own account and name sources; `prefix` keeps subjects of one process apart. */
+/** Creates `account` and `name` for a subject. A distinct `prefix` keeps the subjects of a process apart. */
 export const freshNames = (prefix: string): Pick<ProviderSubject, "account" | "name"> => ({
   account: () => `${prefix}-account-${++counter}` as AccountId,
   name: () => `${prefix}-${++counter}` as DeploymentName,
 });
 
-/** Whether a case is for a provider with these capabilities; without capabilities, only unconditional cases apply. */
+/**
+ * True if a case applies to a provider with these capabilities. Without capabilities, only unconditional cases apply.
+ */
 export const appliesTo = ({ when }: Pick<ContractCase<never>, "when">, capabilities?: Capabilities): boolean =>
   when === undefined || (capabilities !== undefined && when(withFormerNames(capabilities)));
 
 /**
- * Registers a suite for one implementation. Which cases run follows from the capabilities that it declares;
- * a suite of which none runs fails.
+ * Registers a suite with vitest for one implementation. The declared capabilities select the cases that run. A suite
+ * without cases fails.
+ *
+ * @param title the name of the implementation in the test report
+ *
+ * @param start creates the subject once, before all cases
  */
 export const contractTests = <S>(
   title: string,

@@ -1,4 +1,6 @@
-/** The promises of `Authenticator`, `ApiKeys` and `TokenIssuer`, as one identity keeps them together. */
+/**
+ * The contract suite of `Authenticator`, `ApiKeys` and `TokenIssuer`, which one identity adapter implements together.
+ */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { type Instant, parseInstant, type Timestamp } from "../../core/domain/wire/instant.ts";
@@ -7,24 +9,26 @@ import type { Identity } from "../../core/ports/provider.ts";
 import type { ContractCase } from "./harness.ts";
 import { expectError, expectOk } from "./support.ts";
 
+/** An identity adapter under test. */
 export interface IdentitySubject {
   readonly identity: Identity;
-  /** An account that no case had before. */
+  /** Returns an account that no other case uses. */
   account(): AccountId;
 }
 
 type Case = ContractCase<IdentitySubject>;
 
-/** Only ends what hangs. */
+/** Only ends a test that hangs. */
 const NOTED_MS = 30_000;
 
 const apiKey = (value: string) => ({ kind: "api_key", value }) as const;
 const bearer = (value: string) => ({ kind: "bearer", value }) as const;
 
+/** The contract suite of an identity adapter. */
 export const identityCases: readonly Case[] = [
   {
     group: "keys",
-    name: "a new key has the contract's form and stands for its account at once",
+    name: "a new key has the contract's format and authenticates its account immediately",
     run: async ({ identity, account }) => {
       const owner = account();
       const made = await expectOk(identity.keys.create(owner, "a label"));
@@ -39,7 +43,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "keys",
-    name: "keys are listed oldest first, by prefix, without what would open anything",
+    name: "keys are listed oldest first, by prefix, without their secret part",
     run: async ({ identity, account }) => {
       const owner = account();
       const made = [];
@@ -51,7 +55,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "keys",
-    name: "a revoked key is refused from then on, and gone from the list",
+    name: "a revoked key no longer authenticates and is not listed",
     run: async ({ identity, account }) => {
       const owner = account();
       const { id, key } = await expectOk(identity.keys.create(owner, "short-lived"));
@@ -64,7 +68,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "keys",
-    name: "another account's key is not found, and stays",
+    name: "revoking another account's key fails with not_found and changes nothing",
     run: async ({ identity, account }) => {
       const { id, key } = await expectOk(identity.keys.create(account(), "mine"));
       expect((await expectError(identity.keys.revoke(account(), id))).kind).toBe("not_found");
@@ -72,8 +76,8 @@ export const identityCases: readonly Case[] = [
     },
   },
   {
-    group: "at once",
-    name: "keys that are made at once are each another, and each stands for the account",
+    group: "concurrency",
+    name: "concurrently created keys are distinct, and each authenticates the account",
     run: async ({ identity, account }) => {
       const owner = account();
       const labels = Array.from({ length: 20 }, (_, index) => `key ${index}`);
@@ -92,7 +96,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "use",
-    name: "a key tells soon that it was used, and one that was not tells nothing",
+    name: "lastUsedAt is set soon after a key is used, and null before",
     run: async ({ identity, account }) => {
       const owner = account();
       const { id, key } = await expectOk(identity.keys.create(owner, "used"));
@@ -100,7 +104,7 @@ export const identityCases: readonly Case[] = [
       await expectOk(identity.authenticator.authenticate(apiKey(key)));
       const find = async (wanted: string) =>
         (await expectOk(identity.keys.list(owner))).find((listed) => listed.id === wanted) as ApiKey;
-      // The answer does not wait for the note.
+      // The response does not wait for the write of lastUsedAt.
       await expect.poll(async () => (await find(id)).lastUsedAt, { timeout: NOTED_MS }).not.toBeNull();
       const { createdAt, lastUsedAt } = await find(id);
       expect(parseInstant(lastUsedAt as Timestamp)).toBeGreaterThanOrEqual(parseInstant(createdAt) as Instant);
@@ -109,7 +113,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "refusals",
-    name: "a wrong or malformed key is unauthenticated, and the message does not repeat it",
+    name: "a wrong or malformed key fails with unauthenticated, and the message does not contain it",
     run: async ({ identity, account }) => {
       const { key } = await expectOk(identity.keys.create(account(), "right"));
       const flipped = key.slice(0, -1) + (key.endsWith("a") ? "b" : "a");
@@ -123,7 +127,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "tokens",
-    name: "an issued token stands for its account, as a bearer and not as a key",
+    name: "an issued token authenticates its account as a bearer token, not as a key",
     run: async ({ identity, account }) => {
       const owner = account();
       const issued = await identity.tokens.issue({ account: owner, credentialId: "test" });
@@ -131,7 +135,7 @@ export const identityCases: readonly Case[] = [
       const { token } = issued.value;
       expect((await expectOk(identity.authenticator.authenticate(bearer(token)))).account).toBe(owner);
       expect((await expectError(identity.authenticator.authenticate(apiKey(token)))).kind).toBe("unauthenticated");
-      // In the middle of the signature: the last character has bits that mean nothing.
+      // Change the middle of the signature: the last character has unused bits.
       const at = token.lastIndexOf(".") + 10;
       const tampered = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);
       expect((await expectError(identity.authenticator.authenticate(bearer(tampered)))).kind).toBe("unauthenticated");
@@ -140,7 +144,7 @@ export const identityCases: readonly Case[] = [
   },
   {
     group: "minted tokens",
-    name: "a token that a key had issued says so, and ends with the key",
+    name: "a token issued by a key has the kind platform_token, and ends with the key",
     run: async ({ identity, account }) => {
       const owner = account();
       const [kept, revoked] = [

@@ -1,4 +1,4 @@
-/** The promises of `ImageBuilder`. */
+/** The contract suite of `ImageBuilder`. */
 import { expect } from "vitest";
 import type { BuildEvent } from "../../core/ports/image-builder.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
@@ -18,10 +18,11 @@ const buildEvents = async (
   return events;
 };
 
+/** The contract suite of `ImageBuilder`. */
 export const imageBuilderCases: readonly Case[] = [
   {
     group: "build",
-    name: "yields progress and then exactly one final event, last",
+    name: "yields progress, then exactly one final event",
     run: async (subject) => {
       const kinds = (await buildEvents(subject, subject.sources.hello("built"))).map(({ kind }) => kind);
       expect(kinds.length).toBeGreaterThan(1);
@@ -31,7 +32,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "build",
-    name: "leaves the source to its owner",
+    name: "does not discard the source",
     run: async (subject) => {
       const bytes = subject.sources.hello("kept");
       const source = await receive(subject, bytes);
@@ -50,7 +51,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "content-addressed images",
-    name: "the same source of an account gives the same image, another source another one",
+    name: "the same source of an account returns the same image, another source another image",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const one = await build(subject, owner, name, subject.sources.hello("one"));
@@ -60,7 +61,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "content-addressed images",
-    name: "the same source of another account gives an image of its own",
+    name: "the same source of another account returns another image",
     run: async (subject) => {
       const source = subject.sources.hello("shared by chance");
       const one = await build(subject, subject.account(), subject.name(), source);
@@ -69,7 +70,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "content-addressed images",
-    name: "two builds of the same source at once give one image",
+    name: "concurrent builds of the same source return one image",
     run: async (subject) => {
       const owner = subject.account();
       const source = subject.sources.hello("at once");
@@ -79,7 +80,7 @@ export const imageBuilderCases: readonly Case[] = [
   },
   {
     group: "abort",
-    name: "an aborted build fails with interrupted, and the same source can be built afterwards",
+    name: "an aborted build fails with interrupted, and the source can be built afterwards",
     run: async (subject) => {
       const source = subject.sources.hello("aborted");
       const last = (await buildEvents(subject, source, AbortSignal.abort())).at(-1);

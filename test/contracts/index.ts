@@ -1,5 +1,5 @@
 /**
- * The contract suites of the ports, for whoever writes an adapter: a part of `portside/testing`.
+ * The contract suites of the ports, for authors of adapters: a part of `portside/testing`.
  *
  * ```ts
  * contractTests("my platform", servicePlatformCases, start, capabilities);

@@ -1,4 +1,4 @@
-/** The promises of `LogStore` for whoever reads on: pages along the cursor, filters, bounds. */
+/** The contract suite of `LogStore` for searching: pages along the cursor, filters, bounds. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import {
@@ -34,10 +34,10 @@ const after = ({ provider }: StoreSubject, scope: LogScope, place: LogPosition, 
 const newest = ({ provider }: StoreSubject, scope: LogScope, query = asking()) =>
   expectOk(provider.logs.newest(scope, query));
 
-/** A place before everything. */
+/** A position before every entry. */
 const START = behind(0n as LogPosition["instant"]);
 
-/** Asks behind a place, and checks that whoever asks on from the answer comes to the end. */
+/** Reads after a position, and checks that continuing from the response reaches the end. */
 const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
   const findings = await after(subject, scope, place, query);
   for (const entry of findings.entries) expect(comparePositions(entry, place)).toBeGreaterThan(0);
@@ -45,7 +45,7 @@ const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>)
   return findings;
 };
 
-/** As a client does it: each page from the cursor of the one before, which travels as text. */
+/** Reads pages as a client does: each from the previous page's cursor, in its text form. */
 async function* pages(
   subject: StoreSubject,
   scope: LogScope,
@@ -66,13 +66,13 @@ async function* pages(
 const follow = async (...args: Parameters<typeof pages>): Promise<LogEntry[]> =>
   (await Array.fromAsync(pages(...args))).flatMap(({ entries }) => entries);
 
-/** The generated patterns mean the same to RE2 and to JavaScript. */
+/** The generated patterns have the same meaning in RE2 and in JavaScript. */
 const compile: CompilePattern = (pattern) => {
   const expression = new RegExp(pattern, "u");
   return (text) => expression.test(text);
 };
 
-/** Filters that no entry of numbered lines matches, and that most stores cannot answer without a look at each. */
+/** Filters that match no numbered line, and for which most stores must examine every entry. */
 const lookingFor: readonly LogFilter[] = [
   { kind: "search", text: "1 1 y" },
   { kind: "not", term: { kind: "search", text: "x" } },
@@ -81,10 +81,11 @@ const lookingFor: readonly LogFilter[] = [
 
 const severe: LogFilter = { kind: "compare", path: ["severity"], op: ">=", literal: { text: "ERROR" } };
 
+/** The contract suite of `LogStore` for searching. */
 export const logSearchCases: readonly Case[] = [
   {
     group: "cursor",
-    name: "thousands of entries at once are each met once, in order, whatever the limits",
+    name: "returns each of thousands of entries once, in order, with any limits",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const wanted = numbers(3000);
@@ -101,7 +102,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "cursor",
-    name: "from every entry on, its later ones and no other follow",
+    name: "after any entry, returns exactly the later entries",
     run: async (subject) => {
       const scope = scopeOf(subject);
       await append(
@@ -115,7 +116,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "cursor",
-    name: "a plain date-time is the place behind every entry of its instant",
+    name: "a plain date-time is the position after every entry of its instant",
     run: async (subject) => {
       const scope = scopeOf(subject);
       for (const text of numbers(20)) await append(subject, [line(scope, text)]);
@@ -130,7 +131,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "cursor",
-    name: "a cursor that was cut short lies before its entry, wherever it is cut",
+    name: "a truncated cursor lies before its entry, wherever it is truncated",
     run: async (subject) => {
       const scope = scopeOf(subject);
       await append(
@@ -151,7 +152,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "cursor",
-    name: "who follows while others write misses nothing and meets nothing twice",
+    name: "following during writes misses no entry and returns none twice",
     run: async (subject) => {
       const scope = scopeOf(subject);
       let writing = true;
@@ -175,7 +176,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "seen",
-    name: "tells how far a search has come, and nothing where there was nothing",
+    name: "is the last position that the search examined, undefined without entries",
     run: async (subject) => {
       const scope = scopeOf(subject);
       expect(await newest(subject, scope)).toEqual({ entries: [], partial: false });
@@ -200,7 +201,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "until",
-    name: "nothing younger is found or seen",
+    name: "returns and examines no later entry",
     run: async (subject) => {
       const scope = scopeOf(subject);
       for (const text of numbers(12)) await append(subject, [line(scope, text)]);
@@ -219,7 +220,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "filter",
-    name: "finds exactly what matches, forwards, backwards and along the cursor, and never another's",
+    name: "finds exactly the matches, forwards, backwards and along the cursor, and none of other scopes",
     run: async (subject) => {
       await fc.assert(
         fc.asyncProperty(
@@ -252,7 +253,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "filter",
-    name: "a filter may be as long as it likes, and finds what matches",
+    name: "a filter may have any length and finds its matches",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const json = { user: "ann", a: ["x", 1] };
@@ -266,8 +267,8 @@ export const logSearchCases: readonly Case[] = [
     },
   },
   {
-    group: "room",
-    name: "a page of long lines has fewer of them and says so, and its cursor leads on",
+    group: "size",
+    name: "a page of long lines is shorter and partial, and its cursor continues",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const long = "x".repeat(256 * 1024);
@@ -314,7 +315,7 @@ export const logSearchCases: readonly Case[] = [
           subject,
           numbers(1000).map((text) => line(scope, `${batch} ${text} ${"x".repeat(100)}`)),
         );
-      // A store may answer what it has an index for: of these, it has to look at entries for some.
+      // A store may return results from an index, but for some of these filters it must examine entries.
       const cut: boolean[] = [];
       for (const filter of lookingFor) {
         const hasty = asking(filter, 1000, 0);
@@ -325,7 +326,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "abort",
-    name: "a search that nobody waits for any more is an error, and the next one works",
+    name: "an aborted search is an error, and the next one works",
     run: async (subject) => {
       const scope = scopeOf(subject);
       await append(subject, [line(scope, "one")]);

@@ -1,4 +1,4 @@
-/** What the suites of logs write and ask: a deployment of its own, numbered lines, every entry. */
+/** Steps of the log suites: scopes, numbered lines, queries. */
 import type { LogEntry, NewLogEntry } from "../../core/domain/logs/entry.ts";
 import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { LogQuery, LogScope } from "../../core/ports/log-store.ts";
@@ -21,5 +21,5 @@ export const texts = (entries: readonly LogEntry[]): (string | undefined)[] => e
 export const append = ({ provider }: StoreSubject, entries: readonly NewLogEntry[]) =>
   expectOk(provider.logs.append(entries));
 
-/** Every entry, so many at most. */
+/** A query for all entries, up to the limit. */
 export const every = (limit = 1000): LogQuery => ({ filter: everything, limit, timeoutMs: 20_000 });

@@ -1,4 +1,4 @@
-/** The promises of `LogStore`. */
+/** The contract suite of `LogStore` for appending and reading. */
 import { expect } from "vitest";
 import { comparePositions } from "../../core/domain/logs/cursor.ts";
 import { type LogEntry, messageOf, type NewLogEntry } from "../../core/domain/logs/entry.ts";
@@ -13,15 +13,16 @@ type Case = ContractCase<StoreSubject>;
 const newest = async ({ provider }: StoreSubject, scope: LogScope, limit = 1000): Promise<readonly LogEntry[]> =>
   (await expectOk(provider.logs.newest(scope, every(limit)))).entries;
 
+/** The contract suite of `LogStore` for appending and reading. */
 export const logStoreCases: readonly Case[] = [
   {
     group: "read",
-    name: "a deployment that never logged has no entries",
+    name: "a deployment without logs has no entries",
     run: async (subject) => expect(await newest(subject, scopeOf(subject))).toEqual([]),
   },
   {
     group: "read",
-    name: "entries come back whole",
+    name: "entries are returned complete",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const entries: NewLogEntry[] = [
@@ -45,7 +46,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "read",
-    name: "a line may nest as deep as it likes, and takes no other with it",
+    name: "a line may nest to any depth, without affecting other lines",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const nested = (levels: number) => `{"a":${"[".repeat(levels)}1${"]".repeat(levels)}}`;
@@ -59,7 +60,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "read",
-    name: "an entry that cannot be written as JSON takes no other with it",
+    name: "an entry that JSON cannot represent does not affect others",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const cyclic: Record<string, unknown> = {};
@@ -80,7 +81,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "read",
-    name: "what was appended is seen at once, and the newest are the last",
+    name: "appended entries are visible immediately, and the newest come last",
     run: async (subject) => {
       const scope = scopeOf(subject);
       for (const text of numbers(25)) await append(subject, [line(scope, text)]);
@@ -91,7 +92,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "order",
-    name: "positions are unique and rise, however many entries come at once",
+    name: "positions are unique and increase within a call, for any number of entries",
     run: async (subject) => {
       const scope = scopeOf(subject);
       await append(
@@ -106,7 +107,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "order",
-    name: "positions rise from one call to the next, however closely they follow",
+    name: "positions increase from call to call, however close they are",
     run: async (subject) => {
       const scope = scopeOf(subject);
       for (let call = 0; call < 100; call++)
@@ -119,7 +120,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "order",
-    name: "writers at once lose nothing, and each keeps its own order",
+    name: "concurrent writers lose nothing, and each keeps its order",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const writers = ["a", "b", "c"];
@@ -134,7 +135,7 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "scope",
-    name: "deployments of one account, and accounts with a deployment of one name, are kept apart",
+    name: "deployments of one account, and deployments of one name, are separate",
     run: async (subject) => {
       const mine = scopeOf(subject);
       const sibling = { ...mine, service: subject.name() };

@@ -1,6 +1,6 @@
 /**
- * The promises of `ServicePlatform` about `mayServe`: whoever deletes a volume reads the templates, and whoever mounts
- * it looks for the volume once its template can be read; so one of the two sees the other.
+ * The contract suite of `ServicePlatform` for `mayServe`. A caller that deletes a volume reads the templates, and a
+ * rollout looks for its volumes once its template is readable. So one of the two sees the other.
  */
 import { expect } from "vitest";
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
@@ -10,7 +10,7 @@ import { build, collect, expectOk, rollOut, running, serviceOf, stateOf, templat
 
 type Case = ContractCase<ProviderSubject>;
 
-const refusal: DeployFailure = { reason: "volume_unavailable", message: "The volume went." };
+const refusal: DeployFailure = { reason: "volume_unavailable", message: "The volume was deleted." };
 
 const listed = async ({ provider }: ProviderSubject, { name, owner }: Service): Promise<Service | undefined> =>
   (await expectOk(provider.services.list(owner))).find((one) => one.name === name);
@@ -18,7 +18,7 @@ const listed = async ({ provider }: ProviderSubject, { name, owner }: Service): 
 export const mayServeCases: readonly Case[] = [
   {
     group: "may serve",
-    name: "is asked once, when every reader sees the template, and before traffic moves",
+    name: "is called once, after every reader sees the template and before traffic moves",
     run: async (subject) => {
       const { name, template, service, ready } = await running(subject);
       const next = { ...template, timeout: 31 };
@@ -37,7 +37,7 @@ export const mayServeCases: readonly Case[] = [
   },
   {
     group: "may serve",
-    name: "is asked of a first deploy, too, when nothing serves",
+    name: "is also called for a first deploy, while nothing serves",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const image = await build(subject, owner, name, subject.sources.hello("first"));
@@ -54,7 +54,7 @@ export const mayServeCases: readonly Case[] = [
   },
   {
     group: "may not serve",
-    name: "ends the rollout with that failure; what served before serves still, and nothing is rolled out",
+    name: "ends the rollout with that failure; the previous revision keeps serving",
     run: async (subject) => {
       const { name, template, service } = await running(subject);
       const expected = { etag: service.etag, owner: service.owner };
@@ -68,7 +68,7 @@ export const mayServeCases: readonly Case[] = [
   },
   {
     group: "may not serve",
-    name: "leaves a first deploy with nothing serving, and the next one may",
+    name: "leaves a first deploy without a serving revision, and the next deploy may serve",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const image = await build(subject, owner, name, subject.sources.hello("first"));

@@ -1,4 +1,4 @@
-/** Every suite of a provider's ports: those about what runs, and those about what is kept. */
+/** All suites of a provider's ports: those that run services, and those that only store data. */
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { imageBuilderCases } from "./image-builder.ts";
 import { logSearchCases } from "./log-search.ts";
@@ -14,7 +14,7 @@ import { volumeStoreCases } from "./volume-store.ts";
 
 type Cases = readonly ContractCase<ProviderSubject>[];
 
-/** What a provider's way of running services has to do with. */
+/** The suites of everything that depends on how a provider runs services. */
 export const runningCases: Cases = [
   ...servicePlatformCases,
   ...runningServiceCases,
@@ -23,6 +23,7 @@ export const runningCases: Cases = [
   ...schedulerCases,
 ];
 
+/** The suites of everything that a provider stores. */
 export const storedCases: Cases = [
   ...logStoreCases,
   ...logSearchCases,
@@ -32,4 +33,5 @@ export const storedCases: Cases = [
   ...volumeObjectCases,
 ];
 
+/** All suites of a provider. */
 export const providerCases: Cases = [...runningCases, ...storedCases];

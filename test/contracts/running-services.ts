@@ -1,4 +1,4 @@
-/** What a platform owes where its services really run (`capabilities.runs`), and what it must not pretend where they do not. */
+/** The contract suite of platforms whose services run (`capabilities.runs`), and one case for simulations. */
 import { expect } from "vitest";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { build, deployed, expectOk, failedWith, rollOut, running, serviceOf, templateFor } from "./support.ts";
@@ -15,10 +15,11 @@ const next = async (subject: ProviderSubject, before: Awaited<ReturnType<typeof 
   return { template: { ...before.template, image }, expected: { etag, owner } };
 };
 
+/** The contract suite of `ServicePlatform` for services that run. */
 export const runningServiceCases: readonly Case[] = [
   {
-    group: "a service that runs",
-    name: "answers at its url when the rollout is ready",
+    group: "a running service",
+    name: "responds at its URL once the rollout is ready",
     when: runs,
     run: async (subject) => {
       const { ready } = await running(subject, "first words");
@@ -26,8 +27,8 @@ export const runningServiceCases: readonly Case[] = [
     },
   },
   {
-    group: "a service that runs",
-    name: "keeps its url, and answers as the new revision, after the next rollout",
+    group: "a running service",
+    name: "keeps its URL after the next rollout, and responds as the new revision",
     when: runs,
     run: async (subject) => {
       const before = await running(subject, "old");
@@ -38,8 +39,8 @@ export const runningServiceCases: readonly Case[] = [
     },
   },
   {
-    group: "a service that runs",
-    name: "is reached no more once it was removed",
+    group: "a running service",
+    name: "is not reachable after its removal",
     when: runs,
     run: async (subject) => {
       const { name, owner, service, ready } = await running(subject, "soon gone");
@@ -49,8 +50,8 @@ export const runningServiceCases: readonly Case[] = [
     },
   },
   {
-    group: "a service that does not come up",
-    name: "fails with exited or crashed, its exit code, and the revision before it still serves",
+    group: "a service that does not start",
+    name: "fails with exited or crashed and its exit code, and the previous revision keeps serving",
     when: runs,
     run: async (subject) => {
       const before = await running(subject, "still here");
@@ -69,8 +70,8 @@ export const runningServiceCases: readonly Case[] = [
     },
   },
   {
-    group: "a service that does not come up",
-    name: "fails with did_not_listen when the deadline passes",
+    group: "a service that does not start",
+    name: "fails with did_not_listen at its deadline",
     when: runs,
     run: async (subject) => {
       const before = await running(subject, "still here");
@@ -80,8 +81,8 @@ export const runningServiceCases: readonly Case[] = [
     },
   },
   {
-    group: "a service that does not come up",
-    name: "stays with nothing serving when it is the first, and can be deployed over and removed",
+    group: "a service that does not start",
+    name: "stays without a serving revision if it is the first, and can be deployed again",
     when: runs,
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
@@ -95,8 +96,8 @@ export const runningServiceCases: readonly Case[] = [
     },
   },
   {
-    group: "a service that does not come up",
-    name: "is ended by an abort while it starts, and what served serves still",
+    group: "a service that does not start",
+    name: "ends on an abort while it starts, and the previous revision keeps serving",
     when: runs,
     run: async (subject) => {
       const before = await running(subject, "still here");
@@ -113,7 +114,7 @@ export const runningServiceCases: readonly Case[] = [
   },
   {
     group: "a simulation",
-    name: "gives a url that no name server knows",
+    name: "returns a URL that no name server resolves",
     when: (capabilities) => !runs(capabilities),
     run: async (subject) => {
       const { ready } = await running(subject);

@@ -1,4 +1,4 @@
-/** What mounts and schedules mean to services that really run (`capabilities.runs`). */
+/** The contract suite of mounts and variables for services that run (`capabilities.runs`). */
 import { expect } from "vitest";
 import type { ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../core/domain/volumes/mounts.ts";
@@ -22,10 +22,10 @@ const mountOf = (volume: StoredVolume, path: string, more: Partial<BoundMount> =
 });
 
 let places = 0;
-/** A path that no other case mounts: platforms without a file system for each service share theirs. */
+/** Returns a path that no other case mounts: without separate file systems, services share their paths. */
 const freshPath = (): string => `/srv/portside-contract/${process.pid}-${++places}`;
 
-/** A service of the volumes' owner that works on files, with these mounts. */
+/** Deploys a service of the volumes' owner that works on files, with these mounts. */
 const fileService = async (
   subject: ProviderSubject,
   owner: StoredVolume["owner"],
@@ -51,7 +51,7 @@ const fileService = async (
 
 const cases: readonly Omit<Case, "group">[] = [
   {
-    name: "files written through the mount and through a URL are the same files",
+    name: "files written through a mount and uploaded by URL are the same files",
     when: mounting,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -67,7 +67,7 @@ const cases: readonly Omit<Case, "group">[] = [
     },
   },
   {
-    name: "two services share one volume, and it outlives both",
+    name: "two services can share a volume, which outlives both",
     when: mounting,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -84,7 +84,7 @@ const cases: readonly Omit<Case, "group">[] = [
     },
   },
   {
-    name: "a read-only mount can be read and not written",
+    name: "a read-only mount is readable but not writable",
     when: (capabilities) => mounting(capabilities) && capabilities.volumes.read_only.supported,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -100,7 +100,7 @@ const cases: readonly Omit<Case, "group">[] = [
     },
   },
   {
-    name: "a sub_path is the root of its mount, and made where it is missing",
+    name: "a sub_path is the root of its mount, and is created if it does not exist",
     when: mounting,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -118,7 +118,7 @@ const cases: readonly Omit<Case, "group">[] = [
     },
   },
   {
-    name: "a mount whose volume is gone fails the rollout with volume_unavailable",
+    name: "a mount of a missing volume fails the rollout with volume_unavailable",
     when: mounting,
     run: async (subject) => {
       const owner = subject.account();
@@ -128,13 +128,13 @@ const cases: readonly Omit<Case, "group">[] = [
       const template = { ...templateFor(owner, name, image), mounts: [mountOf(gone, freshPath())] };
       const events = [];
       for await (const event of rollOut(subject, template, "absent")) events.push(event);
-      // A platform that mounts by itself may see no more than that the service does not come up.
+      // A platform that mounts late may see only that the service does not start.
       const reason = expect.stringMatching(/^(volume_unavailable|did_not_listen)$/);
       expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason } });
     },
   },
   {
-    name: "no link that a service plants in its volume leads out of it, by URL, by list or by mount",
+    name: "a symbolic link in a volume never leads outside, by URL, listing or mount",
     when: (capabilities) => mounting(capabilities) && capabilities.isolation !== "none",
     run: async (subject) => {
       const [volume, other] = [
@@ -155,7 +155,7 @@ const cases: readonly Omit<Case, "group">[] = [
           const grant = await expectOk(volumesOf(subject).grantDownload(volume, object, soon()));
           expect((await fetch(grant.url)).status).toBe(404);
         }
-      // Put where a link leads: refused, or in the link's own place.
+      // An upload through a link must fail, or replace the link itself.
       const planted = await uploadUrl(subject, volume, "link3/planted");
       await fetch(planted, { method: "PUT", body: "x" });
       expect((await everyObject(subject, other, 100)).map((one) => one.path)).toEqual(["secret"]);
@@ -165,13 +165,13 @@ const cases: readonly Omit<Case, "group">[] = [
       const events = [];
       for await (const event of rollOut(subject, { ...templateFor(volume.owner, name, image), mounts }, "absent"))
         events.push(event);
-      // A platform that mounts by itself may see no more than that the service does not come up.
+      // A platform that mounts late may see only that the service does not start.
       const reason = expect.stringMatching(/^(volume_unavailable|did_not_listen)$/);
       expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason } });
     },
   },
   {
-    name: "CRON_TOKEN is the template's",
+    name: "CRON_TOKEN has the template's value",
     when: ({ runs }) => runs.supported,
     run: async (subject) => {
       const { env, template } = await fileService(subject, subject.account(), []);
@@ -179,7 +179,7 @@ const cases: readonly Omit<Case, "group">[] = [
     },
   },
   {
-    name: "aliases of the platform's variables have their values, before variables of the same name",
+    name: "aliases of the platform's variables have their values and override declared variables",
     when: mounting,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -192,4 +192,5 @@ const cases: readonly Omit<Case, "group">[] = [
   },
 ];
 
+/** The contract suite of mounts and variables for services that run. */
 export const runningVolumeCases: readonly Case[] = cases.map((one) => ({ group: "mounts", ...one }));

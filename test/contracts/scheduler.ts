@@ -1,4 +1,4 @@
-/** The promises of `Scheduler` about what is set; that it fires is shown where services run. */
+/** The contract suite of `Scheduler` for stored schedules; fires are tested with running services. */
 import { expect } from "vitest";
 import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
@@ -6,7 +6,7 @@ import { expectOk } from "./support.ts";
 
 type Case = ContractCase<ProviderSubject>;
 
-/** One that does not come while the suite runs. */
+/** A job that does not fire while the suite runs. */
 const jobFor = (subject: ProviderSubject, change: Partial<CronJob> = {}): CronJob => ({
   name: subject.name(),
   owner: subject.account(),
@@ -19,7 +19,7 @@ const jobFor = (subject: ProviderSubject, change: Partial<CronJob> = {}): CronJo
 
 const cases: readonly Omit<Case, "group" | "when">[] = [
   {
-    name: "a service without a schedule has none, and removing it is fine",
+    name: "a service without a schedule returns null, and removing it succeeds",
     run: async ({ provider, ...subject }) => {
       const service = { name: subject.name(), owner: subject.account() };
       expect(await expectOk(provider.scheduler.find(service))).toBeNull();
@@ -27,7 +27,7 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
     },
   },
   {
-    name: "a schedule is found as it was set, and a later one replaces it",
+    name: "find returns the schedule that was put, and a later put replaces it",
     run: async (subject) => {
       const { scheduler } = subject.provider;
       const job = jobFor(subject);
@@ -56,6 +56,7 @@ const cases: readonly Omit<Case, "group" | "when">[] = [
   },
 ];
 
+/** The contract suite of `Scheduler`. */
 export const schedulerCases: readonly Case[] = cases.map((one) => ({
   group: "schedules",
   when: ({ cron }) => cron.schedules.supported,

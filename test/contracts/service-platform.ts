@@ -1,4 +1,4 @@
-/** The promises of `ServicePlatform` that hold on every platform, whether or not services really run. */
+/** The contract suite of `ServicePlatform` for every platform, whether or not services run. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
@@ -44,11 +44,11 @@ const withEveryField = (template: ServiceTemplate): ServiceTemplate => ({
 
 const reading = inGroup("find and list", [
   {
-    name: "a name that was never used is free",
+    name: "an unused name is free",
     run: async (subject) => expect(await stateOf(subject, subject.name())).toEqual({ kind: "free" }),
   },
   {
-    name: "a service is found with the template that was rolled out, field by field",
+    name: "find returns the template that was rolled out, field by field",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const image = await build(subject, owner, name, subject.sources.hello("all fields"));
@@ -60,7 +60,7 @@ const reading = inGroup("find and list", [
     },
   },
   {
-    name: "an account's services are listed by name, and nobody else's",
+    name: "list returns the account's services by name, and no others",
     run: async (subject) => {
       const [owner, other] = [subject.account(), subject.account()];
       const names = [subject.name(), subject.name(), subject.name()];
@@ -79,14 +79,14 @@ const reading = inGroup("find and list", [
     run: async (subject) => expect(await expectOk(subject.provider.services.list(subject.account()))).toEqual([]),
   },
   {
-    name: "the capability record is one",
+    name: "the capability record is valid",
     run: async ({ provider }) => expect(capabilitiesSchema.safeParse(provider.capabilities).error).toBeUndefined(),
   },
 ]);
 
 const rollouts = inGroup("rollout", [
   {
-    name: "yields progress and then exactly one final event, last",
+    name: "yields progress, then exactly one final event",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       const image = await build(subject, owner, name, subject.sources.hello("events"));
@@ -99,7 +99,7 @@ const rollouts = inGroup("rollout", [
     },
   },
   {
-    name: "shows the template as rolling out, and the revision before it as serving, while it runs",
+    name: "while it runs, shows the template as rolling out and the previous revision as serving",
     run: async (subject) => {
       const { name, template, service, ready } = await running(subject);
       const next = { ...template, timeout: 31 };
@@ -118,7 +118,7 @@ const rollouts = inGroup("rollout", [
     },
   },
   {
-    name: "gives every revision a name of its own and every write a new etag",
+    name: "gives every revision a unique name and every write a new etag",
     run: async (subject) => {
       const { name, template, service, ready } = await running(subject);
       const again = await deployed(subject, template, { etag: service.etag, owner: service.owner });
@@ -127,7 +127,7 @@ const rollouts = inGroup("rollout", [
     },
   },
   {
-    name: "an image that is not there fails with image_not_found and changes nothing",
+    name: "a missing image fails with image_not_found and changes nothing",
     run: async (subject) => {
       const { name, template, service } = await running(subject);
       const expected = { etag: service.etag, owner: service.owner };
@@ -136,7 +136,7 @@ const rollouts = inGroup("rollout", [
     },
   },
   {
-    name: "an abort before it begins ends it with interrupted, and what served serves still",
+    name: "an abort before the start ends it with interrupted, and the previous revision keeps serving",
     run: async (subject) => {
       const { name, template, service } = await running(subject);
       const expected = { etag: service.etag, owner: service.owner };
@@ -153,7 +153,7 @@ const unchanged = async (subject: ProviderSubject, before: Awaited<ReturnType<ty
 
 const conditions = inGroup("conditional writes", [
   {
-    name: "a create where the account has the service already is superseded and changes nothing",
+    name: "creating an existing service of the account fails with superseded and changes nothing",
     run: async (subject) => {
       const before = await running(subject);
       await failedWith(rollOut(subject, { ...before.template, timeout: 99 }, "absent"), "superseded");
@@ -161,7 +161,7 @@ const conditions = inGroup("conditional writes", [
     },
   },
   {
-    name: "a create where another account has the name is name_taken and changes nothing",
+    name: "creating a service with another account's name fails with name_taken and changes nothing",
     run: async (subject) => {
       const before = await running(subject);
       await failedWith(rollOut(subject, { ...before.template, owner: subject.account() }, "absent"), "name_taken");
@@ -169,7 +169,7 @@ const conditions = inGroup("conditional writes", [
     },
   },
   {
-    name: "an update that saw an older version is superseded and changes nothing",
+    name: "an update of an older version fails with superseded and changes nothing",
     run: async (subject) => {
       const { template, service, ...rest } = await running(subject);
       await deployed(subject, template, { etag: service.etag, owner: service.owner });
@@ -179,7 +179,7 @@ const conditions = inGroup("conditional writes", [
     },
   },
   {
-    name: "an update of what was removed meanwhile is deleted and creates nothing",
+    name: "an update of a removed service fails with deleted and creates nothing",
     run: async (subject) => {
       const { name, template, service } = await running(subject);
       const expected = { etag: service.etag, owner: service.owner };
@@ -189,7 +189,7 @@ const conditions = inGroup("conditional writes", [
     },
   },
   {
-    name: "of two accounts that create at once one gets the name, and the other name_taken",
+    name: "of two accounts that create concurrently, one gets the name and the other name_taken",
     run: async (subject) => {
       const name = subject.name();
       const accounts = [subject.account(), subject.account()];
@@ -218,14 +218,14 @@ const removals = inGroup("remove", [
     },
   },
   {
-    name: "what is not there is not_found",
+    name: "removing a missing service fails with not_found",
     run: async (subject) => {
       const expected = { etag: "none", owner: subject.account() };
       expect((await expectError(subject.provider.services.remove(subject.name(), expected))).kind).toBe("not_found");
     },
   },
   {
-    name: "another version or another owner than expected is a conflict and removes nothing",
+    name: "removing with another etag or owner fails with conflict and removes nothing",
     run: async (subject) => {
       const before = await running(subject);
       const { name, owner, service } = before;
@@ -239,7 +239,7 @@ const removals = inGroup("remove", [
     },
   },
   {
-    name: "a freed name stays with its account",
+    name: "a freed name is reserved for its account",
     when: ({ names }) => names.remembers_freed.supported,
     run: async (subject) => {
       const { owner, name, service, template } = await running(subject);
@@ -251,7 +251,7 @@ const removals = inGroup("remove", [
     },
   },
   {
-    name: "a freed name is anybody's",
+    name: "a freed name is free for every account",
     when: ({ names }) => !names.remembers_freed.supported,
     run: async (subject) => {
       const { owner, name, service } = await running(subject);
@@ -273,7 +273,7 @@ const note = (subject: ProviderSubject, owner: AccountId, name: DeploymentName, 
 
 const notes = inGroup("notes", [
   {
-    name: "the outcome that was noted last is the service's last deploy, and the etag stays",
+    name: "the last note is the service's last deploy, and the etag stays the same",
     run: async (subject) => {
       const { owner, name, service } = await running(subject);
       for (const what of [outcome("first", "BUILDING"), outcome("first", "DONE"), outcome("second", "ERROR")]) {
@@ -285,7 +285,7 @@ const notes = inGroup("notes", [
     },
   },
   {
-    name: "a note of another account does not touch the service",
+    name: "a note of another account does not change the service",
     run: async (subject) => {
       const { name, service } = await running(subject);
       await note(subject, subject.account(), name, outcome("foreign", "ERROR"));
@@ -293,7 +293,7 @@ const notes = inGroup("notes", [
     },
   },
   {
-    name: "a note about a service that is not there makes none",
+    name: "a note about a missing service creates none",
     run: async (subject) => {
       const [owner, name] = [subject.account(), subject.name()];
       await note(subject, owner, name, outcome("early", "ERROR"));
@@ -302,6 +302,7 @@ const notes = inGroup("notes", [
   },
 ]);
 
+/** The contract suite of `ServicePlatform`. */
 export const servicePlatformCases: readonly Case[] = [
   ...reading,
   ...rollouts,

@@ -1,4 +1,4 @@
-/** The promises of `SourceSpool`. */
+/** The contract suite of `SourceSpool`. */
 import { expect } from "vitest";
 import { archiveLimits } from "../../core/domain/accounts/limits.ts";
 import { type ArchivedEntry, archiveOf, paxOf } from "./archives.ts";
@@ -9,7 +9,7 @@ type Case = ContractCase<ProviderSubject>;
 
 async function* breaking(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes.subarray(0, bytes.length / 2);
-  throw new Error("the client went away");
+  throw new Error("the client disconnected");
 }
 
 const file = (path: string): ArchivedEntry => ({ path, content: "x" });
@@ -17,12 +17,12 @@ const file = (path: string): ArchivedEntry => ({ path, content: "x" });
 /** A file with a path of any length. */
 const fileAt = (path: string): ArchivedEntry[] => [paxOf({ path }), file("short")];
 
-/** GNU tar's header for a path of over 100 bytes. */
+/** GNU tar's header for a path of more than 100 bytes. */
 const longName = (path: string): ArchivedEntry => ({ path: "././@LongLink", type: "L", content: `${path}\0` });
 
 const long = `${"folder/".repeat(20)}file`;
 
-/** What common packers write, and what every reader of tar reads alike. */
+/** Archives that common packers write and that all tar readers read alike. */
 const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
   [
     "a long path of pax",
@@ -38,10 +38,10 @@ const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
   ["names that differ in case", file("README"), file("readme/a")],
 ];
 
-/** An archive with these entries, the last of which is at fault. */
+/** An archive with these entries, of which the last one is invalid. */
 const refusing = (what: string, named: string, ...entries: readonly ArchivedEntry[]): Case => ({
   group: "refuse",
-  name: `${what} is archive_invalid, and the entry named`,
+  name: `${what} fails with archive_invalid and names the entry`,
   run: async ({ provider }) => {
     const bytes = archiveOf({ path: "package.json", content: "{}" }, ...entries);
     const received = await expectOk(provider.spool.receive(chunked(bytes)));
@@ -50,10 +50,11 @@ const refusing = (what: string, named: string, ...entries: readonly ArchivedEntr
   },
 });
 
+/** The contract suite of `SourceSpool`. */
 export const sourceSpoolCases: readonly Case[] = [
   {
     group: "keep",
-    name: "a good archive is kept byte for byte, and can be read again",
+    name: "a valid archive is stored byte for byte and can be read repeatedly",
     run: async (subject) => {
       const bytes = subject.sources.hello("spooled");
       const source = await receive(subject, bytes);
@@ -67,7 +68,7 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "keep",
-    name: "the digest is of the bytes alone",
+    name: "the digest depends on the bytes only",
     run: async (subject) => {
       const bytes = subject.sources.hello("digest");
       const [one, two] = [await receive(subject, bytes), await receive(subject, bytes)];
@@ -79,7 +80,7 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "refuse",
-    name: "what is no archive, and what is cut off, is refused as archive_invalid on source_archive",
+    name: "an invalid or truncated archive is refused with archive_invalid on source_archive",
     run: async ({ provider, sources }) => {
       const whole = sources.hello("cut");
       for (const bytes of [Buffer.from("not an archive"), Buffer.alloc(0), whole.subarray(0, whole.length - 20)]) {
@@ -124,7 +125,7 @@ export const sourceSpoolCases: readonly Case[] = [
   refusing("a sparse file of pax", "holes", paxOf({ "GNU.sparse.major": "1" }), file("holes")),
   {
     group: "refuse",
-    name: "more folders than an archive may have entries are refused, also where only paths name them",
+    name: "more folders than the entry limit are refused, even if only paths imply them",
     run: async ({ provider }) => {
       // Each file implies 60 new folders, which makes 61 entries.
       const files = Math.ceil(archiveLimits.entries / 61);
@@ -140,7 +141,7 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "keep",
-    name: "folders that many paths share are counted once",
+    name: "folders that many paths share count once",
     run: async (subject) => {
       const shared = Array.from({ length: 1000 }, (_, at) => fileAt(`${"d/".repeat(60)}${at}`)).flat();
       await (await receive(subject, archiveOf(...shared))).discard();
@@ -149,13 +150,13 @@ export const sourceSpoolCases: readonly Case[] = [
   ...keptArchives.map(
     ([what, ...entries]): Case => ({
       group: "keep",
-      name: `${what} is kept`,
+      name: `${what} is accepted`,
       run: async (subject) => (await receive(subject, archiveOf(...entries))).discard(),
     }),
   ),
   {
     group: "refuse",
-    name: "more entries than an archive may have are refused",
+    name: "more entries than the limit are refused",
     run: async ({ provider }) => {
       const many = Array.from({ length: archiveLimits.entries + 1 }, (_, at) => ({ path: `${at}` }));
       const received = await expectOk(provider.spool.receive(chunked(archiveOf(...many))));
@@ -164,7 +165,7 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "refuse",
-    name: "an archive over the bytes that the caller allows is too_large",
+    name: "an archive above the caller's byte limit is refused with too_large",
     run: async ({ provider, sources }) => {
       const bytes = sources.hello("bounded");
       const over = await expectOk(provider.spool.receive(chunked(bytes), { fileBytes: bytes.length - 1 }));
@@ -176,7 +177,7 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "refuse",
-    name: "reads no further than it needs to",
+    name: "stops reading as soon as possible",
     run: async ({ provider }) => {
       let given = 0;
       async function* endless() {
@@ -192,13 +193,13 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "break",
-    name: "bytes that break off are unavailable",
+    name: "a source stream that fails leads to unavailable",
     run: async ({ provider, sources }) =>
       expect((await expectError(provider.spool.receive(breaking(sources.hello("broken"))))).kind).toBe("unavailable"),
   },
   {
     group: "break",
-    name: "a client that nobody waits for any more is unavailable, and is not read on",
+    name: "an abort leads to unavailable and stops reading",
     run: async ({ provider, sources }) => {
       const gone = new AbortController();
       let given = 0;
@@ -214,7 +215,7 @@ export const sourceSpoolCases: readonly Case[] = [
   },
   {
     group: "discard",
-    name: "nothing is left of what is discarded",
+    name: "a discarded source has no bytes left",
     run: async (subject) => {
       const source = await receive(subject, subject.sources.hello("discarded"));
       await source.discard();

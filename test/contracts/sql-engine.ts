@@ -1,4 +1,4 @@
-/** The promises of `SqlEngine`. */
+/** The contract suite of `SqlEngine`. */
 import { expect } from "vitest";
 import type { NewLogEntry } from "../../core/domain/logs/entry.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
@@ -48,10 +48,11 @@ const rowsOf = async (subject: ProviderSubject, scope: SqlScope, statement: stri
 
 const COUNT = "SELECT COUNT(*) AS n FROM logs";
 
+/** The contract suite of `SqlEngine`. */
 export const sqlEngineCases: readonly Case[] = [
   {
     group: "describe",
-    name: "a statement is summed up with every table and function, wherever they stand",
+    name: "the summary names every table and function, in any clause",
     when: offers,
     run: async (subject) => {
       const statement = `WITH a AS (SELECT LOWER(severity) AS s FROM logs) SELECT s, COUNT(*) AS n FROM a
@@ -66,7 +67,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "describe",
-    name: "what is no statement is an error, and what is another one is named",
+    name: "invalid text is an error, and the summary names another kind of statement",
     when: offers,
     run: async (subject) => {
       const { sql } = subject.provider;
@@ -79,7 +80,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "run",
-    name: "an account that never logged has empty tables",
+    name: "an account without logs has empty tables",
     when: offers,
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -111,7 +112,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "run",
-    name: "values are those of the contract",
+    name: "values have the contract's types and formats",
     when: offers,
     run: async (subject) => {
       const statement = `SELECT 9007199254740993 AS a, CAST('0.1' AS NUMERIC) + CAST('0.2' AS NUMERIC) AS b,
@@ -150,7 +151,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "fresh",
-    name: "what was logged a moment ago is in the answer, each entry once",
+    name: "returns entries that were just logged, each once",
     when: (capabilities) => offers(capabilities) && capabilities.sql.lag_seconds === 0,
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -166,7 +167,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "scope",
-    name: "deployments of one account are in one table, and another account's in none",
+    name: "one table contains all deployments of the account, and none of another account",
     when: offers,
     run: async (subject) => {
       const mine = scopeOf(subject);
@@ -180,7 +181,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "limits",
-    name: "an answer past a limit is an error, never some of its rows",
+    name: "a result beyond a limit is an error, never a part of its rows",
     when: offers,
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -196,7 +197,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "limits",
-    name: "a statement that runs past its deadline is a timeout, and the next statement works",
+    name: "a statement that exceeds its deadline fails with timeout, and the next statement works",
     when: offers,
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -205,7 +206,7 @@ export const sqlEngineCases: readonly Case[] = [
         numbers(300).map((text) => line(scope, text)),
       );
       expect(await rowsOf(subject, scope, COUNT)).toEqual([[300]]);
-      // Far more work than the deadline allows, but not for good: an engine may finish it in the background.
+      // Far more work than the deadline allows, but finite: an engine may finish it in the background.
       const long = `SELECT COUNT(*) AS n FROM logs AS a CROSS JOIN logs AS b CROSS JOIN logs AS c
         WHERE LENGTH(CONCAT(a.text_payload, b.text_payload, c.text_payload)) > 100`;
       expect((await ask(subject, scope, long, { ...plenty, deadline: 20 })).failure).toEqual({ kind: "timeout" });
@@ -214,7 +215,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "failures",
-    name: "what names nothing is an invalid statement, in words that are not the engine's",
+    name: "an unknown column is an invalid statement, and the message does not name the engine",
     when: offers,
     run: async (subject) => {
       const { failure } = await ask(subject, scopeOf(subject), "SELECT no_such_column FROM logs");
@@ -224,7 +225,7 @@ export const sqlEngineCases: readonly Case[] = [
   },
   {
     group: "failures",
-    name: "what fails on its data says so, and the next statement works",
+    name: "a failure on data is reported, and the next statement works",
     when: offers,
     run: async (subject) => {
       const scope = scopeOf(subject);

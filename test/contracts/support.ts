@@ -1,4 +1,4 @@
-/** Steps that several suites take: build a source, roll out a template, collect events. */
+/** Steps that several suites share: building a source, rolling out a template, collecting events. */
 import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
@@ -47,7 +47,7 @@ export const collect = async <T>(events: AsyncIterable<T>): Promise<T[]> => {
 let deploys = 0;
 export const newDeployId = (): string => `deploy${String(++deploys).padStart(14, "0")}`;
 
-/** Builds a source to its image. */
+/** Builds a source and returns its image. */
 export const build = async (
   subject: ProviderSubject,
   owner: AccountId,
@@ -83,7 +83,7 @@ export const templateFor = (owner: AccountId, name: DeploymentName, image: strin
   env: {},
 });
 
-/** Long enough for a busy machine; cases that wait for it to pass give a shorter one. */
+/** Long enough for a busy machine; cases that wait for a timeout pass a shorter one. */
 const LISTEN_MS = 60_000;
 
 export const rollOut = (
@@ -99,7 +99,7 @@ export const rollOut = (
   );
 };
 
-/** A rollout that must end well. */
+/** Rolls out a template; throws if that fails. */
 export const deployed = async (subject: ProviderSubject, template: ServiceTemplate, expected: Expected = "absent") => {
   const events = await collect(rollOut(subject, template, expected));
   const last = events.at(-1);
@@ -107,7 +107,7 @@ export const deployed = async (subject: ProviderSubject, template: ServiceTempla
   return last;
 };
 
-/** A rollout that must fail, with its reason. */
+/** Throws unless the rollout fails with one of the reasons. */
 export const failedWith = async (
   events: AsyncIterable<RolloutEvent>,
   ...reasons: readonly DeployReason[]
@@ -126,7 +126,7 @@ export const serviceOf = async (subject: ProviderSubject, name: DeploymentName):
   return state.service;
 };
 
-/** A service of a new account, deployed from a source that answers `text`. */
+/** Deploys a service of a new account that responds with `text`. */
 export const running = async (subject: ProviderSubject, text = "hello") => {
   const [owner, name] = [subject.account(), subject.name()];
   const image = await build(subject, owner, name, subject.sources.hello(text));

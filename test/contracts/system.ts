@@ -1,14 +1,16 @@
-/** The promises of `Clock` and `Ids`. */
+/** Contract suites of `Clock` and `Ids`. */
 import { expect } from "vitest";
 import type { Clock, Ids } from "../../core/ports/system.ts";
 import type { ContractCase } from "./harness.ts";
 
+/** A clock under test. */
 export interface ClockSubject {
   readonly clock: Clock;
-  /** Lets this much time pass on the clock. */
+  /** Lets this many milliseconds pass on the clock. */
   pass(millis: number): Promise<void>;
 }
 
+/** The contract suite of `Clock`. */
 export const clockCases: readonly ContractCase<ClockSubject>[] = [
   {
     group: "now",
@@ -21,7 +23,7 @@ export const clockCases: readonly ContractCase<ClockSubject>[] = [
   },
   {
     group: "sleep",
-    name: "resolves after its time and not before",
+    name: "resolves after its time, not before",
     run: async ({ clock, pass }) => {
       let awake = false;
       const before = clock.now();
@@ -37,7 +39,7 @@ export const clockCases: readonly ContractCase<ClockSubject>[] = [
   },
   {
     group: "sleep",
-    name: "resolves at once when its signal aborts, before or meanwhile",
+    name: "resolves immediately when its signal aborts, or has aborted before",
     run: async ({ clock }) => {
       await clock.sleep(3_600_000, AbortSignal.abort());
       const meanwhile = new AbortController();
@@ -46,9 +48,10 @@ export const clockCases: readonly ContractCase<ClockSubject>[] = [
       await slept;
     },
   },
-  { group: "sleep", name: "no time at all is no sleep", run: async ({ clock }) => clock.sleep(0) },
+  { group: "sleep", name: "resolves for zero milliseconds", run: async ({ clock }) => clock.sleep(0) },
 ];
 
+/** The contract suite of `Ids`. */
 export const idsCases: readonly ContractCase<Ids>[] = [
   {
     group: "id",
@@ -61,7 +64,7 @@ export const idsCases: readonly ContractCase<Ids>[] = [
   },
   {
     group: "secret",
-    name: "secrets have the length asked for, in base62, and do not repeat",
+    name: "secrets have the requested length, in base62, and do not repeat",
     run: async (ids) => {
       const made = Array.from({ length: 500 }, () => ids.secret(40));
       expect(new Set(made).size).toBe(made.length);

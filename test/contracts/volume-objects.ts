@@ -1,4 +1,4 @@
-/** The promises of `VolumeStore` about objects: put and got by signed URLs, listed in order, removed. */
+/** The contract suite of `VolumeStore` for objects: signed uploads and downloads, ordered listings, removal. */
 import { createHash, randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
@@ -12,7 +12,7 @@ type Case = ContractCase<ProviderSubject>;
 const inGroup = (group: string, cases: readonly Omit<Case, "group">[]): Case[] =>
   cases.map((one) => ({ group, when: ({ volumes }) => volumes.store.supported, ...one }));
 
-/** Names that a careless adapter takes for something else. */
+/** Valid names that a careless adapter misinterprets. */
 const nastyPaths = [
   "plain",
   "with space",
@@ -40,7 +40,7 @@ const nastyPaths = [
 
 const writing = inGroup("put and get", [
   {
-    name: "an object is what was put, with its size, and listed at once",
+    name: "an object has the uploaded bytes and size, and is listed immediately",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       const bytes = randomBytes(300_000);
@@ -57,7 +57,7 @@ const writing = inGroup("put and get", [
     },
   },
   {
-    name: "an upload may begin before its length is known",
+    name: "an upload may start before its length is known",
     when: ({ volumes }) => volumes.store.supported && volumes.unsized_uploads.supported,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -69,7 +69,7 @@ const writing = inGroup("put and get", [
     },
   },
   {
-    name: "an empty object is one",
+    name: "an object may be empty",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       await put(subject, volume, "empty", "");
@@ -79,7 +79,7 @@ const writing = inGroup("put and get", [
     },
   },
   {
-    name: "putting again replaces the whole object",
+    name: "a second upload replaces the whole object",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       await put(subject, volume, "a", "a long first content");
@@ -89,7 +89,7 @@ const writing = inGroup("put and get", [
     },
   },
   {
-    name: "every name that the rules allow is an object of its own",
+    name: "every valid name is a distinct object",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       for (const path of nastyPaths) await put(subject, volume, path, path);
@@ -109,7 +109,7 @@ const writing = inGroup("put and get", [
     },
   },
   {
-    name: "one name may be an object and the beginning of others",
+    name: "a name may be an object and the prefix of others",
     when: ({ volumes }) => volumes.store.supported && volumes.flat_namespace,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -118,7 +118,7 @@ const writing = inGroup("put and get", [
     },
   },
   {
-    name: "a file is no folder: the one in the way is named, and stays",
+    name: "a file is not a folder: the upload fails, names the conflicting object, and keeps it",
     when: ({ volumes }) => volumes.store.supported && !volumes.flat_namespace,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -133,7 +133,7 @@ const writing = inGroup("put and get", [
         expect(((await refused.json()) as { detail: string }).detail).toContain(`'${other}'`);
       }
       expect((await everyObject(subject, volume, 10)).map(({ path }) => path)).toEqual(["a/b", "file"]);
-      // What is empty is in nobody's way.
+      // An empty folder conflicts with nothing.
       await expectOk(volumesOf(subject).remove(volume, "a/b" as ObjectPath));
       await put(subject, volume, "a", "now a file");
       expect(await textOf(subject, volume, "a")).toBe("now a file");
@@ -143,7 +143,7 @@ const writing = inGroup("put and get", [
 
 const reading = inGroup("ranges and conditions", [
   {
-    name: "a range is answered with that part, and one beyond the end is refused",
+    name: "a range returns that part, and a range beyond the end is rejected",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       await put(subject, volume, "a", "0123456789");
@@ -158,7 +158,7 @@ const reading = inGroup("ranges and conditions", [
     },
   },
   {
-    name: "an entity tag tells contents apart",
+    name: "an ETag distinguishes contents",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       const { response } = await put(subject, volume, "a", "first");
@@ -174,7 +174,7 @@ const reading = inGroup("ranges and conditions", [
     },
   },
   {
-    name: "an upload happens on its conditions only",
+    name: "an upload requires its conditions to hold",
     when: ({ volumes }) => volumes.store.supported && volumes.conditional_uploads.supported,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -191,7 +191,7 @@ const reading = inGroup("ranges and conditions", [
     },
   },
   {
-    name: "HEAD says what GET would, and sends nothing",
+    name: "HEAD returns GET's headers without a body",
     when: ({ volumes }) => volumes.store.supported && volumes.head_downloads.supported,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
@@ -205,7 +205,7 @@ const reading = inGroup("ranges and conditions", [
 
 const listing = inGroup("listing", [
   {
-    name: "pages of any size give every object once, in order",
+    name: "pages of any size return every object once, in order",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       const paths = Array.from({ length: 23 }, (_, index) => `${"abc"[index % 3]}/${index}`);
@@ -237,7 +237,7 @@ const listing = inGroup("listing", [
     },
   },
   {
-    name: "a prefix is the beginning of a path, not a folder",
+    name: "a prefix matches the beginning of a path, not a folder",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       for (const path of ["re", "report/1", "report/2", "reports/3", "r/e", "other"])
@@ -254,7 +254,7 @@ const listing = inGroup("listing", [
 
 const removing = inGroup("remove", [
   {
-    name: "a removed object is gone; one that is not there is not found",
+    name: "a removed object does not exist; removing a missing one fails with not_found",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       await put(subject, volume, "folder/a", "a");
@@ -272,7 +272,7 @@ const removing = inGroup("remove", [
 
 const granting = inGroup("grants", [
   {
-    name: "a URL is good for its method, its object and its volume alone",
+    name: "a URL works only for its method, object and volume",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       const other = await newVolume(subject, subject.account());
@@ -301,7 +301,7 @@ const granting = inGroup("grants", [
     },
   },
   {
-    name: "a URL says when it ends, and ends then",
+    name: "a URL expires at the reported time",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       await put(subject, volume, "a", "a");
@@ -320,4 +320,5 @@ const granting = inGroup("grants", [
   },
 ]);
 
+/** The contract suite of `VolumeStore` for objects. */
 export const volumeObjectCases: readonly Case[] = [...writing, ...reading, ...listing, ...removing, ...granting];

@@ -1,4 +1,4 @@
-/** Steps that the suites of volumes take: make one, put and get objects by signed URLs. */
+/** Steps of the volume suites: creating volumes, uploading and downloading objects by signed URLs. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
@@ -25,7 +25,7 @@ export const uploadUrl = async (subject: StoreSubject, volume: StoredVolume, pat
 export const downloadUrl = async (subject: StoreSubject, volume: StoredVolume, path: string): Promise<string> =>
   (await expectOk(volumesOf(subject).grantDownload(volume, path as ObjectPath, soon()))).url;
 
-/** Puts an object by a signed URL; the URL may be used again. */
+/** Uploads an object by a signed URL. Returns the URL, which may be used again. */
 export const put = async (
   subject: StoreSubject,
   volume: StoredVolume,
@@ -35,7 +35,7 @@ export const put = async (
 ): Promise<{ url: string; response: Response }> => {
   const url = await uploadUrl(subject, volume, path);
   const response = await fetch(url, { method: "PUT", body, headers });
-  if (!response.ok) throw new Error(`PUT of '${path}' was answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`PUT of '${path}' returned ${response.status}: ${await response.text()}`);
   return { url, response };
 };
 
@@ -46,14 +46,14 @@ export const get = async (
   headers: Record<string, string> = {},
 ): Promise<Response> => fetch(await downloadUrl(subject, volume, path), { headers });
 
-/** An object that has to be there, as text. */
+/** Returns the text of an object that must exist. */
 export const textOf = async (subject: StoreSubject, volume: StoredVolume, path: string): Promise<string> => {
   const response = await get(subject, volume, path);
   expect(response.status).toBe(200);
   return response.text();
 };
 
-/** Every object, page by page. */
+/** Returns all objects, page by page. */
 export const everyObject = async (
   subject: StoreSubject,
   volume: StoredVolume,
@@ -66,7 +66,7 @@ export const everyObject = async (
     const query = { prefix, limit, ...(after === undefined ? {} : { after }) };
     const { objects, more } = await expectOk(volumesOf(subject).objects(volume, query));
     expect(objects.length).toBeLessThanOrEqual(limit);
-    // One that gives a page again would be asked for ever.
+    // A store that returns a page again would never end.
     if (after !== undefined) for (const { path } of objects) expect(comparePaths(path, after)).toBeGreaterThan(0);
     all.push(...objects);
     if (!more) return all;

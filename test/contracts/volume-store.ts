@@ -1,4 +1,4 @@
-/** The promises of `VolumeStore` about volumes: made, found, hidden, deleted, restored. */
+/** The contract suite of `VolumeStore` for volumes: creating, finding, hiding, deleting, restoring. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { plusMillis, timestampOf } from "../../core/domain/wire/instant.ts";
@@ -15,7 +15,7 @@ const inGroup = (group: string, cases: readonly Omit<Case, "group">[]): Case[] =
 
 const data = "data" as VolumeName;
 
-/** One that no account has. */
+/** A name that no account uses. */
 const freshName = (subject: ProviderSubject): VolumeName => `v-${subject.name()}`.slice(0, 40) as VolumeName;
 
 const stateOf = async (subject: ProviderSubject, owner: AccountId, name = data) =>
@@ -28,11 +28,11 @@ const discarded = async (subject: ProviderSubject, volume: StoredVolume, at = ti
 
 const making = inGroup("volumes", [
   {
-    name: "a name that was never used is free",
+    name: "an unused name is free",
     run: async (subject) => expect(await stateOf(subject, subject.account(), freshName(subject))).toBe("free"),
   },
   {
-    name: "a volume is made once, and found with what it was made of",
+    name: "a volume is created once, and find returns it",
     run: async (subject) => {
       const owner = subject.account();
       const first = await expectOk(volumesOf(subject).create(owner, data));
@@ -43,7 +43,7 @@ const making = inGroup("volumes", [
     },
   },
   {
-    name: "of calls that make one volume at once, one has made it, and all have the same",
+    name: "of concurrent creations of one volume, one creates it, and all return the same volume",
     run: async (subject) => {
       const owner = subject.account();
       const calls = Array.from({ length: 5 }, () => expectOk(volumesOf(subject).create(owner, data)));
@@ -54,7 +54,7 @@ const making = inGroup("volumes", [
     },
   },
   {
-    name: "names are an account's own; another's is elsewhere",
+    name: "names belong to an account; for another account, the name is elsewhere",
     run: async (subject) => {
       const [owner, other] = [subject.account(), subject.account()];
       const name = freshName(subject);
@@ -67,7 +67,7 @@ const making = inGroup("volumes", [
     },
   },
   {
-    name: "an account's volumes are listed by name, and nobody else's",
+    name: "list returns the account's volumes by name, and no others",
     run: async (subject) => {
       const [owner, other] = [subject.account(), subject.account()];
       for (const name of ["b", "a", "c"] as VolumeName[]) await newVolume(subject, owner, name);
@@ -80,7 +80,7 @@ const making = inGroup("volumes", [
 
 const hiding = inGroup("hide and show", [
   {
-    name: "a hidden volume is on no list, its name is taken, and its bytes stay",
+    name: "a hidden volume is not listed, its name is taken, and its objects stay",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await put(subject, volume, "kept", "bytes");
@@ -95,7 +95,7 @@ const hiding = inGroup("hide and show", [
     },
   },
   {
-    name: "what is not hidden is not discarded",
+    name: "only a hidden volume can be moved to the trash",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       const discard = () => volumesOf(subject).moveToTrash(volume, timestampOf(now()));
@@ -107,7 +107,7 @@ const hiding = inGroup("hide and show", [
     },
   },
   {
-    name: "what does not live is not hidden",
+    name: "only a live volume can be hidden",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await discarded(subject, volume);
@@ -121,7 +121,7 @@ const hiding = inGroup("hide and show", [
 
 const deleting = inGroup("trash and restore", [
   {
-    name: "a deleted volume frees its name, and a new one of that name is empty and another",
+    name: "a deleted volume frees its name, and a new volume of that name is empty and has another id",
     run: async (subject) => {
       const name = freshName(subject);
       const volume = await newVolume(subject, subject.account(), name);
@@ -134,18 +134,18 @@ const deleting = inGroup("trash and restore", [
     },
   },
   {
-    name: "the objects of a deleted volume are not there",
+    name: "the objects of a deleted volume are not accessible",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       const { url } = await put(subject, volume, "a", "a");
       await discarded(subject, volume);
       expect((await expectError(volumesOf(subject).objects(volume, { prefix: "", limit: 1 }))).kind).toBe("not_found");
-      // Where the storage keeps the bucket, it is closed; where not, there is none.
+      // The bucket is either closed or deleted.
       expect([403, 404]).toContain((await fetch(url, { method: "PUT", body: "more" })).status);
     },
   },
   {
-    name: "the trash has every deleted volume of the account, and restoring brings id and objects back",
+    name: "the trash lists every deleted volume of the account, and a restore returns its id and objects",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await put(subject, volume, "kept", "bytes");
@@ -163,7 +163,7 @@ const deleting = inGroup("trash and restore", [
     },
   },
   {
-    name: "nothing is restored over a volume that lives, nor for another account, nor twice",
+    name: "a restore fails over a live volume, for another account, and the second time",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await discarded(subject, volume);
@@ -179,4 +179,5 @@ const deleting = inGroup("trash and restore", [
   },
 ]);
 
+/** The contract suite of `VolumeStore` for volumes. */
 export const volumeStoreCases: readonly Case[] = [...making, ...hiding, ...deleting];

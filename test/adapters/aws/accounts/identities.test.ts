@@ -114,18 +114,15 @@ test("waits for an identity that appears late; one that never appears, or exceed
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().message).toContain("quotas");
 });
 
-test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
-  "retries %s at any call",
-  async (kind) => {
-    for (let nth = 1; nth <= 3; nth++) {
-      iam.roles.clear();
-      iam.faults.clear();
-      iam.faults.inject({ nth, kind });
-      await ensured();
-      expect([iam.roles.size, only()?.policies.size], `${kind} at call ${nth}`).toEqual([1, 1]);
-    }
-  },
-);
+test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)("retries %s at any call", async (kind) => {
+  for (let nth = 1; nth <= 3; nth++) {
+    iam.roles.clear();
+    iam.faults.clear();
+    iam.faults.inject({ nth, kind });
+    await ensured();
+    expect([iam.roles.size, only()?.policies.size], `${kind} at call ${nth}`).toEqual([1, 1]);
+  }
+});
 
 test("a denial at any call is unavailable, and a repeat completes it", async () => {
   for (let nth = 1; nth <= 3; nth++) {

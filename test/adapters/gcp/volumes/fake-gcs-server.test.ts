@@ -30,7 +30,7 @@ const cases = [...volumeStoreCases, ...volumeObjectCases].filter(
 
 /** Deviations of fake-gcs-server from Cloud Storage, by the case that each breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
-  ["an entity tag tells contents apart", "its answer to an upload by a signed URL has no ETag"],
+  ["an ETag distinguishes contents", "returns no ETag for an upload by a signed URL"],
 ]);
 
 describe("Cloud Storage, with objects in fake-gcs-server", () => {
