@@ -11,7 +11,7 @@ export interface Billing {
    * Returns the account's subscription. The answer may be up to 60 seconds old.
    *
    * Returns `freeSubscription` if the billing provider does not know the account. If the account has several
-   * subscriptions, returns the one that `mostRelevant` selects. Must compare account names case-sensitively.
+   * subscriptions, returns `mostRelevant`'s choice. Must compare account names case-sensitively.
    *
    * Fails with `unavailable` if the billing provider is down or refuses the request. The message must not contain the
    * account or a secret.

@@ -41,7 +41,7 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An endpoint with a handler of its own (`deploy/routes.ts`): it takes a form or returns a stream. */
+/** An endpoint with its own handler (`deploy/routes.ts`): it takes a form or returns a stream. */
 export interface SpecialEndpoint extends EndpointDescription {
   readonly kind: "deploy" | "plan" | "resume";
 }

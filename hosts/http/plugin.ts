@@ -238,7 +238,7 @@ const handleError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   // A hook of the application may throw before the plugin's own hook has set this header.
   reply.header("x-request-id", requestId);
   if (error instanceof InvalidBodyError) return sendError(reply, error.error);
-  // A disconnect during the body is not a bug, and nobody is left to receive a response.
+  // A disconnect during the body is not a bug, and no client is left to receive a response.
   if (requestAborted(request.raw)) return reply.hijack();
   switch ((error as { code?: unknown } | null)?.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":

@@ -232,10 +232,10 @@ const logMutants: Mutants<ProviderSubject> = {
   },
   // Ignores the scope of a log.
   scope: logs((port) => {
-    const everybody = "everybody" as AccountId;
+    const shared = "shared" as AccountId;
     return {
-      append: (entries) => port.append(entries.map((entry) => ({ ...entry, owner: everybody }))),
-      newest: (scope, query) => port.newest({ ...scope, owner: everybody }, query),
+      append: (entries) => port.append(entries.map((entry) => ({ ...entry, owner: shared }))),
+      newest: (scope, query) => port.newest({ ...scope, owner: shared }, query),
     };
   }),
 };

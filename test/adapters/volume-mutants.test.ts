@@ -16,7 +16,7 @@ const volumes = (change: (port: VolumeStore) => Partial<VolumeStore>) => () =>
 const scheduler = (change: (port: Scheduler) => Partial<Scheduler>) => () =>
   subjectWith((provider) => ({ scheduler: { ...provider.scheduler, ...change(provider.scheduler) } }));
 
-const everybody = "everybody" as AccountId;
+const shared = "shared" as AccountId;
 const done = () => okAsync(undefined);
 
 const storeMutants: Mutants<ProviderSubject> = {
@@ -25,9 +25,9 @@ const storeMutants: Mutants<ProviderSubject> = {
       create: (...args) => port.create(...args).map((made) => ({ ...made, created: true })),
     })),
     "store that ignores the account": volumes((port) => ({
-      create: (_owner, ...rest) => port.create(everybody, ...rest),
-      find: (_owner, ...rest) => port.find(everybody, ...rest),
-      list: () => port.list(everybody),
+      create: (_owner, ...rest) => port.create(shared, ...rest),
+      find: (_owner, ...rest) => port.find(shared, ...rest),
+      list: () => port.list(shared),
     })),
     "store that does not report other accounts' volumes": volumes((port) => ({
       find: (...args) => port.find(...args).map((state) => (state.kind === "elsewhere" ? { kind: "free" } : state)),
@@ -74,7 +74,7 @@ const storeMutants: Mutants<ProviderSubject> = {
             owners.set(made.volume.id, owner);
             return made;
           }),
-        restore: (_owner, id, options) => port.restore(owners.get(id) ?? everybody, id, options),
+        restore: (_owner, id, options) => port.restore(owners.get(id) ?? shared, id, options),
       };
     }),
   },
@@ -163,12 +163,10 @@ const scheduleMutants: Mutants<ProviderSubject> = {
     })),
     "scheduler that removes none": scheduler(() => ({ remove: done })),
     "scheduler that ignores the owner": scheduler((port) => ({
-      put: (job, options) => port.put({ ...job, owner: everybody }, options),
+      put: (job, options) => port.put({ ...job, owner: shared }, options),
       find: (service) =>
-        port
-          .find({ ...service, owner: everybody })
-          .map((job) => (job === null ? null : { ...job, owner: service.owner })),
-      remove: (service, options) => port.remove({ ...service, owner: everybody }, options),
+        port.find({ ...service, owner: shared }).map((job) => (job === null ? null : { ...job, owner: service.owner })),
+      remove: (service, options) => port.remove({ ...service, owner: shared }, options),
     })),
     "scheduler that loses the token": scheduler((port) => ({
       find: (service) => port.find(service).map((job) => (job === null ? null : { ...job, token: "" })),

@@ -27,7 +27,7 @@ export interface Cloud<F extends Fakes = Fakes> {
 
 export interface OpenCloud<F extends Fakes> {
   readonly fakes: F;
-  /** The cloud's ports, and the memory provider's for those that the cloud lacks. */
+  /** The cloud's ports, and the memory provider's for the others. */
   readonly ports: Ports;
   close(): Promise<void>;
 }

@@ -88,11 +88,11 @@ CMD ["node", "main.js"]
     const tried = (path) => { try { fs.writeFileSync(path, "x"); return "written"; } catch (error) { return error.code; } };
     response.end(JSON.stringify({ uid: process.getuid(), data: tried("/data/x"), etc: tried("/etc/x") }));`);
   const url = await platform.up(sourceOf({ Dockerfile, "main.js": main }), {
-    function_name: "nobody",
+    function_name: "unprivileged",
     volumes: { "/data": "mine" },
   });
   expect(await (await fetch(url)).json()).toEqual({ uid: 1234, data: "written", etc: "EACCES" });
-  await remove("nobody");
+  await remove("unprivileged");
 });
 
 test("a script as the entry point forwards signals to its child", async (context) => {

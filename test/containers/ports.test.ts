@@ -34,7 +34,7 @@ test("recognises a taken port, unlike errors of the service itself", async (cont
     ).exited;
   try {
     expect(await start("node:24-bookworm-slim")).toMatchObject({ lostPort: true });
-    expect(await start("nobody-has-built-this")).toMatchObject({ failure: { reason: "image_not_found" } });
+    expect(await start("never-built")).toMatchObject({ failure: { reason: "image_not_found" } });
   } finally {
     taken.close();
     await containers.close();

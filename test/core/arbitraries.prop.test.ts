@@ -97,7 +97,7 @@ describe("reaches the edge cases", () => {
 describe("invalid requests", () => {
   const broken = sampled(arbitraries.brokenDeployRequest(), 3000);
 
-  test("break every field that has a parser of its own", () => {
+  test("break every field that has its own parser", () => {
     const fields = new Set(broken.map(({ field }) => field));
     // The source is not a field: it is missing if the request has no archive.
     for (const field of Object.keys(deployFields).filter((name) => name !== "source_object"))

@@ -22,7 +22,7 @@ const startLatch = async () => {
   const open = Promise.withResolvers<void>();
   const server = createServer((_req, res) => {
     asked.resolve();
-    void open.promise.then(() => res.end("go on"));
+    void open.promise.then(() => res.end("continue"));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** Mutation scores: killed mutants of those that ran, and the bound of each file. */
+/** Mutation scores: the share of killed mutants, and the bound of each file. */
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { boundedFiles, boundOf, heldByEngines } from "./bounds.ts";

@@ -1,4 +1,4 @@
-/** Work that waits for a clock which nobody moves but this. */
+/** Work that waits for a clock that only this function advances. */
 import type { ManualClock } from "../../adapters/memory/manual-clock.ts";
 
 /** Moves the clock until the work is done; `millis` at a time. */

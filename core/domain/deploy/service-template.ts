@@ -87,7 +87,7 @@ export interface Service {
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
-  /** Why the serving revision cannot start instances, if the platform knows; for example, its image is gone. */
+  /** Why the serving revision cannot start instances, if the platform knows; for example, its image is missing. */
   readonly broken?: DeployReason;
   /** The latest fire of its schedule; null before the first. Absent if the platform does not know it. */
   readonly lastFire?: LastFire | null;

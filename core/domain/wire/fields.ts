@@ -74,7 +74,7 @@ interface Meta {
 }
 
 /**
- * A field with a parser of its own, for rules that no zod schema expresses.
+ * A field with its own parser, for rules that no zod schema expresses.
  * @param parse its issues must have paths relative to the field
  * @param meta the JSON Schema of the field
  */
@@ -136,7 +136,7 @@ export const parseFields = <F extends Fields, X extends object = object>(
     if (parsed.success) values[name] = parsed.data;
     else issues.push(...issuesOf(parsed.error).map((one) => ({ ...one, path: [name, ...one.path] })));
   }
-  // Each valid field has the output of its own schema.
+  // Each valid field has its schema's output.
   const checked = check?.(values as Partial<Values<F>>);
   if (checked?.isErr()) issues.push(...checked.error);
   return issues.length > 0 ? err(issues) : ok({ ...values, ...checked?.unwrapOr(undefined) } as Values<F> & X);

@@ -1,4 +1,4 @@
-/** The deploys of this process: those that run, and those that ended within the last hour. */
+/** The deploys of this process: running ones, and ones that ended within the last hour. */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";

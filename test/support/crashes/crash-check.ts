@@ -13,7 +13,7 @@ export interface Known {
   readonly name: string;
   /** The text of the last deploy that the client saw succeed; undefined if there was none. */
   serving?: string | undefined;
-  /** A deploy whose end the client has not seen: the text that it would serve, and its id after the first record. */
+  /** A deploy that the client has not seen end: the text that it would serve, and its id after the first record. */
   pending?: { readonly text: string; deployId?: string } | undefined;
   /** A delete that was sent, and whether it was answered. */
   deleting?: "sent" | "done" | undefined;

@@ -131,7 +131,7 @@ const untilCut = (work: Promise<unknown>): Promise<unknown> =>
 export interface Crash {
   /** Milliseconds from `ready` until every deployment responded again. */
   readonly answered: number;
-  /** Deploys whose end no client saw. */
+  /** Deploys that no client saw end. */
   readonly cut: number;
 }
 

@@ -55,12 +55,12 @@ const samples: Readonly<Record<string, (names: Names) => Sample>> = {
 /** Every endpoint as `METHOD /path`. */
 export const endpointNames: readonly string[] = endpoints.map(({ method, path }) => `${method} ${path}`);
 
-const nobody: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key" };
+const unknown: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key" };
 
 export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
   const sample = samples[endpoint];
   if (sample === undefined) throw new Error(`endpoint-calls.ts has no call of ${endpoint}. Add one.`);
-  return sample({ ...nobody, ...names });
+  return sample({ ...unknown, ...names });
 };
 
 export const callEndpoint = (

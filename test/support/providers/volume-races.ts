@@ -29,7 +29,7 @@ export const raceOver = (pauses: readonly number[]): Race => {
   return { slow, quick: startMemory({ clock, memory }) };
 };
 
-const KEPT = "what nobody may lose";
+const KEPT = "must not be lost";
 
 /** Creates a volume with an object; returns its bucket. */
 export const filled = async ({ quick: { controlPlane, principal } }: Race, volume: string): Promise<string> => {

@@ -32,7 +32,7 @@ def daemon(work):
 const eat = `import time; kept = bytearray(${MUCH} << 20); time.sleep(3); print("held", flush=True)`;
 
 export const memoryEscapes: Readonly<Record<string, string>> = {
-  "memory of its own": `kept = bytearray(${MUCH} * M); hold()`,
+  "its own memory": `kept = bytearray(${MUCH} * M); hold()`,
   "memory of many processes": `
 children = []
 for _ in range(16):
@@ -42,7 +42,7 @@ for _ in range(16):
         time.sleep(60)
 time.sleep(2)
 if all(os.waitpid(one, os.WNOHANG)[0] == 0 for one in children): hold()`,
-  "memory of a daemon in a session of its own, without environment": `daemon(${JSON.stringify(eat)}); time.sleep(8)`,
+  "memory of a daemon in a new session, without environment": `daemon(${JSON.stringify(eat)}); time.sleep(8)`,
   "files in /tmp": `
 for one in range(4): fill(f"/tmp/{one}", ${MUCH / 4})
 hold()`,

@@ -1,7 +1,7 @@
 /**
  * Builds that plant traps at every path that the server touches afterwards.
  *
- * Plain processes may write whatever the server's user may write. There the planted names are those that only the
+ * Plain processes may write whatever the server's user may write. There the planted names are the ones that only the
  * server touches, so a changed canary proves that the server changed it, not a program that the build started.
  */
 import { createHash } from "node:crypto";

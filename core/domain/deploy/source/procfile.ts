@@ -16,7 +16,8 @@ export const webCommand = (procfile: string): { readonly command: string } | { r
     processes.push([name, command]);
   }
   const web = processes.find(([name]) => name === "web");
-  if (web === undefined) return fail("The Procfile has no 'web' process; name the one that listens on PORT 'web'.");
+  if (web === undefined)
+    return fail("The Procfile has no 'web' process; rename the process that listens on PORT to 'web'.");
   const others = processes.filter((one) => one !== web).map(([name]) => `'${name}'`);
   if (others.length > 0)
     return fail(

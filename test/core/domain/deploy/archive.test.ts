@@ -64,7 +64,7 @@ describe("counting", () => {
   test.each([
     ["before", [folder("a/"), folder("a/b"), file("a/b/c")]],
     ["after", [file("a/b/c"), folder("a/b"), folder("a/")]],
-  ])("a folder with an entry of its own %s its files counts once", (_when, entries) =>
+  ])("a folder with its own entry %s its files counts once", (_when, entries) =>
     expect(contentsOf({}, ...entries).entries).toBe(3),
   );
 

@@ -100,9 +100,7 @@ test("reports an adjustment with both values in wire format", () => {
 });
 
 test("ignores an adjustment to the declared value", () => {
-  expect(
-    rule([policy("same", () => [adjust("memory", GiB, "1Gi for everybody")])])._unsafeUnwrap().adjustments,
-  ).toEqual([]);
+  expect(rule([policy("same", () => [adjust("memory", GiB, "1Gi for all")])])._unsafeUnwrap().adjustments).toEqual([]);
 });
 
 test("each policy sees the adjustments of those before it", () => {
@@ -159,7 +157,7 @@ describe("for any declaration", () => {
   test("policies that change nothing reject nothing", () => {
     fc.assert(
       fc.property(declaration, (declares) => {
-        const same = policy("same", ({ declaration: { timeout } }) => [adjust("timeout", timeout, "as it is")]);
+        const same = policy("same", ({ declaration: { timeout } }) => [adjust("timeout", timeout, "unchanged")]);
         expect(rule([same], question(declares))._unsafeUnwrap()).toEqual({ declaration: declares, adjustments: [] });
       }),
       runs(200),

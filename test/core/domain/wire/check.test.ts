@@ -12,14 +12,14 @@ test("reports all failures together, each with its fix if it has one", () => {
     fail("credentials", "there are none", "gcloud auth application-default login"),
     pass("region", "it is known"),
     warn("quota", "it is nearly used up", "ask for more"),
-    fail("network", "it is not there"),
+    fail("network", "it does not exist"),
   ];
   expect(refusalToStart(findings)).toBe(
     [
       "The platform cannot start with its current setup:",
       "  credentials: there are none",
       "    gcloud auth application-default login",
-      "  network: it is not there",
+      "  network: it does not exist",
     ].join("\n"),
   );
 });

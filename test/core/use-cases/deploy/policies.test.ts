@@ -65,20 +65,20 @@ test("policies run again in the deploy's turn: an earlier deploy can change the 
 const broken: Policy = {
   name: "broken",
   judge: () => {
-    throw new Error("of its own");
+    throw new Error("out of order");
   },
 };
 
 test("a policy that throws returns an error with its name, and deploys nothing", async () => {
   const platform = startMemory({ settings: { policies: [broken] } });
-  const error = { kind: "internal", message: "Policy 'broken' failed: of its own" };
+  const error = { kind: "internal", message: "Policy 'broken' failed: out of order" };
   expect((await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrapErr()).toMatchObject(error);
   expect((await platform.submit())._unsafeUnwrapErr()).toMatchObject(error);
   expect(await listed(platform)).toEqual([]);
 });
 
 test("a policy that throws in the deploy's turn ends the stream without its message, which is logged", async () => {
-  const cause = new Error("of its own");
+  const cause = new Error("out of order");
   const moody: Policy = {
     name: "moody",
     judge: ({ current }) => {
@@ -105,7 +105,7 @@ test("a policy that throws in the deploy's turn ends the stream without its mess
     {
       message: "a deploy failed with a bug",
       deployId: second.deployId,
-      bug: "Policy 'moody' failed: of its own",
+      bug: "Policy 'moody' failed: out of order",
       cause,
     },
   ]);

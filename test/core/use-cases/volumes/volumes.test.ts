@@ -269,7 +269,7 @@ describe("restore", () => {
                 ...request,
                 mayServe: async () => {
                   const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
-                  if (own === undefined) throw new Error("the volume is not there");
+                  if (own === undefined) throw new Error("the volume does not exist");
                   // Like another replica that read before the template was visible.
                   (await volumes.beginDelete(own))._unsafeUnwrap();
                   (await volumes.moveToTrash(own, own.createdAt))._unsafeUnwrap();

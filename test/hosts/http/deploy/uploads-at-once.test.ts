@@ -11,7 +11,7 @@ test("two at once are taken, the third is told to come again, and is taken then"
   await using api = await serveOnDisk();
   const [first, second] = [await uploadHalf(api), await uploadHalf(api)];
   const refused = await api.deploy(form, bigArchive);
-  expect(detailOf(refused, 429)).toContain("2 sources at once");
+  expect(detailOf(refused, 429)).toContain("2 sources at a time");
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await api.spooled()).toHaveLength(2);
   first.finish();
