@@ -1,37 +1,10 @@
 /** The page of commands: the help of every command. */
 import type { Option } from "../../hosts/cli/arguments.ts";
-import { type Command, commonOptions, optionLine } from "../../hosts/cli/command.ts";
+import { type Command, commonOptions, type ListedCommand, listCommands, optionLine } from "../../hosts/cli/command.ts";
+import { activation } from "../../hosts/cli/completion/completion.ts";
 import { commands } from "../../hosts/cli/program.ts";
 import { settingOptions } from "../../hosts/cli/settings.ts";
-import { volumeCommands } from "../../hosts/cli/volumes/volume.ts";
 import { MADE, table } from "./markdown.ts";
-
-interface Listed {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  load(words: readonly string[]): Promise<Command>;
-}
-
-interface Described extends Required<Omit<Listed, "load">> {
-  readonly name: string;
-  readonly command: Command;
-}
-
-/** Lists the commands in the order of the overview, with the subcommands of `volume` after it. */
-const described = async (): Promise<readonly Described[]> => {
-  const below = Object.entries(volumeCommands).map(([name, entry]): [string, Listed] => [`volume ${name}`, entry]);
-  const listed = Object.entries(commands).flatMap(([name, entry]): [string, Listed][] => [
-    [name, entry],
-    ...(name === "volume" ? below : []),
-  ]);
-  const all = listed.map(async ([name, { summary, aliases = [], load }]) => ({
-    name,
-    aliases,
-    summary,
-    command: await load([]),
-  }));
-  return Promise.all(all);
-};
 
 const inTable = (text: string): string => text.replaceAll("|", "\\|");
 const inText = (text: string): string => text.replaceAll("<", "&lt;");
@@ -54,11 +27,11 @@ const optionsOf = ({ options }: Command): string => {
 
 /** Joins the notes to a paragraph. Omits lists, which the page has as sections. */
 const notesOf = ({ notes = [] }: Command): string => {
-  const text = notes.filter((line) => line !== "" && !line.startsWith("  "));
+  const text = notes.filter((line) => line !== "" && !line.startsWith("  ") && !line.endsWith(":"));
   return text.length === 0 ? "" : `${text.map(inText).join(" ")}\n\n`;
 };
 
-const section = ({ name, aliases, summary, command }: Described): string =>
+const section = ({ name, aliases, summary, command }: ListedCommand): string =>
   `## portside ${name}
 
 ${summary}.${aliases.length === 0 ? "" : ` Also \`portside ${aliases.join("`, `portside ")}\`.`}
@@ -73,7 +46,7 @@ ${command.examples.map((words) => `$ portside ${words}`).join("\n")}
 `;
 
 export const commandsPage = async (): Promise<string> => {
-  const all = await described();
+  const all = await listCommands(commands);
   return `# Commands
 
 ${MADE}
@@ -91,6 +64,18 @@ ${table(
 Options of every command:
 
 ${table(["option", "description"], optionRows(commonOptions))}
+
+## Shell completion
+
+\`portside completion\` prints a script that completes commands, options, the values of options and paths. Add one line to the
+configuration file of the shell, and start a new shell:
+
+${table(
+  ["file", "line"],
+  Object.values(activation).map(([file, line]) => [file, `\`${line}\``]),
+)}
+
+Upgrades need no further step: the shell runs \`portside completion\` when it starts.
 
 ${all.map(section).join("\n")}`;
 };

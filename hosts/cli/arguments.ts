@@ -6,7 +6,9 @@ export interface Option {
   readonly multiple?: boolean;
   /** The value is optional and defaults to "". The next argument is the value only if it matches this pattern. */
   readonly optional?: RegExp;
-  /** The placeholder for the value in the help. */
+  /** The valid values, for shell completion. */
+  readonly choices?: readonly string[] | undefined;
+  /** The placeholder for the value in the help. Shells complete paths for FILE and DIR. */
   readonly value?: string;
   readonly description: string;
 }

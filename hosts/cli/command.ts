@@ -17,6 +17,9 @@ export interface Command {
   readonly usage: string;
   readonly options: Readonly<Record<string, Option>>;
   readonly positionals: { readonly min: number; readonly max: number };
+  /** The values of the first positional argument, if there is a fixed set of them. */
+  readonly choices?: readonly string[];
+  readonly subcommands?: Readonly<Record<string, CommandEntry>>;
   /** Example arguments after `portside`, with `'` around words that a shell would expand. */
   readonly examples: readonly string[];
   /** Additional lines of help. */
@@ -24,6 +27,35 @@ export interface Command {
   /** Resolves to the exit code. */
   run(input: Input, io: Io): Promise<number>;
 }
+
+/** A row of the table of commands. */
+export interface CommandEntry {
+  readonly summary: string;
+  readonly aliases?: readonly string[];
+  /** Loads the command's module lazily, to keep other commands fast. `words` may name a subcommand. */
+  load(words: readonly string[]): Promise<Command>;
+}
+
+export interface ListedCommand {
+  /** `deploy`, or `volume put` */
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly summary: string;
+  readonly command: Command;
+}
+
+/** Loads all commands. Subcommands follow their command. */
+export const listCommands = async (
+  entries: Readonly<Record<string, CommandEntry>>,
+  parent = "",
+): Promise<readonly ListedCommand[]> => {
+  const listed = Object.entries(entries).map(async ([word, { summary, aliases = [], load }]) => {
+    const name = parent + word;
+    const command = await load([]);
+    return [{ name, aliases, summary, command }, ...(await listCommands(command.subcommands ?? {}, `${name} `))];
+  });
+  return (await Promise.all(listed)).flat();
+};
 
 /** Options of every command. */
 export const commonOptions: Readonly<Record<string, Option>> = {

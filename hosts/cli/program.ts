@@ -1,20 +1,13 @@
 /** The command line: finds the command, parses its arguments, and turns errors into messages and exit codes. */
 
 import { closest } from "../../core/domain/wire/closest.ts";
-import { type Command, columns, commandHelp, readInput } from "./command.ts";
+import { type CommandEntry, columns, commandHelp, readInput } from "./command.ts";
 import { paint } from "./terminal/colour.ts";
 import { Cancelled, CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./terminal/io.ts";
 import { safeText } from "./terminal/safe-text.ts";
 
-interface Entry {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  /** Loads the command's module lazily, to keep other commands fast. `words` may name a subcommand. */
-  load(words: readonly string[]): Promise<Command>;
-}
-
 /** All commands by name. */
-export const commands: Readonly<Record<string, Entry>> = {
+export const commands: Readonly<Record<string, CommandEntry>> = {
   serve: {
     summary: "Run the platform on this machine",
     load: async () => (await import("./server/serve.ts")).serve,
@@ -73,10 +66,14 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: "Restore a data folder from a backup",
     load: async () => (await import("./server/restore.ts")).restore,
   },
+  completion: {
+    summary: "Print a completion script for bash, zsh or fish",
+    load: async () => (await import("./completion/completion.ts")).completionOf(commands),
+  },
   version: { summary: "Print the version", load: async () => (await import("./server/version.ts")).version },
 };
 
-const find = (word: string): [string, Entry] | undefined =>
+const find = (word: string): [string, CommandEntry] | undefined =>
   Object.entries(commands).find(([name, entry]) => name === word || entry.aliases?.includes(word) === true);
 
 const overview = (io: Io): string =>

@@ -1,5 +1,6 @@
 /** Platform settings as flags, shared by the commands that build a platform. */
 import {
+  choicesOf,
   flagOf,
   isList,
   misspeltVariables,
@@ -19,6 +20,7 @@ const optionFor = (key: keyof typeof serveShape): Option => ({
   type: "string",
   multiple: isList(key),
   value: key.endsWith("Dir") ? "DIR" : key.toLowerCase().endsWith("port") ? "PORT" : "VALUE",
+  choices: choicesOf(key),
   description: serveShape[key].description ?? "",
 });
 

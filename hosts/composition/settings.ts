@@ -99,7 +99,13 @@ interface Given {
   readonly from: string;
 }
 
-const typeOf = (schema: z.ZodType): string => String((z.toJSONSchema(schema) as { type?: unknown }).type);
+const jsonSchemaOf = (schema: z.ZodType) => z.toJSONSchema(schema) as { type?: unknown; enum?: readonly string[] };
+
+const typeOf = (schema: z.ZodType): string => String(jsonSchemaOf(schema).type);
+
+/** Returns the valid values of a setting, if it is an enumeration. */
+export const choicesOf = (key: keyof typeof serveShape): readonly string[] | undefined =>
+  jsonSchemaOf(serveShape[key]).enum;
 
 /** Returns true if the flag may be repeated. In a single string, commas separate the values. */
 export const isList = (key: keyof typeof serveShape): boolean => typeOf(serveShape[key]) === "array";

@@ -1,8 +1,7 @@
 /** The command line accepts the examples in its own help. */
 import { describe, expect, test } from "vitest";
-import { type Command, readInput } from "../../hosts/cli/command.ts";
+import { type Command, listCommands, readInput } from "../../hosts/cli/command.ts";
 import { commands } from "../../hosts/cli/program.ts";
-import { volumeCommands } from "../../hosts/cli/volumes/volume.ts";
 
 /** Splits a command like a shell. */
 const wordsOf = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
@@ -10,10 +9,7 @@ const wordsOf = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).m
 const commandOf = (words: readonly string[]): Promise<Command> | undefined =>
   commands[words[0] ?? ""]?.load(words.slice(1));
 
-const all = await Promise.all([
-  ...Object.entries(commands).map(async ([name, { load }]) => [name, await load([])] as const),
-  ...Object.entries(volumeCommands).map(async ([name, { load }]) => [`volume ${name}`, await load()] as const),
-]);
+const all = (await listCommands(commands)).map(({ name, command }) => [name, command] as const);
 
 describe.each(all)("portside %s", (name, command) => {
   test("has an example", () => {

@@ -104,6 +104,7 @@ export const keys: Command = {
     "data-dir": { type: "string", value: "DIR", description: "Set the server's data folder, with --account" },
   },
   positionals: { min: 1, max: 2 },
+  choices: ["create", "list", "revoke"],
   examples: ["keys create --account ann", "keys create --label laptop", "keys list"],
   run: (input, io) => {
     const [word = ""] = input.positionals;

@@ -72,7 +72,15 @@ const writeNew = (io: Io, folder: string, files: Readonly<Record<string, string>
 
 export const init: Command = {
   usage: "init [NAME] [--template node|python]",
-  options: { template: { type: "string", short: "t", value: "NAME", description: "Choose node (default) or python" } },
+  options: {
+    template: {
+      type: "string",
+      short: "t",
+      value: "NAME",
+      choices: Object.keys(templates),
+      description: "Choose node (default) or python",
+    },
+  },
   positionals: { min: 0, max: 1 },
   examples: ["init hello", "init hello --template python"],
   notes: ["Writes to the folder NAME or, without NAME, to the current folder. Does not overwrite files."],

@@ -70,6 +70,7 @@ export const sql: Command = {
     format: {
       type: "string",
       value: "FORMAT",
+      choices: sqlFormats,
       description: "Choose table (default on terminals), json (default in pipes) or csv",
     },
   },

@@ -1,15 +1,10 @@
 /** `portside volume …`: finds the subcommand. */
 import { closest } from "../../../core/domain/wire/closest.ts";
-import { type Command, columns } from "../command.ts";
+import { type Command, type CommandEntry, columns } from "../command.ts";
 import { UsageError } from "../terminal/io.ts";
 
-interface Entry {
-  readonly summary: string;
-  load(): Promise<Command>;
-}
-
 /** All subcommands by name. */
-export const volumeCommands: Readonly<Record<string, Entry>> = {
+const volumeCommands: Readonly<Record<string, CommandEntry>> = {
   create: { summary: "Create a volume", load: async () => (await import("./create.ts")).create },
   ls: {
     summary: "List volumes, deleted volumes, or the objects of a volume",
@@ -37,6 +32,7 @@ const overview: Command = {
   usage: `volume ${names}`,
   options: {},
   positionals: { min: 0, max: 0 },
+  subcommands: volumeCommands,
   examples: ["volume ls"],
   notes: [
     columns(Object.entries(volumeCommands).map(([name, { summary }]) => [name, summary] as const)),
@@ -60,6 +56,6 @@ export const volumeCommand = async (words: readonly string[]): Promise<Command> 
   if (word.startsWith("-")) return overview;
   const entry = Object.hasOwn(volumeCommands, word) ? volumeCommands[word] : undefined;
   if (entry === undefined) throw unknown(word);
-  const command = await entry.load();
+  const command = await entry.load(words);
   return { ...command, notes: [entry.summary, ...(command.notes ?? [])] };
 };

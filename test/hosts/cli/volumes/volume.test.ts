@@ -16,7 +16,7 @@ describe("words", () => {
     [["ls", "data", "--deleted"], 2, "Omit it to list the objects of a volume."],
     [["rm", "data", "logs/"], 2, "with -r"],
     [["get", "data", "logs/", "-"], 2, "Standard output takes a single object, not a folder."],
-    [["get", "data", "../x"], 2, "no '.' and no '..' part"],
+    [["get", "data", "../x"], 2, "must not have '.' or '..' as a part"],
   ])("%j", async (args, code, words) => {
     const ran = await portside(["volume", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
     expect(ran).toMatchObject({ code, stdout: "" });
