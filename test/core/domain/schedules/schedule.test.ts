@@ -137,3 +137,27 @@ describe("rejected values and the field of the issue", () => {
     ],
   ])("%j in %j", (schedule, timezone, expected) => expect(issuesOf(schedule, timezone)).toEqual(expected));
 });
+
+test("the message states what the field must be", () => {
+  const messagesOf = (schedule: unknown, timezone?: unknown) =>
+    readSchedule(schedule, timezone).issues.map(({ message }) => message);
+  expect(messagesOf(5)).toEqual(["must be a cron expression or {cron, timezone}"]);
+  expect(messagesOf({ timezone: "UTC" })).toEqual(["is required"]);
+  expect(messagesOf({ cron: 5, timezone: 5 })).toEqual(["must be a string", "must be a string"]);
+  expect(messagesOf({ cron: "0 9 * * *", tz: "UTC" })).toEqual([
+    "unknown field 'tz'; a schedule has cron and timezone",
+  ]);
+  expect(messagesOf("0 9 * * *", 5)).toEqual(["must be an IANA time zone such as 'Europe/Paris'"]);
+  expect(messagesOf("0 9 * * *", "Mars")).toEqual(["'Mars' is not an IANA time zone; try 'UTC' or 'Europe/Paris'"]);
+  expect(messagesOf({ cron: "0 9 * * *", timezone: "Europe/Paris" }, "Europe/Berlin")).toEqual([
+    "is 'Europe/Berlin', but the schedule has 'Europe/Paris'; keep one",
+  ]);
+});
+
+test("a conflict of time zones is reported even if the cron expression or a zone is invalid", () => {
+  expect(issuesOf({ cron: "@daily", timezone: "Europe/Paris" }, "Mars")).toEqual([
+    ["schedule.cron", "value_error"],
+    ["timezone", "value_error"],
+    ["timezone", "value_error"],
+  ]);
+});

@@ -75,3 +75,13 @@ describe("keys", () => {
     });
   });
 });
+
+test("a token of the platform creates neither keys nor tokens", async () => {
+  const { controlPlane, principal } = startMemory();
+  const byToken = { ...principal(), credentialKind: "platform_token" } as const;
+  for (const called of [controlPlane.createKey(byToken, { label: "ci" }), controlPlane.issueToken(byToken)])
+    expect((await called)._unsafeUnwrapErr()).toMatchObject({
+      kind: "forbidden",
+      message: "A token of this platform must not create keys or tokens. Use an API key.",
+    });
+});
