@@ -58,7 +58,7 @@ const dockerfiles = ({ containers }: Chosen): Feature =>
     ? missing(`this machine has no container engine: ${containers}`)
     : offered(`by ${containers.engine.name} ${containers.engine.version}`);
 
-/** Any integer number of CPUs up to 8 or the machine's number, whichever is larger, and any memory up to the machine's. */
+/** Any integer number of CPUs up to 8 or the machine's number if that is larger, and any memory up to the machine's. */
 const sizes = (): Capabilities["resources"] => {
   const maxCpu = Math.max(8, availableParallelism());
   const memory = { min: 128 * MiB, max: Math.floor(totalmem() / MiB) * MiB, step: 1 };

@@ -14,7 +14,7 @@ const digits = "0123456789";
 
 const oneOf = (characters: string): fc.Arbitrary<string> => fc.constantFrom(...characters);
 
-/** A first character, then perhaps a middle with hyphens and a last character that is none. */
+/** A first character, then perhaps a middle with hyphens and a last character that is not a hyphen. */
 const hostLabel = (first: string, max: number): fc.Arbitrary<string> => {
   const middle = fc.string({ unit: oneOf(`${letters}${digits}-`), maxLength: max - 2, size: "max" });
   const rest = fc.tuple(middle, oneOf(letters + digits)).map((parts) => parts.join(""));

@@ -1,11 +1,11 @@
 /**
  * Strings that break naive code: words that JavaScript objects already have, text that looks like another type,
- * control and direction characters, and the openings of every injection. Feed them wherever a client may put text.
+ * control and direction characters, and the openings of every injection. Use them for any text of a client.
  */
 import fc from "fast-check";
 import { character } from "./characters.ts";
 
-/** The fixed list, each for a reason of its own; add to it whatever once broke something. */
+/** The fixed list, each for a different reason; add any text that once broke something. */
 export const nastyStrings: readonly string[] = [
   "",
   " ",

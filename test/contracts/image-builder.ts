@@ -73,7 +73,7 @@ export const imageBuilderCases: readonly Case[] = [
     name: "concurrent builds of the same source return one image",
     run: async (subject) => {
       const owner = subject.account();
-      const source = subject.sources.hello("at once");
+      const source = subject.sources.hello("concurrent");
       const images = await Promise.all([1, 2, 3].map(() => build(subject, owner, subject.name(), source)));
       expect(new Set(images).size).toBe(1);
     },

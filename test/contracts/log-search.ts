@@ -131,7 +131,7 @@ export const logSearchCases: readonly Case[] = [
   },
   {
     group: "cursor",
-    name: "a truncated cursor lies before its entry, wherever it is truncated",
+    name: "a truncated cursor precedes its entry at any length",
     run: async (subject) => {
       const scope = scopeOf(subject);
       await append(

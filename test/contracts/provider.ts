@@ -1,4 +1,4 @@
-/** All suites of a provider's ports: those that run services, and those that only store data. */
+/** All suites of a provider's ports: suites that run services, and suites that only store data. */
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { imageBuilderCases } from "./image-builder.ts";
 import { logSearchCases } from "./log-search.ts";

@@ -117,7 +117,7 @@ export const sourceSpoolCases: readonly Case[] = [
   refusing("a path that is not UTF-8", "bin-", { path: Buffer.from("bin-\xff\xfe", "latin1"), content: "x" }),
   refusing("an empty pax path", "named", paxOf({ path: "" }), file("named")),
   refusing("a second path", "second", paxOf({ path: "first" }), longName("second"), file("third")),
-  refusing("a path for all entries", "mine", paxOf({ path: "everybody" }, "g"), file("mine")),
+  refusing("a path for all entries", "mine", paxOf({ path: "shared" }, "g"), file("mine")),
   refusing("a pax size that disagrees", "sized", paxOf({ size: "2" }), file("sized")),
   refusing("a negative size", "below", { path: "below", size: `\xff${"\xff".repeat(10)}\x00` }),
   refusing("a size that is no number", "odd", { path: "odd", size: "12345x\0" }),

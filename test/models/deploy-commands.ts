@@ -43,7 +43,7 @@ export const toggleMount = (which: number, volume: string): StorageCommand => ({
   check: ({ deployments }) => deployments.size > 0,
 });
 
-/** Removes a deployment; its volumes stay, whoever tries it. */
+/** Removes a deployment; its volumes stay. Any account may try. */
 export const removeDeployment = (account: string, name: string): StorageCommand =>
   command(`${account}: remove ${name}`, async (model, { controlPlane, principal }) => {
     const removed = await controlPlane.deleteDeployment(principal(account), { name });

@@ -61,7 +61,7 @@ export const restoreVolume = (account: string, volume: string, which: number | u
     const id = which === undefined ? {} : { id: ofName[which % Math.max(1, ofName.length)]?.id ?? "no-such-volume" };
     const back = await controlPlane.restoreVolume(principal(account), { name: volume, ...id });
     if (ofName.length === 0) {
-      // One that lives is no deleted one, whoever has it.
+      // A live volume of any account is not in the trash.
       const missing = refusalOf(model, account, volume) === "forbidden" ? "forbidden" : "not_found";
       return expect(endOf(back)).toBe(missing);
     }

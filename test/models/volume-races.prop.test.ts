@@ -83,7 +83,7 @@ describe("of calls that meet", () => {
   );
 
   test(
-    "nobody is told that a volume was deleted which stays",
+    "no client receives a deletion of a volume that stays",
     slowTest,
     racing(async (race, starts) => {
       const bucket = await filled(race, "data");

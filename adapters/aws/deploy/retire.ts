@@ -103,7 +103,7 @@ const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
 
 /**
- * Deletes the group once no rule references it. Reads the rules anew each time: an earlier read may be stale, and a
+ * Deletes the group once no rule references it. Reads the rules again each time: an earlier read may be stale, and a
  * concurrent writer may be moving traffic. A refused deletion only shows that a rule referenced the group, perhaps
  * moments ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if
  * that persists.

@@ -1,6 +1,6 @@
 /**
- * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find what
- * is left. The work per run is limited; the next run resumes.
+ * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find the
+ * rest. The work per run is limited; the next run resumes.
  */
 
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";

@@ -21,7 +21,7 @@ export const deployMetrics = (registry: Registry) => {
     }),
     running: new Gauge({
       name: "portside_deploys_running",
-      help: "Deploys that run, by phase; those that wait for their turn are building.",
+      help: "Running deploys by phase. Waiting deploys count as building.",
       labelNames: ["phase"],
       registers,
     }),

@@ -69,7 +69,7 @@ export const providerTelemetry = (registry: Registry): Telemetry => {
   });
   const lost = new Counter({
     name: "portside_log_entries_lost_total",
-    help: "Log entries that could not be stored, and are gone.",
+    help: "Log entries that could not be stored and are lost.",
     registers,
   });
   return {

@@ -1,6 +1,6 @@
 /**
  * Copies trees into a backup. Services may write to them meanwhile, so the walk uses open folders and does not follow symbolic
- * links. A link becomes an entry of its own.
+ * links. A link becomes a separate entry.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";

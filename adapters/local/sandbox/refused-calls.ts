@@ -155,7 +155,7 @@ interface RefusedArgument {
   /** The index of the argument that decides, by its lower 32 bits. */
   readonly argument: number;
   readonly reason: string;
-  /** Refuses an argument that has one of these bits; that is one of these values; or that is none of these values. */
+  /** Refuses an argument that has one of these bits; that is one of these values; or that is not one of these values. */
   readonly when:
     | { readonly hasBit: number }
     | { readonly is: readonly number[] }

@@ -18,7 +18,7 @@ export const packagedScript = (moduleUrl: string | undefined, module: string, sc
 };
 
 export const scriptMissing = (what: string): string =>
-  `${what} runs in a process of its own, whose script is not in this bundle. Mark 'portside' as external in the bundler (docs/guides/bundling.md).`;
+  `${what} runs in a child process, whose script is not in this bundle. Mark 'portside' as external in the bundler (docs/guides/bundling.md).`;
 
 /** Thrown by features that need a separate process and cannot work without its script. */
 export class ScriptMissing extends Error {

@@ -30,7 +30,7 @@ const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
 export const planOf = ({ price }: Stripe.SubscriptionItem): string | undefined =>
   price.lookup_key ?? price.nickname ?? undefined;
 
-/** Returns the product of a plan without a name of its own. */
+/** Returns the product of a plan without its own name. */
 export const productOf = ({ price }: Stripe.SubscriptionItem): string =>
   typeof price.product === "string" ? price.product : price.product.id;
 

@@ -82,7 +82,7 @@ export const serveAws = async (faults: Faults, { route, failed, injected }: AwsS
     } catch (error) {
       if (error instanceof AwsError) return failed(error, request);
       // A bug in the fake must be visible and must not be retried.
-      return failed(new AwsError("FakeFailed", `The fake met a bug: ${(error as Error).stack}`), request);
+      return failed(new AwsError("FakeFailed", `The fake failed with a bug: ${(error as Error).stack}`), request);
     }
   };
 

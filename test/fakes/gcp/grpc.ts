@@ -100,7 +100,7 @@ export const serveGrpc = async (
           (value) => answer(null, value),
           (error: Error) => {
             if (error instanceof GrpcError) return answer({ code: error.code, message: error.message });
-            answer({ code: status.INTERNAL, message: `the fake met a bug: ${error.stack}` });
+            answer({ code: status.INTERNAL, message: `the fake failed with a bug: ${error.stack}` });
           },
         );
       };

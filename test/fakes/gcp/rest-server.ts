@@ -81,7 +81,7 @@ export const serveRest = async ({ faults, route, injected: errors = injected }: 
       (done) => (done === undefined ? response.destroy() : send(200, done)),
       (error: Error) => {
         const known = error instanceof RestError;
-        const shown = known ? error : new RestError(500, "internalError", `the fake met a bug: ${error.stack}`);
+        const shown = known ? error : new RestError(500, "internalError", `the fake failed with a bug: ${error.stack}`);
         send(shown.status, errorBody(shown));
       },
     );

@@ -51,7 +51,7 @@ export const moveTraffic = async (
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);
-    // Unknown outcome: after this write's deadline, the next reader goes by the rule.
+    // Unknown outcome: after this write's deadline, the next reader uses the rule.
     if (isServing === undefined) return failed(routed.error);
     if (!isServing) return failRollout(attempt, moving.value, routed.error);
   }

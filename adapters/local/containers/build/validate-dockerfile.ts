@@ -22,7 +22,7 @@ const BY_ID =
   "may name an image by its id, which could be another account's. Name images as NAME:TAG, such as node:24-bookworm-slim";
 const REMOTE =
   "lets the engine download from the machine's own network. Add the file to the source, or download it with RUN";
-const FOREIGN_SYNTAX = "names a build program of its own. Use docker/dockerfile, or remove the line";
+const FOREIGN_SYNTAX = "names its own build program. Use docker/dockerfile, or remove the line";
 const UNKNOWN =
   "names an image by a variable whose value Portside does not know. Write the name out, or use ARG NAME=VALUE before the first FROM";
 const NO_NAME =

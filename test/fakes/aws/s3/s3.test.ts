@@ -210,7 +210,7 @@ describe("requests", () => {
     const of = (credentials: object) => new S3Client({ ...s3.clientConfig, credentials: credentials as never });
     const ask = (credentials: object) => of(credentials).send(new ListBucketsCommand({}));
     await refused(ask({ accessKeyId: "AKIAFAKE", secretAccessKey: "wrong" }), "SignatureDoesNotMatch");
-    await refused(ask({ accessKeyId: "nobody", secretAccessKey: "secret" }), "InvalidAccessKeyId");
+    await refused(ask({ accessKeyId: "unknown", secretAccessKey: "secret" }), "InvalidAccessKeyId");
     const session = { accessKeyId: "ASIA", secretAccessKey: "s", sessionToken: "t", expiration: new Date(0) };
     s3.credentials.push(session);
     await refused(ask({ ...session, expiration: undefined }), "ExpiredToken");
