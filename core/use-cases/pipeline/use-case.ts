@@ -30,7 +30,7 @@ export interface Call<I> {
   readonly options: CallOptions;
 }
 
-type Outcome<T> =
+type StageResult<T> =
   | Result<T, ControlPlaneError>
   | ResultAsync<T, ControlPlaneError>
   | Promise<Result<T, ControlPlaneError>>;
@@ -39,8 +39,8 @@ interface Stages<I, R, T> {
   /** The capability that the use case needs. Fails with `unsupported` if the provider lacks it. */
   readonly requires?: (capabilities: Capabilities) => Feature;
   /** Fails if the principal may not do this. Returns the resource that `run` works on, such as the account's own volume. */
-  readonly authorize?: (call: Call<I>) => Outcome<R>;
-  readonly run: (call: Call<I>, resource: R) => Outcome<T>;
+  readonly authorize?: (call: Call<I>) => StageResult<R>;
+  readonly run: (call: Call<I>, resource: R) => StageResult<T>;
 }
 
 interface Declaration<F extends Fields, X extends object, R, T> extends Stages<Values<F> & X, R, T> {

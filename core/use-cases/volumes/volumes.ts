@@ -1,6 +1,7 @@
 /** Volumes: create, list, delete, restore. The templates of the running services are the only record of what mounts them. */
 import type { z } from "zod";
 import type { AccountId, Principal } from "../../domain/accounts/account.ts";
+import type { Service } from "../../domain/deploy/service-template.ts";
 import { attachmentsOf, deletionProblem } from "../../domain/volumes/attachments.ts";
 import { type createdVolumeSchema, type TrashedVolume, trashOf, type Volume } from "../../domain/volumes/volume.ts";
 import type { Capabilities, Feature } from "../../domain/wire/capabilities.ts";
@@ -72,6 +73,17 @@ export const createVolume = useCase({
   },
 });
 
+/** Converts a volume, with the names of the services that mount it. */
+const volumeIn = (services: readonly Service[]) => {
+  const attachments = attachmentsOf(services);
+  return ({ name, id, createdAt }: StoredVolume): Volume => ({
+    name,
+    id,
+    created_at: createdAt,
+    attached_to: [...(attachments.get(name) ?? [])],
+  });
+};
+
 /** Lists the account's volumes by name, each with the deployments that mount it. */
 export const listVolumes = accountUseCase({
   requires: volumeStore,
@@ -79,14 +91,7 @@ export const listVolumes = accountUseCase({
     const { volumes, services } = context.ports.provider;
     const [own, running] = await Promise.all([volumes.list(account, options), services.list(account, options)]);
     if (own.isErr()) return err(own.error);
-    return running.map(attachmentsOf).map((attached): readonly Volume[] =>
-      own.value.map(({ name, id, createdAt }) => ({
-        name,
-        id,
-        created_at: createdAt,
-        attached_to: [...(attached.get(name) ?? [])],
-      })),
-    );
+    return running.map((mounting) => own.value.map(volumeIn(mounting)));
   },
 });
 
@@ -174,15 +179,7 @@ export const restoreVolume = useCase({
     // Read the mounts before the restore, so that a failed read leaves the volume in the trash.
     const running = await services.list(account, options);
     if (running.isErr()) return err(running.error);
-    const attached = attachmentsOf(running.value).get(name) ?? [];
     const restored = await volumes.restore(account, trashed.id, options);
-    return restored.map(
-      (volume): Volume => ({
-        name,
-        id: volume.id,
-        created_at: volume.createdAt,
-        attached_to: [...attached],
-      }),
-    );
+    return restored.map(volumeIn(running.value));
   },
 });
