@@ -404,7 +404,7 @@ const spoolMutants: Mutants<ProviderSubject> = {
   })),
   refuse: {
     keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
-    "ignores implied folders": spool(overlooking(/each folder that a path implies is one/)),
+    "ignores implied folders": spool(overlooking(/which includes each folder that a path implies/)),
     "accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
     "trust in pax headers": spool(overlooking(/target of a link|disagree|for all files/)),
     "shortening of paths": spool(overlooking(/control character|UTF-8/)),

@@ -162,7 +162,7 @@ const noisyBuild = async (server: Server): Promise<Noise> => {
         const { value, done } = await records.next();
         if (done) throw new Error("the build that prints continuously has ended");
         deploy_id = value.deploy_id;
-        if (value.message.startsWith("The build's output is long")) break;
+        if (value.message.startsWith("The build output is too long")) break;
       }
       end = async () => {
         await client.post("/v1/deploy/cancel", { deploy_id });

@@ -115,7 +115,7 @@ describe.each(runners)("%s", (runner) => {
     await using platform = await start(runner);
     expect(await words(platform.deploy(source({ locked: false })))).toContain("warning: no package-lock.json");
     const bun = source({ locked: false, files: { "bun.lock": "{}" } });
-    expect(await words(platform.deploy(bun))).toContain("warning: bun.lock is not read");
+    expect(await words(platform.deploy(bun))).toContain("warning: bun.lock is not supported");
   });
 });
 

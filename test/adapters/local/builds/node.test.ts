@@ -54,7 +54,7 @@ const failures: readonly [string, Uint8Array, RegExp][] = [
   [
     "neither start nor main nor server.js",
     source({ name: "x" }, { "index.js": "" }),
-    /neither how to start.*scripts\.start.*add "start"/,
+    /neither a start script.*scripts\.start.*Add "start"/,
   ],
   [
     "a missing main",
@@ -62,7 +62,7 @@ const failures: readonly [string, Uint8Array, RegExp][] = [
     /The file 'gone\.js', which package\.json names as main, does not exist/,
   ],
   ["invalid JSON in package.json", source("{ name: }"), /package\.json is not valid JSON/],
-  ["a package.json that is not an object", source([1]), /not an object/],
+  ["a package.json that is not an object", source([1]), /not a valid package manifest/],
   [
     "two processes in a Procfile",
     source(module, { Procfile: "web: a\nworker: b\n", "server.js": "" }),

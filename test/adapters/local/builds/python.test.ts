@@ -174,7 +174,7 @@ test("refuses a source without a start command, with a message", async (context)
   await using platform = await start("process");
   const last = (await platform.deploy(sourceOf({ "requirements.txt": "", "lib.py": "" }))).at(-1);
   expect(last).toMatchObject({ status: "ERROR", reason: "no_builder" });
-  expect(last?.message).toMatch(/Procfile with 'web: COMMAND', or main\.py/);
+  expect(last?.message).toMatch(/Add main\.py, or a Procfile with 'web: COMMAND'/);
 });
 
 test("reports a machine without Python", async () => {

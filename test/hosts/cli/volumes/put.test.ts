@@ -52,8 +52,8 @@ describe("one file", () => {
   test.each([
     ["nothing.txt", [], "The file 'nothing.txt' does not exist."],
     [".", [], "is a folder. Upload it with -r"],
-    ["a", ["/abs"], "no '/' at its start"],
-    ["a", ["x/../y"], "no '..' part"],
+    ["a", ["/abs"], "remove the leading '/'"],
+    ["a", ["x/../y"], "must not have '.' or '..' as a part"],
     ["-", [], "Standard input has no name"],
     ["-", ["folder/"], "Standard input has no name"],
   ])("%s %j is bad usage", async (source, path, words) => {
@@ -135,8 +135,8 @@ describe("a folder", () => {
       "'out' is a link out of the folder",
       "'dangling' is a broken link",
       "'sub/round' is a link to one of its parent folders",
-      "'back\\slash' is not a valid object path: an object's path has no backslash",
-      "no control characters",
+      "'back\\slash' is not a valid object path: an object path must not contain a backslash",
+      "must not contain control characters",
     ])
       expect(stderr).toContain(words);
     expect(await cli.paths()).toEqual([]);
