@@ -1,6 +1,7 @@
 /** The commands' API client: JSON in and out, error responses as exceptions with readable messages. */
-import type { Account } from "./accounts/account.ts";
-import { CommandError } from "./terminal/io.ts";
+import { type Account, findAccount } from "./accounts/account.ts";
+import type { Input } from "./command.ts";
+import { CommandError, type Io } from "./terminal/io.ts";
 
 interface Issue {
   readonly loc: readonly (string | number)[];
@@ -115,6 +116,9 @@ export class Client {
     throw await readApiError(response);
   }
 }
+
+/** Returns a client for the platform and the key that the flags, variables and saved account select. */
+export const clientFor = (input: Input, io: Io): Client => new Client(findAccount(io, input.text("url")));
 
 /** Yields the JSON values of a JSON Lines response as they arrive. */
 export async function* jsonLines<T>(response: Response): AsyncGenerator<T> {

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { closest } from "../../core/domain/wire/closest.ts";
 import { joinValues, type Option } from "./arguments.ts";
 import { paint } from "./terminal/colour.ts";
-import { type Io, UsageError } from "./terminal/io.ts";
+import { type Io, print, printJson, UsageError } from "./terminal/io.ts";
 
 export interface Input {
   readonly positionals: readonly string[];
@@ -102,6 +102,13 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
     texts: (name) => (values[name] as string[] | undefined) ?? [],
     flag: (name) => values[name] === true,
   };
+};
+
+/** Prints the value with --json, otherwise the text. Returns the exit code. */
+export const printResult = (input: Input, io: Io, value: unknown, text: string): number => {
+  if (input.flag("json")) printJson(io, value);
+  else print(io, text);
+  return 0;
 };
 
 /** @param given the number of arguments after the command's name */

@@ -1,11 +1,10 @@
 /** `portside keys create|list|revoke` */
 import { isKeyAccount, parseAccount } from "../../../core/domain/accounts/account.ts";
-import { Client } from "../client.ts";
-import { type Command, clientOptions, type Input } from "../command.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, type Input, printResult } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
 import { cannotStart, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
 import { ago, printTable } from "../terminal/table.ts";
-import { findAccount } from "./account.ts";
 
 interface NewKey {
   readonly id: string;
@@ -54,7 +53,7 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
 const create = async (input: Input, io: Io): Promise<number> => {
   const name = input.text("account");
   if (name !== undefined) return createInFolder(input, io, name);
-  const client = new Client(findAccount(io, input.text("url")));
+  const client = clientFor(input, io);
   const made = await client.call<NewKey>("/v1/key/create", {
     json: { label: input.text("label") ?? "created by portside keys create" },
   });
@@ -62,7 +61,7 @@ const create = async (input: Input, io: Io): Promise<number> => {
 };
 
 const list = async (input: Input, io: Io): Promise<number> => {
-  const found = await new Client(findAccount(io, input.text("url"))).call<ListedKey[]>("/v1/key/list");
+  const found = await clientFor(input, io).call<ListedKey[]>("/v1/key/list");
   if (input.flag("json")) printJson(io, found);
   else {
     const rows = found.map(({ id, prefix, label, created_at, last_used_at }) => [
@@ -81,12 +80,10 @@ const revoke = async (input: Input, io: Io): Promise<number> => {
   const id = input.positionals[1];
   if (id === undefined)
     throw new UsageError("Missing ID. Usage: portside keys revoke ID. 'portside keys list' shows the IDs.");
-  const answer = await new Client(findAccount(io, input.text("url"))).call<{ detail: string }>("/v1/key/revoke", {
+  const answer = await clientFor(input, io).call<{ detail: string }>("/v1/key/revoke", {
     json: { id },
   });
-  if (input.flag("json")) printJson(io, answer);
-  else print(io, answer.detail);
-  return 0;
+  return printResult(input, io, answer, answer.detail);
 };
 
 const actions: Readonly<Record<string, (input: Input, io: Io) => Promise<number>>> = { create, list, ls: list, revoke };

@@ -7,8 +7,7 @@ import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
-import { findAccount } from "../accounts/account.ts";
-import { ApiError, Client, jsonLines } from "../client.ts";
+import { ApiError, type Client, clientFor, jsonLines } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
 import { mebibytes, packFolder } from "./pack.ts";
@@ -113,7 +112,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
     env: input.texts("env"),
     envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
   });
-  const client = new Client(findAccount(io, input.text("url")));
+  const client = clientFor(input, io);
   const json = input.flag("json");
   const plan = input.flag("plan") || !deployable.declared ? await planOf(client, deployable) : undefined;
   if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);

@@ -1,7 +1,6 @@
 /** `portside list` */
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { formatLastFire, formatNextFire } from "../schedules/fires.ts";
 import { paint } from "../terminal/colour.ts";
@@ -19,7 +18,7 @@ export const list: Command = {
   positionals: { min: 0, max: 0 },
   examples: ["list"],
   run: async (input, io) => {
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const deployments = await client.call<Deployment[]>("/v1/deployment/list");
     if (input.flag("json")) {
       printJson(io, deployments);

@@ -1,8 +1,7 @@
 /** `portside remove NAME` */
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
-import { confirm, print, printJson } from "../terminal/io.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, printResult } from "../command.ts";
+import { confirm } from "../terminal/io.ts";
 
 export const remove: Command = {
   usage: "remove NAME [-y]",
@@ -12,11 +11,9 @@ export const remove: Command = {
   notes: ["Volumes and logs remain."],
   run: async (input, io) => {
     const [name] = input.positionals;
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     await confirm(io, `Delete the deployment '${name}'?`, input.flag("yes"));
     const answer = await client.call<{ detail: string }>("/v1/deployment/delete", { json: { name } });
-    if (input.flag("json")) printJson(io, answer);
-    else print(io, answer.detail);
-    return 0;
+    return printResult(input, io, answer, answer.detail);
   },
 };

@@ -1,6 +1,5 @@
 /** `portside logs NAME` */
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { INTERRUPTED, printJson, say, UsageError } from "../terminal/io.ts";
 import { followLog, LOG_PAGE, type LogRow } from "./follow.ts";
@@ -50,7 +49,7 @@ export const logs: Command = {
   run: async (input, io) => {
     const count = readCount(input.text("lines"));
     const since = readSince(input.text("since"), Date.now());
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const reader = new LogReader(client, io, input.positionals[0] as string, input.text("query"));
     const json = input.flag("json");
     const show = (row: LogRow): void => (json ? printJson(io, row) : printRow(io, row));

@@ -20,7 +20,7 @@ const shown = (io: Io, value: unknown): string => {
   return indentLines(safeText(io, text), "");
 };
 
-export const printResult = async (io: Io, format: SqlFormat, { columns, rows }: SqlTable): Promise<void> => {
+export const printRows = async (io: Io, format: SqlFormat, { columns, rows }: SqlTable): Promise<void> => {
   const names = columns.map(({ name }) => name);
   if (format === "json") printJson(io, rows);
   else if (format === "csv") {

@@ -4,13 +4,12 @@ import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
 import { formatFileError } from "../../composition/file-error.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { CommandError, type Io, say, UsageError } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
-import { printResult, type SqlFormat, sqlFormats } from "./print.ts";
+import { printRows, type SqlFormat, sqlFormats } from "./print.ts";
 
 const readFile = (io: Io, name: string): string => {
   try {
@@ -46,7 +45,7 @@ const runStatement = async (
 ): Promise<void> => {
   const response = await client.expectOk("/v1/sql", { json: { query }, signal });
   const columns = JSON.parse(response.headers.get("x-columns") ?? "[]") as SqlColumn[];
-  await printResult(io, format, { columns, rows: (await response.json()) as Record<string, unknown>[] });
+  await printRows(io, format, { columns, rows: (await response.json()) as Record<string, unknown>[] });
 };
 
 const startPrompt = async (client: Client, io: Io, format: SqlFormat): Promise<void> => {
@@ -79,7 +78,7 @@ export const sql: Command = {
   notes: ["Without a query, a terminal shows a prompt. The tables are logs and billing. See docs/sql.md for examples."],
   run: async (input, io) => {
     const format = formatOf(input, io);
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const statement = await readStatement(input, io);
     if (statement === undefined) await startPrompt(client, io, format);
     else await runStatement(client, io, format, statement.trim().replace(/;+$/, ""), io.signal);

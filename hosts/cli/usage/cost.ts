@@ -2,8 +2,7 @@
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { UsageSums, usageKeys } from "../../../core/domain/usage/usage-sums.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { printJson, UsageError } from "../terminal/io.ts";
@@ -54,7 +53,7 @@ export const cost: Command = {
     const now = Date.now();
     const by = readKey(input.text("by"));
     const period = readPeriod(input.text("since"), input.text("month"), now);
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const { signal } = io;
     const deployments = await client.call<Deployment[]>("/v1/deployment/list", { signal });
     const { logs } = await client.call<{ logs: { retention_days: number } }>("/v1/capabilities", { signal });

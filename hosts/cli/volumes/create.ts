@@ -1,8 +1,6 @@
 /** `portside volume create NAME` */
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
-import { print, printJson } from "../terminal/io.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, printResult } from "../command.ts";
 
 export const create: Command = {
   usage: "volume create NAME [--json]",
@@ -12,17 +10,16 @@ export const create: Command = {
   notes: ["A deploy creates the volumes that it mounts."],
   run: async (input, io) => {
     const [, name] = input.positionals;
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const volume = await client.call<{ name: string; created: boolean }>("/v1/volume/create", {
       json: { name },
       signal: io.signal,
     });
-    if (input.flag("json")) printJson(io, volume);
-    else
-      print(
-        io,
-        volume.created ? `Created the volume '${volume.name}'.` : `The volume '${volume.name}' already exists.`,
-      );
-    return 0;
+    return printResult(
+      input,
+      io,
+      volume,
+      volume.created ? `Created the volume '${volume.name}'.` : `The volume '${volume.name}' already exists.`,
+    );
   },
 };

@@ -1,9 +1,8 @@
 /** `portside volume delete NAME` */
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
-import { confirm, print, printJson } from "../terminal/io.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, printResult } from "../command.ts";
+import { confirm } from "../terminal/io.ts";
 
 export const deleteCommand: Command = {
   usage: "volume delete NAME [-y]",
@@ -13,12 +12,10 @@ export const deleteCommand: Command = {
   notes: [`A deleted volume can be restored for ${trashDays} days. A mounted volume cannot be deleted.`],
   run: async (input, io) => {
     const [, name] = input.positionals;
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const question = `Delete the volume '${name}' and its content? It can be restored for ${trashDays} days.`;
     await confirm(io, question, input.flag("yes"));
     const answer = await client.call<{ detail: string }>("/v1/volume/delete", { json: { name }, signal: io.signal });
-    if (input.flag("json")) printJson(io, answer);
-    else print(io, answer.detail);
-    return 0;
+    return printResult(input, io, answer, answer.detail);
   },
 };

@@ -2,8 +2,7 @@
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
 import { downloadObject } from "./transfer/download.ts";
@@ -108,7 +107,7 @@ export const get: Command = {
   ],
   run: async (input, io) => {
     const [, volume = "", path = "", dest] = input.positionals;
-    const request = { client: new Client(findAccount(io, input.text("url"))), input, io, volume, path };
+    const request = { client: clientFor(input, io), input, io, volume, path };
     const isMany = input.flag("recursive") || path.endsWith("/");
     if (dest === "-" && isMany) throw new UsageError("Standard output takes a single object, not a folder.");
     if (dest === "-") await toOutput(request);

@@ -1,7 +1,6 @@
 /** `portside volume ls` */
 import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
@@ -100,7 +99,7 @@ export const ls: Command = {
     const inVolume = input.positionals.length > 1;
     if (inVolume && input.flag("deleted"))
       throw new UsageError("--deleted lists volumes. Omit it to list the objects of a volume.");
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     if (inVolume) return listObjects(client, input, io);
     return input.flag("deleted") ? listTrash(client, input, io) : listVolumes(client, input, io);
   },

@@ -1,6 +1,5 @@
 /** `portside volume put VOLUME SOURCE [PATH]` */
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
+import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { type Io, print, printJson, say } from "../terminal/io.ts";
 import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
@@ -87,7 +86,7 @@ export const put: Command = {
   ],
   run: async (input, io) => {
     const [, volume = "", given = "", wanted] = input.positionals;
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const plan = await planUploads(io, given, wanted, input.flag("recursive"));
     const size = formatSize(await uploadAll(client, input, io, volume, plan));
     if (input.flag("json")) return 0;

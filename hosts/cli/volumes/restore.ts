@@ -1,9 +1,7 @@
 /** `portside volume restore NAME` */
 import type { Volume } from "../../../core/domain/volumes/volume.ts";
-import { findAccount } from "../accounts/account.ts";
-import { Client } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
-import { print, printJson } from "../terminal/io.ts";
+import { clientFor } from "../client.ts";
+import { type Command, clientOptions, printResult } from "../command.ts";
 
 export const restore: Command = {
   usage: "volume restore NAME [--id ID]",
@@ -21,11 +19,9 @@ export const restore: Command = {
   run: async (input, io) => {
     const [, name] = input.positionals;
     const id = input.text("id");
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     const json = { name, ...(id === undefined ? {} : { id }) };
     const volume = await client.call<Volume>("/v1/volume/restore", { json, signal: io.signal });
-    if (input.flag("json")) printJson(io, volume);
-    else print(io, `Restored the volume '${volume.name}' with its content.`);
-    return 0;
+    return printResult(input, io, volume, `Restored the volume '${volume.name}' with its content.`);
   },
 };

@@ -1,9 +1,8 @@
 /** `portside volume rm VOLUME PATH` */
-import { findAccount } from "../accounts/account.ts";
-import { ApiError, Client } from "../client.ts";
-import { type Command, clientOptions, type Input } from "../command.ts";
+import { ApiError, type Client, clientFor } from "../client.ts";
+import { type Command, clientOptions, type Input, printResult } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
-import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
+import { CommandError, confirm, type Io, UsageError } from "../terminal/io.ts";
 import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
 import { formatSize, pluralize } from "./transfer/format.ts";
 import { allObjects, formatFolder, prefixOf } from "./transfer/objects.ts";
@@ -38,9 +37,7 @@ const removeFolder = async (client: Client, input: Input, io: Io, volume: string
   } finally {
     spinner.end();
   }
-  if (input.flag("json")) printJson(io, { volume, prefix, deleted: objects.length });
-  else print(io, `Deleted ${all} (${size}) in ${folder}.`);
-  return 0;
+  return printResult(input, io, { volume, prefix, deleted: objects.length }, `Deleted ${all} (${size}) in ${folder}.`);
 };
 
 export const rm: Command = {
@@ -54,13 +51,11 @@ export const rm: Command = {
   examples: ["volume rm -r shop-data reports"],
   run: async (input, io) => {
     const [, volume = "", path = ""] = input.positionals;
-    const client = new Client(findAccount(io, input.text("url")));
+    const client = clientFor(input, io);
     if (input.flag("recursive")) return removeFolder(client, input, io, volume, path);
     if (path.endsWith("/")) throw new UsageError(`'${path}' is a folder. Delete it with -r.`);
     await confirm(io, `Delete '${path}' in '${volume}'? It cannot be restored.`, input.flag("yes"));
     const answer = await removeOne(client, volume, path, io.signal);
-    if (input.flag("json")) printJson(io, answer);
-    else print(io, answer.detail);
-    return 0;
+    return printResult(input, io, answer, answer.detail);
   },
 };

@@ -52,7 +52,7 @@ describe("one file", () => {
   test.each([
     ["nothing.txt", [], "The file 'nothing.txt' does not exist."],
     [".", [], "is a folder. Upload it with -r"],
-    ["a", ["/abs"], "remove the leading '/'"],
+    ["a", ["/abs"], "must be relative: remove the leading '/'"],
     ["a", ["x/../y"], "must not have '.' or '..' as a part"],
     ["-", [], "Standard input has no name"],
     ["-", ["folder/"], "Standard input has no name"],
