@@ -1,6 +1,6 @@
 /**
- * Deploy requests with exactly one fault, and the field that the answer must name. The faults are the bounds of
- * contract 4.1, 4.2, 4.5 and 5.2, one by one.
+ * Deploy requests with exactly one fault each, and the field that the error must name. The faults violate the limits of
+ * contract 4.1, 4.2, 4.5 and 5.2.
  */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
@@ -13,9 +13,9 @@ import { type Fault, fault, jsonFault, wrongTypes } from "./fault.ts";
 import { nastyString } from "./nasty-strings.ts";
 import { memoryQuantity } from "./resources.ts";
 
-/** What is over the sizes of `cloudRunLikeCatalogue`, which the valid requests are made for. */
-const MOST_CPU = 8;
-const MOST_MEMORY = 32 * GiB;
+/** Maximum sizes of `cloudRunLikeCatalogue`. The valid requests fit this catalogue. */
+const MAX_CPU = 8;
+const MAX_MEMORY = 32 * GiB;
 
 const notAnInteger = (): fc.Arbitrary<unknown> =>
   fc.oneof(
@@ -74,7 +74,7 @@ const memoryFaults: readonly Fault[] = [
   fault(
     "memory",
     "less_than_equal",
-    memoryQuantity(MOST_MEMORY + 1, 8000 * GiB).map(({ text }) => text),
+    memoryQuantity(MAX_MEMORY + 1, 8000 * GiB).map(({ text }) => text),
   ),
   fault(
     "memory",
@@ -97,7 +97,7 @@ const faults: readonly Fault[] = [
   ...integerFaults("timeout", fieldLimits.timeout.min, fieldLimits.timeout.max),
   ...integerFaults("concurrency", fieldLimits.concurrency.min, fieldLimits.concurrency.max),
   ...integerFaults("max_instances", fieldLimits.max_instances.min, fieldLimits.max_instances.max),
-  ...integerFaults("cpu", fieldLimits.cpu.min, MOST_CPU),
+  ...integerFaults("cpu", fieldLimits.cpu.min, MAX_CPU),
   ...memoryFaults,
   ...flagFaults("session_affinity"),
   ...flagFaults("use_http2"),
@@ -115,13 +115,13 @@ const unknownField = (): fc.Arbitrary<Fault> =>
 /** A request with one fault. */
 export interface BrokenRequestCase {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The field that every issue must name first. */
+  /** The field that every issue must name first in its location. */
   readonly field: string;
-  /** The machine word of the issue; undefined where several would do. */
+  /** The `type` of the issue; undefined if several types are correct. */
   readonly type: IssueType | undefined;
 }
 
-/** A fault's value as a form would carry it. */
+/** The value as text of a form. */
 const asText = (value: unknown): unknown =>
   value === undefined || typeof value === "string" ? value : JSON.stringify(value);
 
@@ -139,7 +139,7 @@ const breakIt = ({ json, form }: DeployRequestCase, one: Fault, asForm: boolean)
     };
   });
 
-/** A valid request with one bound violated; for a provider with the sizes of `cloudRunLikeCatalogue`. */
+/** A valid request for a provider with the sizes of `cloudRunLikeCatalogue`, with one limit violated. */
 export const brokenDeployRequest = (): fc.Arbitrary<BrokenRequestCase> =>
   fc
     .tuple(

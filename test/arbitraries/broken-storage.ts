@@ -1,8 +1,8 @@
-/** Mount declarations and environments that contract 4.1 and 5.2 refuse. */
+/** Mount declarations and environments that contract 4.1 and 5.2 reject. */
 import fc from "fast-check";
 import { type Fault, fault, jsonFault } from "./fault.ts";
 
-/** Paths where nothing may be mounted, with the rule that each breaks. */
+/** Paths at which a mount must be rejected, with the rule that each breaks. */
 export const refusedMountPaths: Readonly<Record<string, string>> = {
   "": "absolute",
   data: "absolute",
@@ -18,14 +18,14 @@ export const refusedMountPaths: Readonly<Record<string, string>> = {
   "/a\nb": "no control characters",
   "/a\u0000": "no control characters",
   "/a\u007f": "no control characters",
-  "/proc": "not a system folder, nor under it",
-  "/proc/1": "not a system folder, nor under it",
-  "/sys": "not a system folder, nor under it",
-  "/dev/shm": "not a system folder, nor under it",
-  "/etc": "not a system folder, nor under it",
-  "/etc/app": "not a system folder, nor under it",
-  "/boot": "not a system folder, nor under it",
-  "/run/secrets": "not a system folder, nor under it",
+  "/proc": "not in a system folder",
+  "/proc/1": "not in a system folder",
+  "/sys": "not in a system folder",
+  "/dev/shm": "not in a system folder",
+  "/etc": "not in a system folder",
+  "/etc/app": "not in a system folder",
+  "/boot": "not in a system folder",
+  "/run/secrets": "not in a system folder",
   "/usr": "not a system folder itself",
   "/bin": "not a system folder itself",
   "/sbin": "not a system folder itself",

@@ -1,6 +1,6 @@
 /**
- * Any character of Unicode, alone: fast-check's own `unit: "binary"` first writes down all 1,112,064 of them, which takes
- * most of a second of every process that only loads a generator.
+ * Single Unicode characters. fast-check's own `unit: "binary"` first builds a list of all 1,112,064 characters, which
+ * takes most of a second in every process that imports a generator.
  */
 import fc from "fast-check";
 
@@ -8,6 +8,6 @@ const FIRST_SURROGATE = 0xd800;
 const SURROGATES = 0x800;
 const LAST = 0x10ffff;
 
-/** One code point, but no half of a surrogate pair; small ones, down to the null byte, more often. */
+/** One code point that is not a surrogate. Smaller code points are more likely. */
 export const character = (): fc.Arbitrary<string> =>
   fc.nat({ max: LAST - SURROGATES }).map((nth) => String.fromCodePoint(nth < FIRST_SURROGATE ? nth : nth + SURROGATES));

@@ -1,6 +1,6 @@
 /**
- * Deploy requests that must be taken, in both forms that a client may use (form text and JSON values), with what
- * they declare: the reading is compared with the intent.
+ * Deploy requests that must be accepted, as form text and as JSON values, with the declaration that each must be read
+ * as.
  */
 import fc from "fast-check";
 import { accountLimits, fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
@@ -16,17 +16,17 @@ import { schedule, timezone } from "./schedules.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One request in both its forms. */
+/** One request in both forms. */
 export interface DeployRequestCase {
-  /** Fields as the values of a JSON document. */
+  /** The fields as JSON values. */
   readonly json: Fields;
-  /** The same fields as the texts of a form. */
+  /** The same fields as form text. */
   readonly form: Readonly<Record<string, string>>;
-  /** What both of them declare; the source is not part of it. */
+  /** The declaration that both forms mean, without the source. */
   readonly declares: Omit<DeployDeclaration, "source">;
 }
 
-/** A part of a request: what it declares, and how it is written. */
+/** A part of a request: the declared value, and the fields in both forms. */
 interface Part<T> {
   readonly value: T;
   readonly json: Fields;
@@ -35,14 +35,14 @@ interface Part<T> {
 
 const absent = <T>(value: T): Part<T> => ({ value, json: {}, form: {} });
 
-/** Present in two of three requests; absent, it means the default. */
-const perhaps = <T>(given: fc.Arbitrary<Part<T>>, preset: T): fc.Arbitrary<Part<T>> =>
-  fc.oneof({ weight: 2, arbitrary: given }, { weight: 1, arbitrary: fc.constant(absent(preset)) });
+/** Present in two of three requests. If absent, the value is the default. */
+const perhaps = <T>(given: fc.Arbitrary<Part<T>>, defaultValue: T): fc.Arbitrary<Part<T>> =>
+  fc.oneof({ weight: 2, arbitrary: given }, { weight: 1, arbitrary: fc.constant(absent(defaultValue)) });
 
-const integer = (name: string, min: number, max: number, preset: number): fc.Arbitrary<Part<number>> =>
+const integer = (name: string, min: number, max: number, defaultValue: number): fc.Arbitrary<Part<number>> =>
   perhaps(
     fc.integer({ min, max }).map((value) => ({ value, json: { [name]: value }, form: { [name]: String(value) } })),
-    preset,
+    defaultValue,
   );
 
 const flag = (name: string): fc.Arbitrary<Part<boolean>> =>
@@ -58,13 +58,13 @@ const flag = (name: string): fc.Arbitrary<Part<boolean>> =>
   );
 
 const resources = (catalogue: ResourceCatalogue): fc.Arbitrary<Part<{ cpu: number; memory: number }>> => {
-  const preset = { cpu: fieldLimits.cpu.default, memory: GiB };
+  const defaults = { cpu: fieldLimits.cpu.default, memory: GiB };
   return resourcesWithin(catalogue)
     .chain((wanted) =>
       fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()).map(([sayCpu, sayMemory, inBytes]) => {
         const value = {
-          cpu: sayCpu ? wanted.cpu : preset.cpu,
-          memory: sayMemory ? Math.max(wanted.memory, fieldLimits.memory.minBytes) : preset.memory,
+          cpu: sayCpu ? wanted.cpu : defaults.cpu,
+          memory: sayMemory ? Math.max(wanted.memory, fieldLimits.memory.minBytes) : defaults.memory,
         };
         const memory = sayMemory ? { memory: inBytes ? String(value.memory) : formatMemory(value.memory) } : {};
         return {
@@ -113,8 +113,9 @@ const asWritten = (written: string): { readonly written: string; readonly name: 
 };
 
 /**
- * A request that a provider with these sizes, and everything else on offer, takes.
- * @param name names as clients write them, where not any will do: `fc.constantFrom("prod-shop", "prod_shop")`
+ * Requests that a provider must accept if it sells these sizes and offers every other feature.
+ *
+ * @param name names as clients write them; defaults to any valid name: `fc.constantFrom("prod-shop", "prod_shop")`
  */
 export const deployRequest = (
   catalogue: ResourceCatalogue = cloudRunLikeCatalogue,

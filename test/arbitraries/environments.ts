@@ -1,4 +1,4 @@
-/** Environments that a deployment may declare: odd names that are legal, and values of any text. */
+/** Environments that a deployment may declare: unusual valid names, and values of any text. */
 import fc from "fast-check";
 import type { Environment } from "../../core/domain/deploy/environment.ts";
 import { character } from "./characters.ts";
@@ -7,7 +7,7 @@ const head = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 
 const reserved = /^(?:PORT|CRON_TOKEN)$|^(?:K_|PORTSIDE_)/;
 
-/** Names that objects already have, names near the reserved ones, and any other. */
+/** Any valid name, including names of object properties and names similar to reserved ones. */
 export const variableName = (): fc.Arbitrary<string> =>
   fc.oneof(
     fc.constantFrom("__proto__", "constructor", "toString", "_", "PATH", "PORTS", "port", "CRON_TOKEN_2", "k_service"),
@@ -17,7 +17,7 @@ export const variableName = (): fc.Arbitrary<string> =>
       .filter((name) => !reserved.test(name)),
   );
 
-/** Any text without a null byte: other scripts, line ends, quotes, nothing at all. */
+/** Any text without a null byte, including the empty text, other scripts, line ends and quotes. */
 export const variableValue = (): fc.Arbitrary<string> =>
   fc
     .oneof(
@@ -26,7 +26,7 @@ export const variableValue = (): fc.Arbitrary<string> =>
     )
     .map((value) => value.replaceAll("\0", ""));
 
-/** `__proto__` is an own property here, as in what `JSON.parse` makes. */
+/** Up to eight variables. `__proto__` may be an own property, as in the result of `JSON.parse`. */
 export const environment = (): fc.Arbitrary<Environment> =>
   fc
     .uniqueArray(fc.tuple(variableName(), variableValue()), { maxLength: 8, selector: ([name]) => name })

@@ -1,27 +1,32 @@
-/** One way to break a request: the fields that it changes, and the field and the word that the answer must have. */
+/** One way to break a request: the changed fields, and the field and type that the error must name. */
 import fc from "fast-check";
 import type { IssueType } from "../../core/domain/wire/issue.ts";
 
+/** A fault to apply to a valid request. */
 export interface Fault {
+  /** The field that every issue must name first in its location. */
   readonly field: string;
+  /** The `type` of the issue; undefined if several types are correct. */
   readonly type: IssueType | undefined;
-  /** The fields to set; one that is set to undefined is left out of the request. */
+  /** The fields to set. A field with the value undefined is removed from the request. */
   readonly fields: fc.Arbitrary<Readonly<Record<string, unknown>>>;
-  /** `json`: as the text of a form, the value would be legal or mean something else. */
+  /** `json`: not for forms, because the value as form text would be valid or mean something else. */
   readonly only?: "json";
 }
 
+/** One field with an invalid value. */
 export const fault = (field: string, type: IssueType | undefined, value: fc.Arbitrary<unknown>): Fault => ({
   field,
   type,
   fields: value.map((one) => Object.fromEntries([[field, one]])),
 });
 
+/** One field with a value that is invalid only as JSON. */
 export const jsonFault = (field: string, type: IssueType | undefined, value: fc.Arbitrary<unknown>): Fault => ({
   ...fault(field, type, value),
   only: "json",
 });
 
-/** JSON values that are no text; the last two answer badly when they are turned into one. */
+/** JSON values that are not text. Converting one of the last two to text throws or returns something unexpected. */
 export const wrongTypes = (): fc.Arbitrary<unknown> =>
   fc.constantFrom<unknown>(null, true, 0, 1.5, [], ["a"], {}, { toString: 1 }, { valueOf: null, toString: null });

@@ -1,5 +1,5 @@
 /**
- * Generators, a part of `portside/testing`: what clients may send, what they may not, and what providers must keep.
+ * Generators of `portside/testing`: valid and invalid requests, and data that providers must store.
  *
  * ```ts
  * fc.assert(fc.property(serviceTemplate(), (template) => {

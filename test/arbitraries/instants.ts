@@ -1,13 +1,14 @@
-/** Moments and places in a log, ties included, over all the years that RFC 3339 can write. */
+/** Instants and log positions of the years 1 to 9999, which RFC 3339 can express, including equal ones. */
 import fc from "fast-check";
 import { type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
 import type { Instant } from "../../core/domain/wire/instant.ts";
 
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z in nanoseconds. */
+/** 0001-01-01T00:00:00Z in nanoseconds. */
 export const firstInstant = -62_135_596_800_000_000_000n as Instant;
+/** 9999-12-31T23:59:59.999999999Z in nanoseconds. */
 export const lastInstant = 253_402_300_799_999_999_999n as Instant;
 
-/** Any nanosecond of the years 1 to 9999; often one at a full micro-, millisecond or second. */
+/** Any nanosecond of the years 1 to 9999, often a whole microsecond, millisecond or second. */
 export const instant = (): fc.Arbitrary<Instant> =>
   fc
     .tuple(fc.bigInt({ min: firstInstant, max: lastInstant }), fc.constantFrom(1n, 1000n, 1_000_000n, 1_000_000_000n))
@@ -16,7 +17,7 @@ export const instant = (): fc.Arbitrary<Instant> =>
       return (rounded < firstInstant ? firstInstant : rounded) as Instant;
     });
 
-/** Positions that share few nanoseconds and few ordinals, so that ties and carries happen. */
+/** Positions with few different instants and ordinals, so that many are equal or adjacent. */
 export const logPosition = (): fc.Arbitrary<LogPosition> =>
   fc.record(
     {

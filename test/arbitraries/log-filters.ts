@@ -1,4 +1,4 @@
-/** Log entries that share few values, and filters that speak of those, so that many match and many do not. */
+/** Log entries with few different values, and filters on those values, so that many entries match and many do not. */
 import fc from "fast-check";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { ordinalCode } from "../../core/domain/logs/cursor.ts";
@@ -7,7 +7,7 @@ import { type Comparison, type FieldPath, joined, type LogFilter } from "../../c
 import type { Instant } from "../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 
-/** Words with every trouble of folding: sharp s, sigmas, wide letters, a Kelvin sign, quotes and backslashes. */
+/** Words that test case folding and escaping: sharp s, sigmas, wide letters, a Kelvin sign, quotes and backslashes. */
 const words = [
   "timeout",
   "Timeout after 30",
@@ -30,6 +30,7 @@ const words = [
   "líne\nbreak",
 ];
 
+/** A text of a log entry or a literal of a filter. */
 export const logWord = (): fc.Arbitrary<string> => fc.constantFrom(...words);
 
 const leaf = (): fc.Arbitrary<unknown> =>
@@ -63,7 +64,7 @@ const http = () =>
 
 const logNames: readonly LogName[] = ["stdout", "stderr", "requests", "platform"];
 
-/** An entry without its place. */
+/** An entry to append, without the position that the store gives it. */
 export const newLogEntry = (
   owner = "acme" as AccountId,
   service = "app" as DeploymentName,
@@ -83,10 +84,11 @@ export const newLogEntry = (
     )
     .map((entry) => ({ owner, service, ...entry }));
 
-/** The instants of generated entries: few, so that many share one. */
+/** Instants of entries: few different ones, so that many entries share one. */
 export const logInstant = (): fc.Arbitrary<Instant> =>
   fc.integer({ min: 0, max: 5 }).map((nanos) => (1_767_225_600_000_000_000n + BigInt(nanos)) as Instant);
 
+/** An entry with a position. */
 export const logEntry = (): fc.Arbitrary<LogEntry> =>
   fc
     .tuple(newLogEntry(), logInstant(), fc.nat({ max: 3 }))
@@ -130,7 +132,7 @@ const literal = () =>
     fc.constantFrom("30", "-5", "0.5", "1e21", "false", "Infinity", "GET", "stdout", "I1", "2026-01", "00:00"),
   );
 
-/** Good patterns; the memory provider and every other one mean RE2 by them. */
+/** Valid RE2 patterns that every provider must match in the same way. */
 const pattern = () => fc.constantFrom("time.*", "^T", "\\d+$", "[Ss]TRA", "a|b", "", "[^x]", "σ");
 
 const term = (): fc.Arbitrary<LogFilter> =>
@@ -168,7 +170,7 @@ const term = (): fc.Arbitrary<LogFilter> =>
     fc.constantFrom("stdout", "REQUESTS", "nope").map((id): LogFilter => ({ kind: "log_id", id })),
   );
 
-/** A filter as the parser makes them: nested terms of one kind are joined. */
+/** A filter in the form that the parser returns: nested terms of one kind are joined. */
 export const logFilter = (): fc.Arbitrary<LogFilter> =>
   fc.letrec<{ filter: LogFilter }>((tie) => ({
     filter: fc.oneof(

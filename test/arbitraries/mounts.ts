@@ -1,10 +1,10 @@
-/** Mount declarations within the rules of contract 5.2, in both forms, with the mounts that they mean. */
+/** Mount declarations that contract 5.2 accepts, in short and object form, with the mounts that they declare. */
 import fc from "fast-check";
 import { fieldLimits } from "../../core/domain/accounts/limits.ts";
 import type { Mount } from "../../core/domain/volumes/mounts.ts";
 import { volumeName } from "./names.ts";
 
-/** Path parts that are allowed although they look odd: dots, spaces, other scripts, a leading hyphen. */
+/** Unusual path parts that are valid: dots, spaces, other scripts, a leading hyphen. */
 const part = (): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("data", "srv", "mnt", "a", "b", "usr", "etc", "tmp") },
@@ -17,19 +17,19 @@ const part = (): fc.Arbitrary<string> =>
 const parts = (): fc.Arbitrary<string> =>
   fc.array(part(), { minLength: 1, maxLength: 4 }).map((names) => names.join("/"));
 
-const kept = ["proc", "sys", "dev", "etc", "boot", "run"];
-const keptAlone = ["usr", "bin", "sbin", "lib", "lib64", "var", "home", "root", "tmp"];
+const reserved = ["proc", "sys", "dev", "etc", "boot", "run"];
+const reservedAlone = ["usr", "bin", "sbin", "lib", "lib64", "var", "home", "root", "tmp"];
 
-/** A path where a volume may be mounted. */
+/** A path at which a volume may be mounted. */
 export const mountPath = (): fc.Arbitrary<string> =>
   parts()
-    .filter((path) => !kept.includes(path.split("/")[0] ?? "") && !keptAlone.includes(path))
+    .filter((path) => !reserved.includes(path.split("/")[0] ?? "") && !reservedAlone.includes(path))
     .map((path) => `/${path}`);
 
 const isNested = (path: string, other: string): boolean => path !== other && path.startsWith(`${other}/`);
 
-/** At most ten mounts, none inside another, by path; one volume may be at several. */
-export const mounts = (most: number = fieldLimits.mounts.max): fc.Arbitrary<readonly Mount[]> => {
+/** Up to `max` mounts, sorted by path, none inside another. Several may have the same volume. */
+export const mounts = (max: number = fieldLimits.mounts.max): fc.Arbitrary<readonly Mount[]> => {
   const mount = fc
     .record({
       path: mountPath(),
@@ -39,14 +39,16 @@ export const mounts = (most: number = fieldLimits.mounts.max): fc.Arbitrary<read
     })
     .map(({ subPath, ...rest }): Mount => (subPath === undefined ? rest : { ...rest, subPath }));
   return fc
-    .uniqueArray(mount, { maxLength: most, selector: ({ path }) => path, size: "max" })
+    .uniqueArray(mount, { maxLength: max, selector: ({ path }) => path, size: "max" })
     .map((all) => all.filter((one) => !all.some((other) => isNested(one.path, other.path))))
     .map((all) => all.toSorted((a, b) => (a.path < b.path ? -1 : 1)));
 };
 
-/** A declaration as a client sends it, as a JSON value, and the mounts that it declares. */
+/** A mount declaration. */
 export interface MountCase {
+  /** The JSON value that a client sends. */
   readonly declaration: Readonly<Record<string, unknown>>;
+  /** The mounts that the declaration means. */
   readonly mounts: readonly Mount[];
 }
 
@@ -59,9 +61,9 @@ const declared = ({ volume, readOnly, subPath }: Mount, short: boolean): unknown
   };
 };
 
-/** Declarations in the short form where it says enough, in the object form elsewhere, in any order. */
-export const mountDeclaration = (most?: number): fc.Arbitrary<MountCase> =>
-  mounts(most).chain((all) =>
+/** Declarations of up to `max` mounts in any order. Each is in object form, or in short form if that can express it. */
+export const mountDeclaration = (max?: number): fc.Arbitrary<MountCase> =>
+  mounts(max).chain((all) =>
     fc
       .tuple(
         fc.shuffledSubarray([...all], { minLength: all.length }),

@@ -1,11 +1,11 @@
 /**
- * Strings that break naive code: words that JavaScript objects already have, text that looks like another type,
- * control and direction characters, and the openings of every injection. Use them for any text of a client.
+ * Text that breaks naive code: names of object properties, text that looks like another type, control and direction
+ * characters, and beginnings of injections. For every place where a client may send text.
  */
 import fc from "fast-check";
 import { character } from "./characters.ts";
 
-/** The fixed list, each for a different reason; add any text that once broke something. */
+/** Each text tests a different failure. Add every text that has broken something. */
 export const nastyStrings: readonly string[] = [
   "",
   " ",
@@ -60,6 +60,6 @@ export const nastyStrings: readonly string[] = [
   "a".repeat(10_000),
 ];
 
-/** One of the list, or any text at all. */
+/** A text of `nastyStrings`, or any other text. */
 export const nastyString = (): fc.Arbitrary<string> =>
   fc.oneof(fc.constantFrom(...nastyStrings), fc.string({ unit: character() }), fc.string({ unit: "grapheme" }));

@@ -1,4 +1,4 @@
-/** Memory quantities and the catalogues of sizes that providers sell, real ones and made-up ones. */
+/** Memory quantities, and catalogues of sizes: real and random ones. */
 import fc from "fast-check";
 import { fieldLimits, GiB, KiB, MiB } from "../../core/domain/accounts/limits.ts";
 import { fitResources, type ResourceCatalogue, type Resources } from "../../core/domain/deploy/resources.ts";
@@ -15,7 +15,7 @@ const units: readonly (readonly [string, number])[] = [
   ["Ti", 1024 * GiB],
 ];
 
-/** A quantity as text, and the bytes that it means. */
+/** A quantity as text, and the number of bytes that it means. */
 export interface MemoryQuantity {
   readonly text: string;
   readonly bytes: number;
@@ -23,7 +23,7 @@ export interface MemoryQuantity {
 
 const GRAINS = 1000n;
 
-/** Quantities of one unit in thousandths, as long as they lie between the bounds. */
+/** Quantities of one unit between the bounds, in thousandths of the unit. */
 const ofUnit = (name: string, size: number, min: number, max: number): fc.Arbitrary<MemoryQuantity>[] => {
   const factor = BigInt(size);
   const whole = (grains: bigint) => (grains * factor + GRAINS - 1n) / GRAINS;
@@ -43,13 +43,13 @@ const ofUnit = (name: string, size: number, min: number, max: number): fc.Arbitr
   return [...make(false), ...make(true)];
 };
 
-/** A quantity of `min` to `max` bytes in any unit, with and without a fraction. */
+/** A quantity of `min` to `max` bytes in any unit, with or without a fraction. */
 export const memoryQuantity = (
   min: number = fieldLimits.memory.minBytes,
   max: number = 32 * GiB,
 ): fc.Arbitrary<MemoryQuantity> => fc.oneof(...units.flatMap(([name, size]) => ofUnit(name, size, min, max)));
 
-/** Sizes as Cloud Run has them: any byte between two bounds, CPUs with gaps. */
+/** Sizes like those of Cloud Run: any number of bytes between two bounds, and CPUs with gaps. */
 export const cloudRunLikeCatalogue: ResourceCatalogue = [
   { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
   { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
@@ -58,7 +58,7 @@ export const cloudRunLikeCatalogue: ResourceCatalogue = [
   { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
 ];
 
-/** Sizes as Fargate has them: memory in steps that grow with the CPU. */
+/** Sizes like those of Fargate: memory in steps that grow with the CPU. */
 export const fargateLikeCatalogue: ResourceCatalogue = [
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
@@ -67,13 +67,13 @@ export const fargateLikeCatalogue: ResourceCatalogue = [
   { cpu: 16, memory: { min: 32 * GiB, max: 120 * GiB, step: 8 * GiB } },
 ];
 
-const madeUpCatalogue = (): fc.Arbitrary<ResourceCatalogue> => {
+const randomCatalogue = (): fc.Arbitrary<ResourceCatalogue> => {
   const row = fc.record({
     cpu: fc.integer({ min: 1, max: 64 }),
     min: fc.integer({ min: 1, max: 64 * 1024 }),
     steps: fc.nat({ max: 40 }),
     step: fc.integer({ min: 1, max: 8 * 1024 }),
-    // Where the step does not divide the span, the most is out of reach.
+    // If not a multiple of the step, no size reaches the maximum.
     slack: fc.nat({ max: 100 }),
   });
   return fc
@@ -82,32 +82,32 @@ const madeUpCatalogue = (): fc.Arbitrary<ResourceCatalogue> => {
       fc.constantFrom(1, KiB, MiB),
     )
     .map(([rows, unit]) => {
-      let most = 0;
+      let max = 0;
       return rows
         .toSorted((a, b) => a.cpu - b.cpu)
         .map(({ cpu, min, steps, step, slack }) => {
-          most = Math.max(most, min + steps * step + slack);
-          return { cpu, memory: { min: min * unit, max: most * unit, step: step * unit } };
+          max = Math.max(max, min + steps * step + slack);
+          return { cpu, memory: { min: min * unit, max: max * unit, step: step * unit } };
         });
     });
 };
 
-/** Any catalogue: rising CPUs, and more CPU never offers less memory at most. */
+/** Any catalogue. CPUs rise from row to row, and the maximum memory never falls. */
 export const resourceCatalogue = (): fc.Arbitrary<ResourceCatalogue> =>
-  fc.oneof(fc.constantFrom(cloudRunLikeCatalogue, fargateLikeCatalogue), madeUpCatalogue());
+  fc.oneof(fc.constantFrom(cloudRunLikeCatalogue, fargateLikeCatalogue), randomCatalogue());
 
-/** What a client may ask of a catalogue: nothing over its most, and something that it can give. */
+/** Resources that a client may request: not above the catalogue's maximum, and available in the catalogue. */
 export const resourcesWithin = (catalogue: ResourceCatalogue): fc.Arbitrary<Resources> => {
-  const most = Math.max(...catalogue.map((size) => size.memory.max));
+  const maxMemory = Math.max(...catalogue.map((size) => size.memory.max));
   const marks = catalogue.flatMap(({ memory }) => [memory.min, memory.min + memory.step, memory.max]);
   const nearMark = fc
     .tuple(fc.constantFrom(...marks), fc.integer({ min: -1, max: 1 }))
-    .map(([mark, by]) => Math.min(most, Math.max(1, mark + by)));
+    .map(([mark, by]) => Math.min(maxMemory, Math.max(1, mark + by)));
   return fc
     .record(
       {
         cpu: fc.integer({ min: 1, max: Math.max(...catalogue.map((size) => size.cpu)) }),
-        memory: fc.oneof(nearMark, fc.integer({ min: 1, max: most })),
+        memory: fc.oneof(nearMark, fc.integer({ min: 1, max: maxMemory })),
       },
       { noNullPrototype: true },
     )

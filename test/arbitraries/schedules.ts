@@ -1,6 +1,6 @@
 /**
- * Cron expressions in every form that contract 4.5 takes, together with the values that they mean, so that a parser
- * is compared with the intent and not with itself.
+ * Cron expressions in every form that contract 4.5 accepts, with the values that each field means. Tests compare a
+ * parser with these values and not with another parser.
  */
 import fc from "fast-check";
 import type { Schedule } from "../../core/domain/schedules/schedule.ts";
@@ -30,7 +30,7 @@ interface Part {
 const span = (low: number, high: number, step = 1): number[] =>
   Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
 
-/** A value in one of its spellings: the number, with a leading zero, or its name in any case. */
+/** A value in any spelling: the number, the number with a leading zero, or the name in any case. */
 const spelled = (value: number, { min, words }: Bounds): fc.Arbitrary<string> => {
   const word = words[value - min];
   const numbers = fc.constantFrom(String(value), String(value).padStart(2, "0"));
@@ -70,7 +70,7 @@ const fieldOf = (bounds: Bounds): fc.Arbitrary<Part> =>
     values: [...new Set(parts.flatMap((part) => part.values))].sort((a, b) => a - b),
   }));
 
-/** An expression and what its fields mean; Sunday is 0 and 7 as the client wrote it. */
+/** An expression and the values that its fields mean. Sunday is 0 or 7, as in the text. */
 export interface CronCase {
   readonly text: string;
   readonly minutes: readonly number[];
@@ -78,7 +78,7 @@ export interface CronCase {
   readonly days: readonly number[];
   readonly months: readonly number[];
   readonly weekdays: readonly number[];
-  /** False where no calendar has such a day: `0 0 30 2 *`. */
+  /** False if the date never occurs: `0 0 30 2 *`. */
   readonly comes: boolean;
 }
 
@@ -86,13 +86,13 @@ const longest = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 const exactly = (value: number): Part => ({ text: String(value), values: [value] });
 
-/** The last days of the shorter months, whatever the weekday: half of them never come. */
+/** The 29th, 30th and 31st of the shorter months, on any weekday. Several of these dates never occur. */
 const lateDate = (): fc.Arbitrary<readonly Part[]> =>
   fc
     .tuple(fc.constantFrom(29, 30, 31), fc.constantFrom(2, 4, 6, 9, 11))
     .map(([day, month]) => [exactly(day), exactly(month), { text: "*", values: span(0, 7) }]);
 
-/** Well-formed expressions, dates that never come among them. */
+/** Well-formed expressions, including dates that never occur. */
 export const cronCase = (): fc.Arbitrary<CronCase> =>
   fc.tuple(fc.tuple(...fields.map(fieldOf)), fc.option(lateDate(), { nil: [], freq: 5 })).map(([any, late]) => {
     const parts = late.length === 0 ? any : [...any.slice(0, 2), ...late];
@@ -109,13 +109,13 @@ export const cronCase = (): fc.Arbitrary<CronCase> =>
     };
   });
 
-/** An expression that is taken. */
+/** An expression that must be accepted. */
 export const cronExpression = (): fc.Arbitrary<string> =>
   cronCase()
     .filter(({ comes }) => comes)
     .map(({ text }) => text);
 
-/** Zones that every runtime with time zone data knows, old spellings and half hours among them. */
+/** Time zones that every runtime with time zone data supports, including deprecated names and fractional offsets. */
 export const timezone = (): fc.Arbitrary<string> =>
   fc.constantFrom(
     "UTC",
@@ -129,5 +129,6 @@ export const timezone = (): fc.Arbitrary<string> =>
     "Etc/GMT+5",
   );
 
+/** A schedule that must be accepted. */
 export const schedule = (): fc.Arbitrary<Schedule> =>
   fc.record({ cron: cronExpression(), timezone: timezone() }, { noNullPrototype: true });

@@ -1,6 +1,4 @@
-/**
- * Service templates with every field in use: what an adapter must render and read back without losing anything.
- */
+/** Service templates that use every field. An adapter must store and return them without loss. */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import type { ServiceSpec, ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
@@ -13,7 +11,7 @@ import { schedule } from "./schedules.ts";
 const within = ({ min, max }: { readonly min: number; readonly max: number }): fc.Arbitrary<number> =>
   fc.integer({ min, max });
 
-/** The declared part. */
+/** The fields that a client declares. */
 export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
   fc.record(
     {
@@ -38,7 +36,7 @@ const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength:
 
 const bound = (mount: Mount): BoundMount => ({ ...mount, bucket: `vol-of-${mount.volume}` });
 
-/** A whole template, as a rollout gets it. */
+/** A complete template, as `rollout` receives it. */
 export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
   fc
     .tuple(

@@ -1,4 +1,4 @@
-/** Deploys that mount volumes, and their removal, as commands that know how the model says they end. */
+/** Commands that deploy services with volumes and delete deployments, and check the results against the model. */
 import { expect } from "vitest";
 import { command, type StorageCommand } from "./storage-commands.ts";
 import { accountOf, type StorageModel, type StorageSystem } from "./storage-model.ts";
@@ -25,12 +25,13 @@ const deployWith = async (
   model.deployments.set(name, { owner: account, mounts });
 };
 
+/** A deploy with these volumes mounted. It must succeed, unless another account owns the name: then `forbidden`. */
 export const deploy = (account: string, name: string, mounts: readonly string[]): StorageCommand =>
   command(`${account}: deploy ${name} with [${mounts.join(", ")}]`, (model, system) =>
     deployWith(model, system, account, name, mounts),
   );
 
-/** Deploys what runs again, without the volume where it has it, with it where not. */
+/** Redeploys an existing deployment: without the volume if the deployment mounts it, with the volume otherwise. */
 export const toggleMount = (which: number, volume: string): StorageCommand => ({
   ...command(`redeploy #${which} with or without ${volume}`, async (model, system) => {
     const [name, { owner, mounts }] = [...model.deployments][which % model.deployments.size] ?? [
@@ -43,7 +44,7 @@ export const toggleMount = (which: number, volume: string): StorageCommand => ({
   check: ({ deployments }) => deployments.size > 0,
 });
 
-/** Removes a deployment; its volumes stay. Any account may try. */
+/** Deletes a deployment. The name stays the account's, and the volumes stay. Fails with `forbidden` for other accounts. */
 export const removeDeployment = (account: string, name: string): StorageCommand =>
   command(`${account}: remove ${name}`, async (model, { controlPlane, principal }) => {
     const removed = await controlPlane.deleteDeployment(principal(account), { name });

@@ -1,4 +1,4 @@
-/** What clients do with volumes and objects, as commands that know how the model says it ends. */
+/** Commands on volumes and objects that check each result against the model. */
 
 import type fc from "fast-check";
 import { expect } from "vitest";
@@ -14,9 +14,10 @@ import {
 } from "./storage-model.ts";
 import { inOnePiece } from "./upload-url.ts";
 
+/** One step of a random test: applies to the model and to the system under test, and compares the two. */
 export type StorageCommand = fc.AsyncCommand<StorageModel, StorageSystem>;
 
-/** A command that may always be tried; its words are what a failure is printed with. */
+/** A command without a precondition. A failed test prints `words`. After each run, model and system must agree. */
 export const command = (
   words: string,
   run: (model: StorageModel, system: StorageSystem) => Promise<void>,
@@ -30,9 +31,10 @@ export const command = (
   toString: () => words,
 });
 
-/** How a call ended: `ok`, or the kind of its error. */
+/** The result of a call: `ok`, or the kind of the error. */
 const endOf = (result: Result<unknown, ControlPlaneError>): string => (result.isOk() ? "ok" : result.error.kind);
 
+/** Creates a volume, or finds the account's existing volume of that name. */
 export const createVolume = (account: string, volume: string): StorageCommand =>
   command(`${account}: create ${volume}`, async (model, { controlPlane, principal }) => {
     const { volumes } = accountOf(model, account);
@@ -41,6 +43,7 @@ export const createVolume = (account: string, volume: string): StorageCommand =>
     if (made.created) volumes.set(volume, new Map());
   });
 
+/** Deletes a volume. Fails with `conflict` if deployments mount the volume; the message must name each of them. */
 export const deleteVolume = (account: string, volume: string): StorageCommand =>
   command(`${account}: delete ${volume}`, async (model, { controlPlane, principal }) => {
     const { volumes, trash } = accountOf(model, account);
@@ -52,7 +55,11 @@ export const deleteVolume = (account: string, volume: string): StorageCommand =>
     volumes.delete(volume);
   });
 
-/** @param which of the account's deleted volumes of that name, counted from the newest; undefined: the newest, unnamed */
+/**
+ * Restores a deleted volume. Fails with `conflict` if the account has a volume of that name.
+ *
+ * @param which index among the account's deleted volumes of that name, newest first; if undefined, the call sends no id
+ */
 export const restoreVolume = (account: string, volume: string, which: number | undefined): StorageCommand =>
   command(`${account}: restore ${volume} ${which ?? ""}`, async (model, { controlPlane, principal }) => {
     const { volumes, trash } = accountOf(model, account);
@@ -61,7 +68,8 @@ export const restoreVolume = (account: string, volume: string, which: number | u
     const id = which === undefined ? {} : { id: ofName[which % Math.max(1, ofName.length)]?.id ?? "no-such-volume" };
     const back = await controlPlane.restoreVolume(principal(account), { name: volume, ...id });
     if (ofName.length === 0) {
-      // A live volume of any account is not in the trash.
+      // The account has no deleted volume of this name. If another account has a live one, the call fails with
+      // `forbidden`.
       const missing = refusalOf(model, account, volume) === "forbidden" ? "forbidden" : "not_found";
       return expect(endOf(back)).toBe(missing);
     }
@@ -72,6 +80,7 @@ export const restoreVolume = (account: string, volume: string, which: number | u
     trash.splice(at, 1);
   });
 
+/** Uploads an object, or replaces its content. */
 export const putObject = (account: string, volume: string, path: string, content: string): StorageCommand =>
   command(`${account}: put ${volume}/${path} ${content}`, async (model, { controlPlane, principal }) => {
     const granted = await controlPlane.grantUpload(principal(account), { volume, object: path });
@@ -82,6 +91,7 @@ export const putObject = (account: string, volume: string, path: string, content
     accountOf(model, account).volumes.get(volume)?.set(path, content);
   });
 
+/** Downloads an object. Fails with `not_found` if the volume has no object at the path. */
 export const getObject = (account: string, volume: string, path: string): StorageCommand =>
   command(`${account}: get ${volume}/${path}`, async (model, { controlPlane, principal }) => {
     const content = accountOf(model, account).volumes.get(volume)?.get(path);
@@ -91,6 +101,7 @@ export const getObject = (account: string, volume: string, path: string): Storag
     if (granted.isOk()) expect(await (await fetch(granted.value.url)).text()).toBe(content);
   });
 
+/** Deletes an object. Fails with `not_found` if the volume has no object at the path. */
 export const deleteObject = (account: string, volume: string, path: string): StorageCommand =>
   command(`${account}: rm ${volume}/${path}`, async (model, { controlPlane, principal }) => {
     const objects = accountOf(model, account).volumes.get(volume);

@@ -1,5 +1,5 @@
 /**
- * Lives of volumes: random sequences of commands of a few accounts over few names, so that they meet.
+ * Random sequences of storage commands. Few accounts and few names, so that commands affect the same volumes.
  *
  * ```ts
  * fc.asyncProperty(storageLife(), (commands) => fc.asyncModelRun(setup, commands));
@@ -18,6 +18,7 @@ import {
 } from "./storage-commands.ts";
 import type { StorageModel, StorageSystem } from "./storage-model.ts";
 
+/** The accounts of the generated commands, for `emptyModel`. */
 export const storageAccounts = ["acme", "other", "third"] as const;
 
 const account = fc.constantFrom("acme", "acme", ...storageAccounts);
@@ -47,5 +48,6 @@ const commands: readonly fc.WeightedArbitrary<StorageCommand>[] = [
   { weight: 2, arbitrary: fc.tuple(account, volume, path).map((all) => deleteObject(...all)) },
 ];
 
-export const storageLife = (most = 40): fc.Arbitrary<Iterable<fc.AsyncCommand<StorageModel, StorageSystem>>> =>
-  fc.commands([fc.oneof(...commands)], { maxCommands: most, size: "max" });
+/** Sequences of at most `max` commands. */
+export const storageLife = (max = 40): fc.Arbitrary<Iterable<fc.AsyncCommand<StorageModel, StorageSystem>>> =>
+  fc.commands([fc.oneof(...commands)], { maxCommands: max, size: "max" });

@@ -1,6 +1,6 @@
 /**
- * What volumes, objects and mounts are to a client, and nothing else: a few maps that a system under test has to agree
- * with after every command.
+ * A model of volumes, objects and mounts as clients see them. A system under test must agree with it after every
+ * command.
  */
 import { expect } from "vitest";
 import type { ControlPlane } from "../../core/control-plane.ts";
@@ -18,26 +18,30 @@ interface Account {
   readonly trash: { readonly name: string; readonly objects: Objects }[];
 }
 
+/** The expected state. Commands change it. */
 export interface StorageModel {
   readonly accounts: ReadonlyMap<string, Account>;
-  /** What runs, by name: whose it is, and the volumes that it mounts. */
+  /** Running deployments by name, with the account that owns each and the mounted volumes. */
   readonly deployments: Map<string, { readonly owner: string; readonly mounts: readonly string[] }>;
-  /** Whose name it was, and so is still. */
+  /** Names of deleted deployments, with the account that still owns each name. */
   readonly freed: Map<string, string>;
 }
 
+/** The system under test. */
 export interface StorageSystem {
   readonly controlPlane: ControlPlane;
+  /** The caller to use for this account. */
   principal(account: string): Principal;
-  /** Deploys a source that works, and waits for the end. */
+  /** Deploys a valid source, and waits until the deploy ends. */
   deploy(
     account: string,
     fields: Readonly<Record<string, unknown>>,
   ): Promise<Result<readonly DeployEvent[], ControlPlaneError>>;
-  /** Called between commands, so that what follows is later. */
+  /** Called after each command. Must move the clock, so that the next command has a later time. */
   pass(): Promise<void>;
 }
 
+/** A model in which each of these accounts exists and has no volumes. */
 export const emptyModel = (accounts: readonly string[]): StorageModel => ({
   accounts: new Map(accounts.map((name) => [name, { volumes: new Map(), trash: [] }])),
   deployments: new Map(),
@@ -46,14 +50,14 @@ export const emptyModel = (accounts: readonly string[]): StorageModel => ({
 
 export const accountOf = ({ accounts }: StorageModel, name: string): Account => accounts.get(name) as Account;
 
-/** Who mounts the account's volume, by name. */
+/** Sorted names of the account's deployments that mount the volume. */
 export const mountersOf = ({ deployments }: StorageModel, owner: string, volume: string): string[] =>
   [...deployments]
     .filter(([, one]) => one.owner === owner && one.mounts.includes(volume))
     .map(([name]) => name)
     .sort();
 
-/** What a call is refused with that names a volume which the account may not have; undefined where it has it. */
+/** Expected error of a call on a volume that the account does not have; undefined if the account has the volume. */
 export const refusalOf = (model: StorageModel, account: string, volume: string): string | undefined => {
   if (accountOf(model, account).volumes.has(volume)) return undefined;
   return [...model.accounts.values()].some(({ volumes }) => volumes.has(volume)) ? "forbidden" : "not_found";
@@ -69,7 +73,7 @@ const agreeOn = async (model: StorageModel, { controlPlane, principal }: Storage
   );
   const deleted = (await controlPlane.listTrash(caller))._unsafeUnwrap();
   expect(deleted.map((one) => one.name)).toEqual(trash.map((one) => one.name));
-  // A bucket is in one place.
+  // A bucket belongs to one volume, live or deleted.
   expect(new Set([...shown, ...deleted].map(({ id }) => id)).size).toBe(shown.length + deleted.length);
   for (const [volume, objects] of volumes) {
     const page = (await controlPlane.listObjects(caller, { volume }))._unsafeUnwrap();
@@ -79,7 +83,7 @@ const agreeOn = async (model: StorageModel, { controlPlane, principal }: Storage
   }
 };
 
-/** The system shows what the model has, to every account. */
+/** Fails unless the system shows every account exactly what the model contains. */
 export const expectAgreement = async (model: StorageModel, system: StorageSystem): Promise<void> => {
   for (const name of model.accounts.keys()) await agreeOn(model, system, name);
 };

@@ -1,4 +1,4 @@
-/** Volumes in memory agree with the model through any life. */
+/** Random storage commands on the memory provider agree with the model. */
 import fc from "fast-check";
 import { test } from "vitest";
 import { startMemory } from "../support/providers/memory-platform.ts";
@@ -6,7 +6,7 @@ import { liveOut, tickingSystem } from "../support/providers/storage-system.ts";
 import { runs, within } from "../support/vitest/runs.ts";
 import { storageLife } from "./storage-life.ts";
 
-test("any life of volumes in memory is the model's", { timeout: within() }, async () => {
+test("volumes of the memory provider agree with the model after any commands", { timeout: within() }, async () => {
   await fc.assert(
     fc.asyncProperty(storageLife(), async (life) => {
       const platform = startMemory();

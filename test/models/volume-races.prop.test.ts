@@ -1,6 +1,6 @@
 /**
- * Calls about one volume that meet, in every order that slow answers can bring: one of them is refused where both
- * cannot be, nothing serves without its volume, and no object is lost.
+ * Concurrent calls on one volume, with random delays. If two calls conflict, one must fail. No deployment may serve
+ * without its volume, and no object may be lost.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { runs, within } from "../support/vitest/runs.ts";
 const pauses = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 24 });
 const start = fc.integer({ min: 0, max: 2000 });
 
-/** Lets calls begin so many milliseconds from now, and waits for all of them. */
+/** Starts each call after its delay in milliseconds, and waits for all of them. */
 const together = async <T extends readonly unknown[]>(
   { slow: { clock } }: Race,
   starts: readonly number[],
@@ -43,9 +43,9 @@ const deletion = ({ slow: { controlPlane, principal } }: Race) =>
 const data = ["data"];
 const slowTest = { timeout: within() };
 
-describe("of calls that meet", () => {
+describe("concurrent calls", () => {
   test(
-    "two deploys that name one new volume share it, and one has made it",
+    "two deploys that mount one new volume share it, and one reports its creation",
     slowTest,
     racing(async (race, starts) => {
       const [one, other] = await together(
@@ -62,7 +62,7 @@ describe("of calls that meet", () => {
   );
 
   test(
-    "a deletion and a deploy that mounts the volume do not both have it",
+    "a deletion and a deploy that mounts the volume must not both succeed on it",
     slowTest,
     racing(async (race, starts) => {
       const bucket = await filled(race, "data");
@@ -76,14 +76,14 @@ describe("of calls that meet", () => {
       const made = records?.some(({ volume }) => volume === "data") === true;
       expect(damageOf(race, [bucket])).toEqual([]);
       if (gone.isErr()) expect([gone.error.kind, last?.status]).toEqual(["conflict", "DONE"]);
-      // After the deletion a deploy has a new volume, and says so.
+      // If the volume was deleted first, the deploy creates a new one and reports it.
       else if (!made) expect(last?.reason).toBe("volume_unavailable");
       if (gone.isErr()) expect(made).toBe(false);
     }),
   );
 
   test(
-    "no client receives a deletion of a volume that stays",
+    "a deletion must not fail unless both deploys succeed",
     slowTest,
     racing(async (race, starts) => {
       const bucket = await filled(race, "data");
@@ -100,7 +100,7 @@ describe("of calls that meet", () => {
   );
 
   test(
-    "of two deletions one has deleted",
+    "one of two deletions succeeds",
     slowTest,
     racing(async (race, starts) => {
       const bucket = await filled(race, "data");
@@ -118,7 +118,7 @@ describe("of calls that meet", () => {
   );
 
   test(
-    "a restore and a create leave one volume of the name",
+    "a restore and a create leave one volume with the name",
     slowTest,
     racing(async (race, starts) => {
       const bucket = await filled(race, "data");
@@ -145,7 +145,7 @@ const action = fc.record({
   volumes: fc.constantFrom(["data"], ["data"], ["logs"], ["data", "logs"], []),
 });
 
-test("whatever meets, nothing serves without its volume, and nothing is lost", slowTest, async () => {
+test("concurrent calls never lose an object or leave a deployment without its volume", slowTest, async () => {
   await fc.assert(
     fc.asyncProperty(pauses, fc.array(action, { minLength: 2, maxLength: 9 }), async (delays, actions) => {
       const race = raceOver(delays);

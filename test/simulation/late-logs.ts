@@ -1,4 +1,6 @@
-/** A log as the clouds keep it: entries carry times of their own, and are shown a while after they were written. */
+/**
+ * A log store like those of clouds: the store sets the time of each entry, and searches find an entry some time later.
+ */
 
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
 import { comparePositions, type LogPosition, nameCode } from "../../core/domain/logs/cursor.ts";
@@ -9,7 +11,7 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports
 import type { Clock } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
 
-/** An entry, the name that the store gave it, and when searches begin to show it. */
+/** An entry, the store's id for it, and the time from which searches find it. */
 export interface LateEntry {
   readonly entry: Omit<LogEntry, "code">;
   readonly id: string;
@@ -17,8 +19,8 @@ export interface LateEntry {
 }
 
 /**
- * @param entries what it holds; what is appended is added to them
- * @param delay milliseconds until searches show what is appended
+ * @param entries initial entries; `append` adds to this array
+ * @param delay returns the milliseconds until searches find an appended entry
  */
 export const createLateLogs = (entries: LateEntry[], clock: Clock, delay: () => number): LogStore => {
   const shown = ({ owner, service }: LogScope, { until }: LogQuery): LogEntry[] =>

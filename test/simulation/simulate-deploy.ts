@@ -1,4 +1,4 @@
-/** One deploy on a simulated cloud, from its request to its last record: for properties of deploy rules. */
+/** Runs one deploy on a simulated cloud, from the request to the last record. For property tests of deploy rules. */
 import { createControlPlane } from "../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../core/domain/accounts/account.ts";
 import type { Deployment } from "../../core/domain/deploy/deployment.ts";
@@ -10,27 +10,29 @@ import type { Source } from "../../core/ports/source-spool.ts";
 import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
 import { createSimulatedCloud, type SimulatedCloud } from "./simulated-cloud.ts";
 
+/** Options of `simulateDeploy`. */
 export interface SimulateOptions {
-  /** What deploys before this one have left their services on; a new one where absent. */
+  /** The cloud, with the services of earlier deploys on it; defaults to a new cloud. */
   readonly cloud?: SimulatedCloud;
   /** Policies and limits of the control plane. */
   readonly settings?: SettingsInput;
-  /** The account that deploys. */
+  /** The account that deploys; defaults to `simulated`. */
   readonly account?: string;
 }
 
+/** The result of `simulateDeploy`. */
 export interface SimulatedDeploy {
-  /** Why it was refused before its stream; absent where it ran. */
+  /** Why the request was rejected before its stream started; absent if the deploy ran. */
   readonly refused?: ControlPlaneError;
-  /** What the stream said, in order; empty where it was refused. */
+  /** The records of the stream, in order; empty if the request was rejected. */
   readonly records: readonly DeployEvent[];
-  /** The deployment as the account's list shows it afterwards; absent where there is none under the name. */
+  /** The deployment in the account's list afterwards; absent if the list has none of that name. */
   readonly deployment?: Deployment;
-  /** How long it took on the cloud's clock. */
+  /** Duration on the cloud's clock, in milliseconds. */
   readonly millis: number;
 }
 
-/** Any source will do: nothing is built for real. */
+/** Content does not matter, because the memory provider builds nothing. */
 const source: Source = {
   digest: `sha256:${"0".repeat(64)}`,
   bytes: 1,
@@ -41,8 +43,9 @@ const source: Source = {
 };
 
 /**
- * Deploys and waits for the end, on the cloud's clock.
- * @param fields by their wire names, as text or as JSON values: `{ function_name: "app", volumes: {} }`
+ * Deploys on the cloud's clock and waits until the deploy ends.
+ *
+ * @param fields by their names on the wire, as form text or as JSON values: `{ function_name: "app", volumes: {} }`
  */
 export const simulateDeploy = async (
   fields: Readonly<Record<string, unknown>>,
@@ -58,9 +61,9 @@ export const simulateDeploy = async (
   };
   const ended = await cloud.during(deploy());
   const millis = millisOf(cloud.clock.now()) - millisOf(begun);
-  // Asked of the provider behind the faults: the list is no part of the deploy.
+  // Reads from the memory provider directly, because the faults apply to the deploy and not to this call.
   const shown = await createControlPlane(cloud.memory.ports, settings).listDeployments(principal);
-  // What is no text names nothing; some of it cannot even be turned into one.
+  // A name that is not text finds no deployment. Some values cannot even be converted to text.
   const { function_name: written } = fields;
   const name = typeof written === "string" ? normalizeDeploymentName(written) : undefined;
   const deployment = shown.isOk() ? shown.value.find((one) => one.name === name) : undefined;

@@ -1,13 +1,13 @@
 /**
- * A cloud on a clock of the test's own: the memory provider, with calls that take time, calls that fail or whose answer
- * is lost, and logs that show entries late. Nothing waits for real, so that hours take milliseconds.
+ * A cloud on a simulated clock: the memory provider, with calls that take time, calls that fail or lose their answer,
+ * and logs that show entries late. Nothing waits in real time, so hours pass in milliseconds.
  *
  * ```ts
  * const cloud = createSimulatedCloud({
  *   latency: () => 200,
  *   fault: ({ port, method, count }) =>
  *     port === "services" && method === "rollout" && count === 1
- *       ? { failure: { reason: "provider_unavailable", message: "It is down." } }
+ *       ? { failure: { reason: "provider_unavailable", message: "The provider is unavailable." } }
  *       : undefined,
  * });
  * ```
@@ -29,35 +29,39 @@ import { whileTicking } from "./ticking.ts";
 
 const ports = ["services", "builder", "volumes", "scheduler", "logs"] as const;
 
-/** A call of one of the provider's ports; `count` is 1 for the first of its method. */
+/** A call of one of the provider's ports. `count` starts at 1 for each method. */
 export interface CloudCall extends PortCall {
   readonly port: (typeof ports)[number];
 }
 
+/** Options of `createSimulatedCloud`. */
 export interface SimulatedCloudOptions {
-  /** Milliseconds until a call acts, and between the events of a build or a rollout; none where absent. */
+  /** Milliseconds before a call acts, and between the events of a build or a rollout; defaults to 0. */
   readonly latency?: (call: CloudCall) => number;
-  /** What goes wrong; `after` in it: the cloud acts, and the answer is lost. */
+  /** The fault of a call, or undefined. With `after`, the call acts and its answer is lost. */
   readonly fault?: (call: CloudCall) => Fault | undefined;
-  /** Milliseconds until searches show a log entry, up to `capabilities.logs.settle_seconds`; none where absent. */
+  /** Milliseconds until searches find a log entry; at most `capabilities.logs.settle_seconds`; defaults to 0. */
   readonly logDelay?: () => number;
-  /** Replaces parts of what the memory provider offers. */
+  /** Replaces fields of the memory provider's capabilities. */
   readonly capabilities?: Partial<Capabilities>;
 }
 
+/** A simulated cloud. */
 export interface SimulatedCloud {
-  /** For `createControlPlane`. */
+  /** Pass these to `createControlPlane`. */
   readonly ports: Ports;
+  /** Moves only through `during` or when the test advances it. */
   readonly clock: ManualClock;
-  /** The provider behind the delays and faults. */
+  /** The memory provider, without the delays and faults. */
   readonly memory: MemoryProvider;
-  /** Moves the clock until the work is done. */
+  /** Advances the clock until the work settles, and returns its result. */
   during<T>(work: PromiseLike<T>): Promise<T>;
 }
 
-/** Short enough that what happens within a second keeps its order. */
+/** Far below a second, so that events within a second stay in order. */
 const TICK_MS = 50;
 
+/** A new cloud without services. Without options, calls take no time and do not fail. */
 export const createSimulatedCloud = (options: SimulatedCloudOptions = {}): SimulatedCloud => {
   const { latency = () => 0, fault = () => undefined, logDelay, capabilities = {} } = options;
   const clock = createManualClock();

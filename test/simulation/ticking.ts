@@ -1,7 +1,7 @@
-/** Work that waits for a clock that only this function advances. */
+/** Runs work that waits on a manual clock. */
 import type { ManualClock } from "../../adapters/memory/manual-clock.ts";
 
-/** Moves the clock until the work is done; `millis` at a time. */
+/** Advances the clock, by `millis` at a time, until the work settles. */
 export const whileTicking = async <T>(clock: ManualClock, work: PromiseLike<T>, millis = 1000): Promise<T> => {
   let settled = false;
   const settle = () => {
