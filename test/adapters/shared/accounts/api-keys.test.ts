@@ -1,4 +1,4 @@
-/** API keys: their form, what is kept of them, and that a revoked one is refused from that moment on. */
+/** API keys: their format, their stored records, and the immediate effect of a revocation. */
 import { describe, expect, test } from "vitest";
 import { createMemoryKeys } from "../../../../adapters/memory/accounts/keys.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
@@ -31,16 +31,16 @@ const setUp = (wrap: (records: KeyRecords) => KeyRecords = (records) => records,
   return { world, clock, keys, who, make, warnings };
 };
 
-test("a key is 'psk_' and 40 base62 characters, and no two are alike", async () => {
+test("a key is 'psk_' and 40 base62 characters, and all keys differ", async () => {
   const { make } = setUp();
   const made = await Promise.all(Array.from({ length: 50 }, () => make()));
   for (const { key } of made) expect(key).toMatch(/^psk_[0-9A-Za-z]{40}$/);
   expect(new Set(made.map(({ key }) => key)).size).toBe(50);
-  // Every letter of the alphabet turns up somewhere: nothing of it is left out.
+  // Every character of the alphabet occurs.
   expect(new Set(made.flatMap(({ key }) => [...key.slice(4)])).size).toBe(62);
 });
 
-test("what is kept recognises a key and does not give it away", async () => {
+test("the stored record identifies a key and does not reveal it", async () => {
   const { make, world, keys } = setUp();
   const { key, prefix, id } = await make();
   expect(key.startsWith(prefix)).toBe(true);
@@ -50,14 +50,14 @@ test("what is kept recognises a key and does not give it away", async () => {
   expect(listed).toEqual([{ id, account: acme, label: "ci", prefix, createdAt: expect.any(String), lastUsedAt: null }]);
 });
 
-describe("who a key is", () => {
-  test("its account's", async () => {
+describe("the principal of a key", () => {
+  test("belongs to its account", async () => {
     const { make, who } = setUp();
     const [a, b] = [await make(acme), await make(beta)];
     expect([await who(a.key), await who(b.key)]).toEqual(["acme", "beta"]);
   });
 
-  test("one wrong character is nobody", async () => {
+  test("a key with one wrong character is rejected", async () => {
     const { make, who } = setUp();
     const { key } = await make();
     const other = (letter: string | undefined) => (letter === "a" ? "b" : "a");
@@ -74,11 +74,11 @@ describe("who a key is", () => {
     `PSK_${"a".repeat(40)}`,
     " ",
     "\0",
-  ])("%j is nobody", async (value) => {
+  ])("rejects %j", async (value) => {
     expect(await setUp().who(value)).toBe("unauthenticated");
   });
 
-  test("two keys with the same beginning are told apart", async () => {
+  test("distinguishes two keys with the same prefix", async () => {
     const alike = { ...randomIds, secret: (length: number) => `12345678${randomIds.secret(length - 8)}` };
     const { make, who } = setUp(undefined, alike);
     const [a, b] = [await make(acme), await make(beta)];
@@ -88,7 +88,7 @@ describe("who a key is", () => {
 });
 
 describe("a revoked key", () => {
-  test("is refused at once, though it was recognised a moment ago", async () => {
+  test("is rejected immediately, even if it was cached", async () => {
     const { make, keys, who } = setUp();
     const { key, id } = await make();
     expect(await who(key)).toBe("acme");
@@ -96,7 +96,7 @@ describe("a revoked key", () => {
     expect(await who(key)).toBe("unauthenticated");
   });
 
-  test("is not remembered by a look-up that began before", async () => {
+  test("is not cached by a lookup that began before", async () => {
     const held = Promise.withResolvers<void>();
     const { make, keys, who } = setUp((records) => ({
       ...records,
@@ -123,7 +123,7 @@ describe("a revoked key", () => {
     expect((await keys.revoke(acme, id))._unsafeUnwrapErr().kind).toBe("not_found");
   });
 
-  test("elsewhere is refused within ten seconds", async () => {
+  test("on another replica is rejected within ten seconds", async () => {
     const { make, world, who, clock } = setUp();
     const { key, id } = await make();
     expect(await who(key)).toBe("acme");
@@ -136,7 +136,7 @@ describe("a revoked key", () => {
 describe("the time of its last use", () => {
   const lastUse = async ({ keys }: ReturnType<typeof setUp>) => (await keys.list(acme))._unsafeUnwrap()[0]?.lastUsedAt;
 
-  test("is noted, a minute apart at most often", async () => {
+  test("is recorded at most once a minute", async () => {
     const set = setUp();
     const { key } = await set.make();
     expect(await lastUse(set)).toBeNull();
@@ -150,7 +150,7 @@ describe("the time of its last use", () => {
     expect(await lastUse(set)).toBe("2026-01-01T00:01:00+00:00");
   });
 
-  test("that cannot be noted keeps nobody out, and the key out of the log", async () => {
+  test("a failure to record it does not reject the key, and does not log it", async () => {
     const set = setUp((records) => ({ ...records, used: () => Promise.reject(new Error("disk full")) }));
     const { key } = await set.make();
     expect(await set.who(key)).toBe("acme");
@@ -160,7 +160,7 @@ describe("the time of its last use", () => {
   });
 });
 
-test("a store that does not answer is unavailable, whoever asks", async () => {
+test("every call fails with unavailable if the store does not respond", async () => {
   const down = () => Promise.reject(new Error("connection refused"));
   const { who, keys } = setUp(() => ({ insert: down, withPrefix: down, ofAccount: down, remove: down, used: down }));
   expect(await who(`psk_${"a".repeat(40)}`)).toBe("unavailable");

@@ -1,4 +1,4 @@
-/** Any archive of allowed entries is taken and unpacks to exactly its files; one bad entry at any place is refused. */
+/** Any archive of permitted entries is accepted and unpacks to exactly its files. One bad entry anywhere is rejected. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -37,7 +37,7 @@ test(
       executable += tree.files.filter((file) => file.executable).length;
     });
     await fc.assert(property, runs(120));
-    // The generator reaches what it is for.
+    // The generator produces such cases.
     expect(long).toBeGreaterThan(20);
     expect(executable).toBeGreaterThan(20);
   },

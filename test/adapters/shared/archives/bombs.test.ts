@@ -1,4 +1,4 @@
-/** Archives of some megabytes that claim, or are, ten gigabytes: refused for little work, in little memory. */
+/** Archives of some megabytes that declare or contain ten gigabytes: rejected with little CPU time and memory. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -8,7 +8,7 @@ import { bombs } from "../../../support/archives/odd-archives.ts";
 
 const child = fileURLToPath(new URL("../../../support/archives/walk-child.ts", import.meta.url));
 
-/** What each is refused for; another reason would be luck. */
+/** The expected reason for each, so that none is rejected by accident. */
 const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "an entry that claims it": /"big" is larger than 512Mi/,
   "a pax header that claims it": /"big" is larger than 512Mi/,
@@ -24,7 +24,7 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "headers for all entries without end": /far more data than its entries contain/,
 };
 
-/** Two gigabytes may be in it, so two gigabytes are unpacked: their garbage is collected later than after 50 MB. */
+/** Two permitted gigabytes are unpacked, whose garbage is collected later than after 50 MB. */
 const unpacksMuch = ["entries that are each allowed"];
 
 test.each(Object.keys(bombs))(
@@ -33,7 +33,7 @@ test.each(Object.keys(bombs))(
     const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", child, name]);
     const { problem, cpuSeconds, grown } = JSON.parse(stdout);
     expect(problem).toMatch(words[name] as RegExp);
-    // Of the processor, which other work on the machine does not lengthen.
+    // CPU time, which other work on the machine does not affect.
     expect(cpuSeconds).toBeLessThan(10);
     expect(grown).toBeLessThan(unpacksMuch.includes(name) ? 120 * MiB : 50 * MiB);
   },

@@ -47,7 +47,7 @@ const notingBucket = (fails: readonly string[] = [], failure: CallState | Unavai
 const spoolIn = (place: SpoolBucket, logger = keepingLogger().logger) =>
   createBucketSpool(place, { ids: randomIds, logger });
 
-test("no more is read than one piece and a chunk ahead of what was put", async () => {
+test("reads at most one piece and one chunk ahead of the upload", async () => {
   const { place, notes, taken } = notingBucket();
   const archive = archiveOf(3 * PIECE_BYTES);
   let [given, ahead] = [0, 0];
@@ -66,7 +66,7 @@ test("no more is read than one piece and a chunk ahead of what was put", async (
   expect(ahead).toBeLessThanOrEqual(PIECE_BYTES + CHUNK);
 });
 
-test("one that is a piece exactly is put as the last", async () => {
+test("uploads an archive of exactly one piece as the last piece", async () => {
   const archive = archiveOf(PIECE_BYTES - 4096);
   const exact = Buffer.concat([archive, gzipSync(Buffer.alloc(0))]);
   const { place, notes } = notingBucket();
@@ -76,14 +76,14 @@ test("one that is a piece exactly is put as the last", async () => {
 
 const PUT = `put ${PIECE_BYTES} to an upload`;
 
-test("what cannot be put is taken back, and the reading ends", async () => {
+test("aborts a failed upload and stops reading", async () => {
   const { place, notes } = notingBucket([PUT]);
   const error = (await spoolIn(place).receive(bytesOf(archiveOf(3 * PIECE_BYTES))))._unsafeUnwrapErr();
   expect(error).toMatchObject({ kind: "unavailable", message: "The source could not be received. Send it again." });
   expect(notes).toEqual(["begin", PUT, "abort an upload", "remove"]);
 });
 
-test("of an upload that could not begin there is nothing to take back", async () => {
+test("does not abort an upload that could not begin", async () => {
   const { place, notes } = notingBucket(["begin"]);
   expect((await spoolIn(place).receive(bytesOf(archiveOf(3 * PIECE_BYTES)))).isErr()).toBe(true);
   expect(notes).toEqual(["begin", "remove"]);
@@ -91,7 +91,7 @@ test("of an upload that could not begin there is nothing to take back", async ()
 
 const GONE: CallState = { kind: "state", code: "not_found", error: new Error("no such upload") };
 
-/** Good until its end, which is missing. */
+/** Valid except for its missing end. */
 const cutShort = archiveOf(2 * PIECE_BYTES).subarray(0, PIECE_BYTES + CHUNK);
 
 test.for([
@@ -105,7 +105,7 @@ test.for([
   expect(said.join("\n").includes("could not delete a part of a source")).toBe(failed.isToldOf);
 });
 
-test("a source says in which bucket it is, and nowhere else", async () => {
+test("a source names its own bucket only", async () => {
   const received = (await spoolIn(notingBucket().place).receive(bytesOf(archiveOf(1000))))._unsafeUnwrap();
   if (received.kind !== "kept") throw new Error("it was refused");
   expect(spooledIn("b", received.source)).toMatch(/^spool\/.+\.tar\.gz$/);

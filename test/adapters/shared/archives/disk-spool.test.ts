@@ -1,4 +1,4 @@
-/** Sources on disk: kept whole and readable only by their owner, or not at all. */
+/** Sources on disk: stored completely and readable only by their owner, or not at all. */
 import { createHash } from "node:crypto";
 import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const kept = async (spool: ReturnType<typeof spoolIn>, bytes: Uint8Array) => {
   return received.source;
 };
 
-test("a good archive is kept until it is discarded, and can be read more than once", async () => {
+test("stores a valid archive until it is discarded, and allows several reads", async () => {
   using folder = folderWith();
   const path = join(folder.path, "not", "there", "yet");
   const source = await kept(spoolIn(path), archive);
@@ -33,7 +33,7 @@ test("a good archive is kept until it is discarded, and can be read more than on
   expect(readdirSync(path)).toEqual([]);
 });
 
-test("two at once do not meet", async () => {
+test("concurrent uploads do not interfere", async () => {
   using folder = folderWith();
   const spool = spoolIn(folder.path);
   const sources = await Promise.all([kept(spool, archive), kept(spool, archive)]);
@@ -42,7 +42,7 @@ test("two at once do not meet", async () => {
   expect(Buffer.concat(await Array.fromAsync(sources[1]?.open() ?? [])).equals(archive)).toBe(true);
 });
 
-test("a refused archive leaves nothing, and its rest is not read", async () => {
+test("a rejected archive leaves nothing, and the rest is not read", async () => {
   using folder = folderWith();
   let read = 0;
   async function* endless() {
@@ -57,7 +57,7 @@ test("a refused archive leaves nothing, and its rest is not read", async () => {
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test("an upload that breaks off, or is given up, leaves nothing", async () => {
+test("an aborted or failed upload leaves nothing", async () => {
   using folder = folderWith();
   const spool = spoolIn(folder.path);
   async function* broken() {
@@ -75,7 +75,7 @@ test("an upload that breaks off, or is given up, leaves nothing", async () => {
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test("a spool that cannot write says that it is unavailable, and why to nobody", async () => {
+test("fails with unavailable if it cannot write, without the reason in the message", async () => {
   using folder = folderWith();
   const path = join(folder.path, "file");
   writeFileSync(path, "");

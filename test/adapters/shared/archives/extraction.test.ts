@@ -1,4 +1,4 @@
-/** Unpacking: modes, long names, and that nothing is ever written outside its folder, even of what no walk has seen. */
+/** Unpacking: modes, long names, and no writes outside of the folder, even for archives that were not checked. */
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
@@ -10,7 +10,7 @@ import { walkArchive } from "../../../support/archives/walking.ts";
 const packed = (...blocks: readonly Buffer[]): Buffer => gzipSync(Buffer.concat([...blocks, END]));
 const file = (path: string, content = "x"): Buffer => blocksOf({ path, content });
 
-describe("what was never walked", () => {
+describe("an archive that was not checked", () => {
   const hostile: Readonly<Record<string, readonly Buffer[]>> = {
     "a path with '..'": [file("../evil")],
     "a path with '..' within": [file("a/../../evil")],
@@ -37,12 +37,12 @@ describe("what was never walked", () => {
     const { files, outside, problem } = await unpack(packed(file("first"), ...blocks, file("last")));
     expect(problem).toBeDefined();
     expect(outside).toEqual([]);
-    // Files before the bad entry are there; the builder removes them with the folder.
+    // Files before the bad entry exist. The builder removes them with the folder.
     expect(Object.keys(files)).toEqual(["first"]);
   });
 });
 
-test("the set-user-id, set-group-id and sticky bits are dropped, 'may be run' is kept", async () => {
+test("drops the set-user-id, set-group-id and sticky bits, keeps the executable bit", async () => {
   const modes = { a: 0o6755, b: 0o4644, c: 0o1777, d: 0o000, e: 0o100, f: 0o666 };
   const entries = Object.entries(modes).map(([path, mode]) => ({ path, mode, content: "x" }));
   const folders = [
@@ -59,14 +59,14 @@ test("the set-user-id, set-group-id and sticky bits are dropped, 'may be run' is
   expect(unpacked.folders).toEqual({ open: { mode: 0o755 }, shut: { mode: 0o755 } });
 });
 
-test("a file of zeros is unpacked however small it is packed", async () => {
+test("unpacks a file of zeros, however well it compresses", async () => {
   const archive = tarGz([{ path: "zeros", content: Buffer.alloc(64 * MiB) }]);
   expect(64 * MiB).toBeGreaterThan(1000 * archive.length);
   expect(await walkArchive(archive)).toBeUndefined();
   expect((await unpack(archive)).files["zeros"]?.content.length).toBe(64 * MiB);
 });
 
-test("a file that comes twice is the later one", async () => {
+test("the last entry of a repeated file wins", async () => {
   const { files, problem } = await unpack(packed(file("a", "old"), file("b"), file("a", "new")));
   expect(problem).toBeUndefined();
   expect(files["a"]?.content.toString()).toBe("new");
@@ -78,7 +78,7 @@ describe("a path of a thousand bytes in characters of three", () => {
   test.each([
     ["pax", paxHeader({ path })],
     ["GNU tar", gnuLongName(path)],
-  ])("is whole however the archive comes in pieces (%s)", async (_how, header) => {
+  ])("is complete however the archive is cut into pieces (%s)", async (_how, header) => {
     for (let before = 0; before < 24; before++) {
       const blocks = [file("before", "x".repeat(before * 37)), header, file("short", "x")];
       const archive = gzipSync(Buffer.concat([...blocks, END]), { level: 0 });

@@ -1,4 +1,4 @@
-/** The bounds of contract 4.1 at their edges: what is just within is taken, one more is refused and named. */
+/** The bounds of the archive limits: the maximum is accepted, one more is rejected and named. */
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { archiveLimits, MiB } from "../../../../core/domain/accounts/limits.ts";
@@ -21,13 +21,13 @@ test("the limits are those of the contract", () => {
 const many = Buffer.concat(Array.from({ length: 50_001 }, (_, n) => blocksOf({ path: `f${n}` })));
 const BLOCK = 512;
 
-test("50,000 entries are taken, one more is refused and named", async () => {
+test("accepts 50,000 entries, rejects and names one more", async () => {
   const archive = (entries: number) => gzipSync(Buffer.concat([many.subarray(0, entries * BLOCK), END]), { level: 1 });
   expect(await walkArchive(archive(50_000))).toBeUndefined();
   expect(await walkArchive(archive(50_001))).toBe('is refused: entry "f50000" exceeds the limit of 50000 entries');
 });
 
-test("200,000 files are refused at the 50,001st", async () => {
+test("rejects 200,000 files at the 50,001st", async () => {
   const archive = gzipSync(Buffer.concat([many, many, many, many, END]), { level: 1 });
   expect(await walkArchive(archive)).toMatch(/"f50000" exceeds the limit of 50000 entries/);
 });
@@ -42,7 +42,7 @@ test("folders count as entries", async () => {
 test.each([
   ["in ASCII", "x"],
   ["in characters of three bytes", "語"],
-])("a path of 1,024 bytes is taken, a longer one refused (%s)", async (_how, letter) => {
+])("accepts a path of 1,024 bytes, rejects a longer one (%s)", async (_how, letter) => {
   const bytes = Buffer.byteLength(letter);
   const folder = `${letter.repeat(60 / bytes)}/`;
   const folders = folder.repeat(16);
@@ -52,22 +52,22 @@ test.each([
   expect(await walkArchive(archive(`${fits}x`))).toMatch(/has a path longer than 1024 bytes/);
 });
 
-test("64 levels are taken, 65 are refused; '.' and '//' are none", async () => {
+test("accepts 64 levels, rejects 65; '.' and '//' are not levels", async () => {
   const deep = "d/".repeat(63);
   expect(await walkArchive(tarGz([{ path: `${deep}f` }, { path: `./${deep.replace("/", "/./")}/f` }]))).toBeUndefined();
   expect(await walkArchive(tarGz([{ path: `d/${deep}f` }]))).toMatch(/is nested deeper than 64 folders/);
 });
 
-test("a file of 512 MiB is taken, one byte more is refused by its header", async () => {
+test("accepts a file of 512 MiB, rejects one byte more by its header", async () => {
   const claims = (size: number) => blocksOf({ path: "big", claimedSize: size });
   const archive = gzipWithZeros(claims(512 * MiB), 512, END);
-  // Only the checksum, which the shortcut to make it does not know, is wrong with it.
+  // Only its checksum is wrong, because the shortcut that creates the archive does not compute it.
   expect(await walkArchive(archive)).toBe("is damaged: its gzip data does not add up");
   expect(await walkArchive(gzipWithZeros(claims(513 * MiB), 16))).toMatch(/"big" is larger than 512Mi/);
   expect(await walkArchive(gzipWithZeros(claims(512 * MiB + 1), 16))).toMatch(/"big" is larger than 512Mi/);
 });
 
-test("2 GiB together are taken, one byte more is refused by its header", async () => {
+test("accepts 2 GiB in total, rejects one byte more by its header", async () => {
   const limits = { ...archiveLimits, entryBytes: 4 * MiB, unpackedBytes: 10 * MiB };
   const file = (path: string, bytes: number) => ({ path, content: Buffer.alloc(bytes) });
   const within = [file("a", 4 * MiB), file("b", 4 * MiB), file("c", 2 * MiB)];

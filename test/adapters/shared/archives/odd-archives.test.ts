@@ -90,7 +90,7 @@ const extended = fc.oneof(
     .map((content) => entryOfType("x", { path: "x", content })),
 );
 
-/** Bytes that readers may see in another way each: numbers, letters and magic words in any field. */
+/** Bytes that tar readers may interpret differently: numbers, letters and magic words in any field. */
 const change = fc.record({
   at: fc.oneof(
     fc.constantFrom(0, 99, 100, 124, 125, 134, 135, 136, 156, 157, 257, 262, 263, 265, 345, 475),
@@ -164,7 +164,7 @@ describe("an archive with odd headers", () => {
       }
       readers[reader](taken.map(({ folder }) => folder));
       for (const { folder, tree } of taken) expect(treeOf(folder), folder).toEqual(tree);
-      // The generator reaches what it is for.
+      // The generator produces such cases.
       expect(taken.length).toBeGreaterThan(10);
       expect(refused).toBeGreaterThan(10);
     },

@@ -1,4 +1,4 @@
-/** What real packers make is taken: GNU tar in each of its formats and Python's tarfile. */
+/** Accepts archives of real packers: GNU tar in each of its formats and Python's tarfile. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** What is no tar.gz at all, or not all of one, is told apart and refused in words that say what to send. */
+/** Files that are not a complete tar.gz are rejected with a message that names the problem. */
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { tarGz, tarOf } from "../../../support/archives/archives.ts";
@@ -12,7 +12,7 @@ const files = [
 ] as const;
 const tar = tarOf(files);
 const archive = gzipSync(tar);
-/** An empty zip file: its end record alone. */
+/** An empty zip file, which is only its end record. */
 const ZIP = Buffer.from(`504b0506${"00".repeat(18)}`, "hex");
 
 const refused: readonly [string, Uint8Array, RegExp][] = [
@@ -52,17 +52,17 @@ describe.each([64 * 1024, 1, 700])("in pieces of %i bytes", (piece) => {
     expect(await walkArchive(bytes, { piece: size })).toMatch(words);
   });
 
-  test("a good archive is taken", async () => {
+  test("accepts a valid archive", async () => {
     expect(await walkArchive(archive, { piece })).toBeUndefined();
   });
 });
 
-test("padding is no rubbish: zeros after the gzip data, a record of zeros after the tar", async () => {
+test("accepts padding: zeros after the gzip data, and a record of zeros after the tar", async () => {
   expect(await walkArchive(Buffer.concat([archive, Buffer.alloc(9 * 1024 * 1024)]))).toBeUndefined();
   expect(await walkArchive(gzipSync(Buffer.concat([tar, Buffer.alloc(500 * 1024)])))).toBeUndefined();
 });
 
-test("an archive may consist of several members of gzip", async () => {
+test("accepts several gzip members", async () => {
   const members = Buffer.concat([gzipSync(tar.subarray(0, 700)), gzipSync(tar.subarray(700))]);
   expect(await walkArchive(members)).toBeUndefined();
 });

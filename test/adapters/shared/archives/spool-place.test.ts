@@ -1,4 +1,4 @@
-/** Where sources wait: in a bucket where the disk is memory, and said where that was not wanted. */
+/** The place of the spool: a bucket if the disk is in memory, with a warning if the settings choose the disk. */
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { memoryDisk, spoolPlace } from "../../../../adapters/shared/archives/spool-place.ts";
@@ -7,14 +7,14 @@ import { folderWith } from "../../../support/archives/folders.ts";
 const MEMORY = "/dev/shm";
 const onCloudRun = { K_SERVICE: "portside" };
 
-test("on a disk they stay there, unless the bucket is wanted", () => {
+test("uses a disk, unless the settings choose the bucket", () => {
   using folder = folderWith();
   if (memoryDisk(folder.path, {}) !== undefined) return expect(memoryDisk("/", {})).toBeUndefined();
   expect(spoolPlace("auto", folder.path, "b", {})).toMatchObject({ in: "disk", finding: { verdict: "ok" } });
   expect(spoolPlace("bucket", folder.path, "b", {})).toMatchObject({ in: "bucket", finding: { verdict: "ok" } });
 });
 
-test("on Cloud Run they go to the bucket; kept on its disk, that is warned of with the way out", () => {
+test("uses the bucket on Cloud Run; warns about its disk, with the fix", () => {
   const chosen = spoolPlace("auto", "/data", "the-bucket", onCloudRun);
   expect(chosen).toMatchObject({ in: "bucket", finding: { verdict: "ok" } });
   expect(chosen.finding.words).toMatch(/the-bucket, because this is Cloud Run/);

@@ -1,4 +1,4 @@
-/** Pieces of a tar stream lose nothing, add nothing, and tear no extended header. */
+/** Cutting a tar stream preserves its bytes and splits no extended header. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TarPieces } from "../../../../adapters/shared/archives/tar-pieces.ts";
@@ -18,14 +18,14 @@ const piecesOf = (bytes: Buffer, sizes: readonly number[]): Buffer[] => {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 3000 }), { minLength: 1, maxLength: 10 });
 
-test("any bytes come out as they went in", () => {
+test("preserves any bytes", () => {
   const property = fc.property(fc.uint8Array({ maxLength: 5000 }), sizes, (bytes, cuts) => {
     expect(Buffer.concat(piecesOf(Buffer.from(bytes), cuts)).equals(Buffer.from(bytes))).toBe(true);
   });
   fc.assert(property, runs(200));
 });
 
-test("an extended header comes in one piece, also where its content looks like another", () => {
+test("keeps an extended header in one piece, even if its content looks like another", () => {
   const text = "語".repeat(600);
   const decoy = paxHeader({ comment: "x".repeat(2000) });
   const headers = [
@@ -47,7 +47,7 @@ test("an extended header comes in one piece, also where its content looks like a
   fc.assert(property, runs(300));
 });
 
-test("what looks like headers without end is not held for ever", () => {
+test("does not hold back endless headers", () => {
   const pieces = new TarPieces();
   const header = entryOfType("x", { path: "x", claimedSize: 8 * 1024 * 1024 });
   const out = Array.from({ length: 1000 }, () => pieces.take(header));

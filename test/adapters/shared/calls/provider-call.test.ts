@@ -1,4 +1,4 @@
-/** A call of a cloud: repeated while its error passes by itself and its time lasts, and told in the port's words. */
+/** Calls of a cloud's API: retries of transient errors until the timeout, and errors of the port. */
 import { expect, test } from "vitest";
 import { type CallFault, providerCall } from "../../../../adapters/shared/calls/provider-call.ts";
 import { UnusablePackage } from "../../../../adapters/shared/runtime/optional-package.ts";
@@ -16,7 +16,7 @@ class Failure extends Error {
 
 const busy = new Failure({ kind: "busy" });
 
-/** Calls something that fails so often, and then answers. */
+/** Calls a function that fails with these errors and then succeeds. */
 const called = async (failures: readonly Error[], timeoutMs?: number, signal?: AbortSignal, random = 0.5) => {
   const clock = createLeapingClock();
   const { logger, said } = keepingLogger();
@@ -37,29 +37,29 @@ const called = async (failures: readonly Error[], timeoutMs?: number, signal?: A
   return { result, moments, said };
 };
 
-test("an answer is given at once", async () => {
+test("returns a result without a pause", async () => {
   const { result, moments } = await called([]);
   expect(result._unsafeUnwrap()).toBe("answer");
   expect(moments).toEqual([0]);
 });
 
-test("what is busy is asked again, after longer and longer pauses", async () => {
+test("retries a busy service with increasing pauses", async () => {
   const { result, moments } = await called([busy, busy, busy]);
   expect(result._unsafeUnwrap()).toBe("answer");
   expect(moments).toEqual([0, 150, 450, 1050]);
 });
 
-test("pauses are drawn, so that replicas do not come back at once", async () => {
+test("pauses are random, so that replicas do not retry at the same time", async () => {
   expect((await called([busy, busy], undefined, undefined, 0)).moments).toEqual([0, 100, 300]);
   expect((await called([busy, busy], undefined, undefined, 0.999)).moments[1]).toBeGreaterThan(190);
 });
 
-test("what the cloud wishes counts, where that is longer", async () => {
+test("uses the cloud's pause if it is longer", async () => {
   const { moments } = await called([new Failure({ kind: "busy", retryAfterSeconds: 3 })]);
   expect(moments).toEqual([0, 3000]);
 });
 
-test("when its time is over it is unavailable, with a time to come back and without the cloud's words", async () => {
+test("fails with unavailable at the timeout, with a retry delay and without the cloud's message", async () => {
   const { result, moments } = await called(
     Array.from({ length: 100 }, () => busy),
     5000,
@@ -71,12 +71,12 @@ test("when its time is over it is unavailable, with a time to come back and with
   expect(moments.length).toBeGreaterThan(3);
 });
 
-test("a pause that would outlast its time is not begun", async () => {
+test("does not begin a pause that exceeds the timeout", async () => {
   const { moments } = await called([new Failure({ kind: "busy", retryAfterSeconds: 60 })]);
   expect(moments).toEqual([0]);
 });
 
-test("a refusal of the platform's own rights is not repeated, and is in the server's log", async () => {
+test("does not retry a permission error, and logs it", async () => {
   const { result, moments, said } = await called([new Failure({ kind: "refused" })]);
   expect(result._unsafeUnwrapErr()).toMatchObject({
     kind: "unavailable",
@@ -87,23 +87,23 @@ test("a refusal of the platform's own rights is not repeated, and is in the serv
   expect(said).toEqual([expect.stringMatching(/credentials and permissions.*things\.get/)]);
 });
 
-test("a state is the caller's to make something of", async () => {
+test("returns a state to the caller", async () => {
   const { result, said } = await called([new Failure({ kind: "state", code: "not_found" })]);
   expect(result._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "not_found" });
   expect(said).toEqual([]);
 });
 
-test("a bug is thrown on", async () => {
+test("rethrows a bug", async () => {
   await expect(called([new TypeError("a bug")])).rejects.toThrow("a bug");
 });
 
-test("nobody waits any more: it is not asked again", async () => {
+test("does not retry after an abort", async () => {
   const { result, moments } = await called([busy, busy], undefined, AbortSignal.abort());
   expect(result.isErr()).toBe(true);
   expect(moments).toEqual([0]);
 });
 
-test("a package that is not installed is a value with the command, and is not tried again", async () => {
+test("returns the install command for a missing package, and does not retry", async () => {
   const { result, moments, said } = await called([new UnusablePackage("The provider gcp", ["@google-cloud/run"])]);
   const message = "The provider gcp needs the package '@google-cloud/run': npm install @google-cloud/run@4";
   expect(result._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", message });

@@ -1,11 +1,11 @@
-/** `parse(render(template))` is the template, for every template; what is not ours is not taken for one. */
+/** `parse(render(template))` equals the template, for every template. Other documents are rejected. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseService, renderService } from "../../../../adapters/shared/deploy/service-document.ts";
 import { serviceTemplate } from "../../../arbitraries/index.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-test("rendered and parsed, a template is itself, as a document and as JSON text", () => {
+test("rendering and parsing returns the same template, as a document and as JSON text", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const document = renderService(template);
@@ -17,7 +17,7 @@ test("rendered and parsed, a template is itself, as a document and as JSON text"
   );
 });
 
-test("the environment's names and their order are kept, `__proto__` among them", () => {
+test("preserves the names of the environment and their order, including `__proto__`", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const pairs = Object.entries(template.env);
@@ -27,7 +27,7 @@ test("the environment's names and their order are kept, `__proto__` among them",
   );
 });
 
-test("rendering copies: changing the document leaves the template alone", () => {
+test("rendering copies, so changes to the document do not affect the template", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
       const before = structuredClone(template);
@@ -40,7 +40,7 @@ test("rendering copies: changing the document leaves the template alone", () => 
   );
 });
 
-/** The places of every value in a document, as paths of keys. */
+/** The paths of all values in a document. */
 const leaves = (value: unknown, path: readonly string[] = []): (readonly string[])[] =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key]))
@@ -51,10 +51,10 @@ const without = (document: unknown, [key = "", ...rest]: readonly string[]): unk
   return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
 };
 
-test("a document that lacks any one part is not ours", () => {
+test("rejects a document without any one of its parts", () => {
   fc.assert(
     fc.property(serviceTemplate(), fc.nat(), (template, pick) => {
-      // Aliases came later than the first documents, and may be absent.
+      // Aliases are newer than the first documents and may be absent.
       const { envAliases: _aliases, ...first } = template;
       const document = renderService({ ...first, schedule: null, mounts: [] });
       const places = leaves(document);
@@ -73,4 +73,4 @@ test.each([
   {},
   { apiVersion: "portside/v1" },
   { apiVersion: "other/v1", metadata: {}, spec: {} },
-])("%j is not ours", (raw) => expect(parseService(raw)).toBeUndefined());
+])("rejects %j", (raw) => expect(parseService(raw)).toBeUndefined());

@@ -1,4 +1,4 @@
-/** What is seen of a source archive before it is built, whatever it holds. */
+/** Reads the files of a source archive that determine its build, within its limits. */
 import { expect, test } from "vitest";
 import { surveySource } from "../../../../adapters/shared/deploy/survey-source.ts";
 import { sourceNames, sourceTextBytes, textBytesOf } from "../../../../core/domain/deploy/source/files.ts";
@@ -12,11 +12,11 @@ const filesIn = async (bytes: Uint8Array) => {
   return found.files;
 };
 
-test.each(["Dockerfile", "./Dockerfile"])("%s at the top decides", async (path) => {
+test.each(["Dockerfile", "./Dockerfile"])("finds %s at the top level", async (path) => {
   expect(await survey(sourceOf({ "a/b.txt": "x", [path]: "FROM scratch\n" }))).toEqual({ kind: "dockerfile" });
 });
 
-test("names at the top, Python files below, and the texts that count", async () => {
+test("finds names at the top level, Python files below, and the relevant texts", async () => {
   const files = await filesIn(
     tarGz([
       { path: "./", type: "Directory" },
@@ -50,7 +50,7 @@ test("names at the top, Python files below, and the texts that count", async () 
   expect([...files.folders].sort()).toEqual(["a", "docs", "requirements", "site", "src", "src/shop"]);
 });
 
-test("a text over its limit is left out, of Python the beginning counts", async () => {
+test("omits a text over its limit, and reads the beginning of a Python file", async () => {
   const over = (path: string) => "x".repeat(textBytesOf(path) + 1);
   const paths = ["Procfile", "uv.lock", "main.py"];
   const files = await filesIn(sourceOf(Object.fromEntries(paths.map((path) => [path, over(path)]))));
@@ -61,7 +61,7 @@ test("a text over its limit is left out, of Python the beginning counts", async 
   expect(whole.texts.get("Procfile")).toHaveLength(textBytesOf("Procfile"));
 });
 
-test("many names and much text stay within their limits", async () => {
+test("limits the numbers of names and bytes", async () => {
   const big = "x".repeat(textBytesOf("a.py"));
   const entries: Entry[] = [
     ...Array.from({ length: 100 }, (_, at) => ({ path: `big${at}.py`, content: big })),
@@ -74,7 +74,7 @@ test("many names and much text stay within their limits", async () => {
   expect([...texts.values()].reduce((sum, text) => sum + text.length, 0)).toBe(sourceTextBytes.python);
 });
 
-test("a name at the top decides behind any number of others", async () => {
+test("finds a name at the top level after any number of others", async () => {
   const others = Object.fromEntries(Array.from({ length: sourceNames + 10 }, (_, at) => [`page${at}.html`, ""]));
   const files = await filesIn(sourceOf({ ...others, "package.json": "{}" }));
   expect(files.texts.get("package.json")).toBe("{}");

@@ -1,4 +1,4 @@
-/** A quota of calls a minute is never passed, and whoever finds it used up learns when to come again. */
+/** Calls never exceed the quota per minute, and a rejected call learns when to retry. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ReadLimiter } from "../../../../adapters/shared/logs/read-limiter.ts";
@@ -6,7 +6,7 @@ import { SharedReads } from "../../../../adapters/shared/logs/shared-reads.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 
-test("no sixty seconds have more calls than the quota", () =>
+test("no 60 seconds have more calls than the quota", () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),
@@ -32,7 +32,7 @@ test("no sixty seconds have more calls than the quota", () =>
     ),
   ));
 
-test("what is used up opens again a minute after", async () => {
+test("an exhausted quota is available again after a minute", async () => {
   const clock = createLeapingClock();
   const limiter = new ReadLimiter(clock, 2);
   expect([await limiter.take(0), await limiter.take(0), await limiter.take(0)]).toEqual([undefined, undefined, 60]);
@@ -42,7 +42,7 @@ test("what is used up opens again a minute after", async () => {
   expect(await limiter.take(1000)).toBeUndefined();
 });
 
-test("one read answers those who ask the same within its time, and no other", async () => {
+test("equal requests within the time share a read, others do not", async () => {
   const clock = createLeapingClock();
   const reads = new SharedReads<number>(clock, 1000);
   let count = 0;
@@ -65,7 +65,7 @@ test("one read answers those who ask the same within its time, and no other", as
   expect(await ask("c", 1n, false)).toBe(7);
 });
 
-test("a read that fails is nobody else's", async () => {
+test("does not share a failed read", async () => {
   const reads = new SharedReads<number>(createLeapingClock(), 1000);
   const fails = reads.read(
     "a",

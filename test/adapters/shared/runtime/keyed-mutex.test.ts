@@ -1,11 +1,11 @@
-/** Work under one key, one at a time. */
+/** Runs work with the same key one at a time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { KeyedMutex } from "../../../../adapters/shared/runtime/keyed-mutex.ts";
 
 const never = new AbortController().signal;
 
-test("work under one key goes one after the other, under another key beside it", async () => {
+test("runs work with one key in sequence, and with another key concurrently", async () => {
   const turns = new KeyedMutex();
   const steps: string[] = [];
   const work = (name: string) => async () => {
@@ -20,7 +20,7 @@ test("work under one key goes one after the other, under another key beside it",
   expect(steps.indexOf("2 begins")).toBeGreaterThan(steps.indexOf("1 ends"));
 });
 
-test("a failure is its own, and the next turn comes", async () => {
+test("a failure rejects its own call only, and the next one runs", async () => {
   const turns = new KeyedMutex();
   const failing = turns.take("a", never, () => Promise.reject(new Error("broken")));
   const next = turns.take("a", never, async () => "fine");
@@ -28,7 +28,7 @@ test("a failure is its own, and the next turn comes", async () => {
   expect(await next).toBe("fine");
 });
 
-test("one that gives up while it waits does so at once, and lets nobody overtake", async () => {
+test("an aborted waiter rejects immediately, and no later one overtakes", async () => {
   const turns = new KeyedMutex();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   let running = 0;
@@ -54,7 +54,7 @@ test("one that gives up while it waits does so at once, and lets nobody overtake
   expect(begun).toBe(false);
 });
 
-test("one that had given up before is never begun", async () => {
+test("does not start work that was aborted before", async () => {
   const work = () => Promise.reject(new Error("begun"));
   await expect(new KeyedMutex().take("a", AbortSignal.abort(new Error("gone")), work)).rejects.toThrow("gone");
 });

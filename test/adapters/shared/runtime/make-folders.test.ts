@@ -1,11 +1,11 @@
-/** Folders are made with their parents, and a path on which none can be made is an error, not an endless loop. */
+/** Creates folders with their parents. A path where that is impossible is an error, not an endless loop. */
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolders } from "../../../../adapters/shared/runtime/make-folders.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 
-test("makes what is missing, with the mode, and says whether it made anything", () => {
+test("creates missing folders with the mode, and returns whether it created any", () => {
   using folder = folderWith();
   const path = join(folder.path, "a", "b", "c");
   expect(makeFolders(path, 0o700)).toBe(true);

@@ -1,4 +1,4 @@
-/** Optional packages: every version may be installed, and one that does not work is refused when it is loaded. */
+/** Optional packages: any version may be installed, but an unsupported one is rejected when it is loaded. */
 import { globSync, readFileSync } from "node:fs";
 import semver from "semver";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const { peerDependencies, devDependencies } = JSON.parse(readFileSync("package.j
   readonly devDependencies: Versions;
 };
 
-test("npm refuses no version, and every package has the versions that work", () => {
+test("npm accepts every version, and every package has supported versions", () => {
   expect(new Set(Object.values(peerDependencies))).toEqual(new Set(["*"]));
   expect(Object.keys(peerVersions).sort()).toEqual(Object.keys(peerDependencies).sort());
 });
@@ -35,11 +35,11 @@ test.each(Object.entries(peerVersions))(
 const at = (version: string | undefined) => () => ({ version });
 const load = async () => "loaded";
 
-test.each(["4.0.0", "4.1.0", "5.0.0", "6.0.0-beta.1", undefined])("dockerode %s is loaded", async (version) => {
+test.each(["4.0.0", "4.1.0", "5.0.0", "6.0.0-beta.1", undefined])("loads dockerode %s", async (version) => {
   expect(await needPackages("Docker", ["dockerode"], load, at(version))).toBe("loaded");
 });
 
-test("an older one is refused, with both versions and the command", async () => {
+test("rejects an older version, naming both versions and the command", async () => {
   const refused = needPackages("Docker", ["dockerode"], load, at("3.3.5"));
   await expect(refused).rejects.toBeInstanceOf(UnusablePackage);
   await expect(refused).rejects.toMatchObject({
@@ -50,7 +50,7 @@ test("an older one is refused, with both versions and the command", async () => 
   });
 });
 
-test.each(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"])("%s is a package that is not installed", async (code) => {
+test.each(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"])("reports a missing package for %s", async (code) => {
   const fails = () => Promise.reject(Object.assign(new Error("not found"), { code }));
   await expect(needPackages("Docker", ["dockerode", "pg"], fails, () => undefined)).rejects.toMatchObject({
     kind: "unusable_package",
@@ -58,12 +58,13 @@ test.each(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"])("%s is a package that is
   });
 });
 
-test("another error of a package is its own", async () => {
+test("rethrows other errors of a package", async () => {
   const fails = () => Promise.reject(new SyntaxError("broken"));
   await expect(needPackages("Docker", ["dockerode"], fails)).rejects.toThrow("broken");
 });
 
-test("a package that is nowhere is not found", () => expect(findPackage("portside-is-not-this")).toBeUndefined());
+test("does not find a package that is not installed", () =>
+  expect(findPackage("portside-is-not-this")).toBeUndefined());
 
 const exact = Object.entries(peerVersions).flatMap(([name, [line]]) =>
   semver.valid(line) === null ? [] : [[name, line]],

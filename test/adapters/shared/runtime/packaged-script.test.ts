@@ -12,9 +12,9 @@ const calls = globSync("adapters/**/*.ts").flatMap((file) =>
   [...readFileSync(file, "utf8").matchAll(CALL)].map(([, module = "", script = ""]) => [file, module, script] as const),
 );
 
-test("every script is looked for", () => expect(calls.length).toBeGreaterThanOrEqual(6));
+test("checks every script", () => expect(calls.length).toBeGreaterThanOrEqual(6));
 
-test.each(calls)("%s names itself and a script that exists", (file, module, script) => {
+test.each(calls)("%s passes its own path and an existing script", (file, module, script) => {
   expect(`${module}.ts`).toBe(file);
   const url = pathToFileURL(file).href;
   expect(packagedScript(url, module, script)).toEqual(pathToFileURL(`${script}.ts`));
@@ -25,11 +25,11 @@ test.each([
   ["a bundle", "file:///app/dist/app.js"],
   ["a bundle beside a file of the script's name", new URL("./packaged-script.js", import.meta.url).href],
   ["a build that keeps modules, without the scripts", "file:///app/dist/adapters/local/data-folder/leftovers.js"],
-])("%s has none", (_what, url) => {
+])("returns null for %s", (_what, url) => {
   expect(packagedScript(url, "adapters/local/data-folder/leftovers", "adapters/local/data-folder/sweep")).toBeNull();
 });
 
-test("a process without a script fails in words", async () => {
+test("a process without a script fails with a message", async () => {
   const pool = new SqlPool({ script: null, argsOf: () => [], maxProcesses: 1, idleMillis: 1000 });
   const work = pool.with("acme" as AccountId, { timeoutMs: 1000 }, async () => "done");
   await expect(work).rejects.toThrow("Mark 'portside' as external in the bundler (docs/guides/bundling.md).");

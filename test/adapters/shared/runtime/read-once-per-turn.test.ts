@@ -16,7 +16,7 @@ test("calls of one turn share one read for each key, which starts after the last
   expect(events).toEqual(["call a", "call b", "call a", "read a", "read b"]);
 });
 
-test("a call that arrives while a read runs gets a read of its own", async () => {
+test("a call during a read starts another read", async () => {
   const ends: ((value: number) => void)[] = [];
   const read = oneReadATurn(() => new Promise<number>((resolve) => void ends.push(resolve)));
   const first = read("a");

@@ -1,4 +1,4 @@
-/** The system's clock and ids keep the promises of their ports. */
+/** The system clock and ids pass the contracts of their ports. */
 import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import { clockCases, contractTests, idsCases } from "../../../contracts/index.ts";
 

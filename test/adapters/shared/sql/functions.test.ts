@@ -1,4 +1,4 @@
-/** Every function that a statement may use means what GoogleSQL says, by its own example. */
+/** Every supported function has the semantics of GoogleSQL, by its example. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { beforeAll, expect, test } from "vitest";
 import { toTrino } from "../../../../adapters/aws/sql/trino/translate.ts";
@@ -21,11 +21,11 @@ test.each(sqlFunctions.map((one) => [one.name, one] as const))("%s", async (_nam
   expect(await answer(exampleStatement(one))).toEqual(one.answer);
 });
 
-test("each stands in the list once", () => expect(sqlFunctions).toHaveLength(sqlFunctionNames.size));
+test("the list has no duplicates", () => expect(sqlFunctions).toHaveLength(sqlFunctionNames.size));
 
 const time = "TIMESTAMP '2026-02-01 23:59:59.999999+00'";
 const finer: Readonly<Record<string, unknown>> = {
-  // A Sunday, with which GoogleSQL's weeks begin.
+  // A Sunday, the first day of GoogleSQL's weeks.
   [`TIMESTAMP_TRUNC(${time}, WEEK)`]: "2026-02-01T00:00:00+00:00",
   [`TIMESTAMP_TRUNC(${time}, ISOWEEK)`]: "2026-01-26T00:00:00+00:00",
   [`TIMESTAMP_TRUNC(${time}, DAY)`]: "2026-02-01T00:00:00+00:00",
@@ -71,7 +71,7 @@ test.each(Object.entries(finer))("%s", async (expression, value) => {
   expect(await answer(`SELECT ${expression} AS v`)).toEqual(value);
 });
 
-/** Engines that run it elsewhere, and those that only describe it, refuse it in the same words. */
+/** Engines that run statements on a cloud, and those that only describe them, reject it with the same message. */
 const refuses = (statement: string, words: RegExp): void => {
   for (const read of [translateStatement, describeStatement, (text: string) => toTrino(text, {}, [])])
     expect(() => read(statement)).toThrow(words);
@@ -81,7 +81,7 @@ test.each([
   ["'a\\d'", /line 1, column 10: illegal escape sequence '\\d'/],
   ["'\\xZZ'", /illegal escape sequence '\\x'/],
   ["'a' 'b'", /line 1, column 12: two literals are adjacent/],
-])("%s is no literal", (literal, words) => refuses(`SELECT ${literal} AS v`, words));
+])("rejects the literal %s", (literal, words) => refuses(`SELECT ${literal} AS v`, words));
 
 test.each([
   "SELECT 1 AS v FROM logs WHERE json_payload.level = 'error'",
@@ -93,18 +93,18 @@ test.each([
   "SELECT CASE JSON_QUERY(json_payload, '$.a') WHEN 'x' THEN 1 END AS v FROM logs",
   "WITH a AS (SELECT json_payload.level AS l FROM logs), b AS (SELECT l AS m FROM a) SELECT 1 AS v FROM b WHERE b.m < 'x'",
   "WITH a AS (SELECT json_payload.level FROM logs) SELECT 1 AS v FROM a WHERE level BETWEEN 'a' AND 'b'",
-])("JSON is not compared: %s", (statement) => refuses(statement, /JSON cannot be compared.*JSON_VALUE/));
+])("rejects a comparison of JSON: %s", (statement) => refuses(statement, /JSON cannot be compared.*JSON_VALUE/));
 
 test.each([
   "SELECT COUNT(*) AS v FROM logs WHERE JSON_VALUE(json_payload.level) = 'error' AND json_payload.level IS NOT NULL",
   "WITH a AS (SELECT JSON_VALUE(json_payload, '$.a') AS json_payload FROM logs) SELECT COUNT(*) AS v FROM a WHERE json_payload = 'x'",
   "SELECT COUNT(*) AS v FROM (SELECT JSON_QUERY(json_payload, '$.a') AS text_payload FROM logs) AS a, logs AS b WHERE b.text_payload = 'x'",
   "WITH l AS (SELECT severity AS s FROM logs), m AS (SELECT json_payload AS l FROM logs) SELECT COUNT(*) AS v FROM l WHERE l.s = 'x'",
-])("what is not JSON is compared: %s", async (statement) => {
+])("accepts a comparison without JSON: %s", async (statement) => {
   expect(await answer(statement)).toBe(0);
 });
 
-test("quantiles are the values at them", async () => {
+test("quantiles are exact", async () => {
   const numbers = "UNNEST([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) AS x";
   expect(await answer(`SELECT APPROX_QUANTILES(x, 10)[OFFSET(9)] AS v FROM ${numbers}`)).toBe(9);
   expect(await answer(`SELECT APPROX_QUANTILES(x, 2)[OFFSET(1)] AS v FROM ${numbers}`)).toBe(5);

@@ -1,4 +1,4 @@
-/** The questions of docs/sql.md are answered as a plain computation over the same entries answers them. */
+/** The queries of docs/sql.md return what a plain computation over the same entries returns. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
@@ -69,12 +69,12 @@ const rowOf = (made: Made, index: number): EntryRow => ({
 const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): [string, T[]][] => [
   ...Map.groupBy(items, keyOf).entries(),
 ];
-/** Rows in an order of their own: ties of a sum are compared apart from it. */
+/** Sorts rows, because ties of a sum have no defined order. */
 const sorted = (rows: readonly (readonly unknown[])[]) => rows.map((row) => JSON.stringify(row)).sort();
 const field = (made: Made, name: string): unknown =>
   (made.payload as Record<string, unknown> | undefined)?.[name] ?? undefined;
 
-/** Whole millionths, as decimal text without zeros that say nothing. */
+/** Formats millionths as decimal text without trailing zeros. */
 const decimal = (micros: number): string => {
   const text = `${Math.floor(micros / 1_000_000)}.${String(micros % 1_000_000).padStart(6, "0")}`;
   return text.replace(/\.?0+$/, "");
@@ -131,7 +131,7 @@ const answers: Readonly<Record<string, (entries: readonly Made[]) => unknown[][]
 };
 
 const MICROS = /^\d{4}-.*T/;
-/** Timestamps as microseconds, so that both sides have one form. */
+/** Converts timestamps to microseconds, so that both sides have the same form. */
 const microsOf = (value: unknown): unknown => {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "string" || !MICROS.test(value)) return value;
@@ -139,11 +139,11 @@ const microsOf = (value: unknown): unknown => {
   return String(BigInt(Math.floor(Date.parse(value) / 1000)) * 1_000_000n + BigInt(fraction.padEnd(6, "0")));
 };
 
-test("the questions of the page are all looked at", () => {
+test("checks all queries of the page", () => {
   expect(Object.keys(pageQuestions).sort()).toEqual([...Object.keys(answers), "Cost per deployment"].sort());
 });
 
-test("over any log, every question has the answer of a plain computation", async () => {
+test("for any log, every query returns the result of a plain computation", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(entry, { maxLength: 60 }), async (entries) => {
       await connection.run("DELETE FROM entries");
@@ -159,7 +159,7 @@ test("over any log, every question has the answer of a plain computation", async
   );
 }, 120_000);
 
-test("cost per deployment is summed exactly, over any rows of billing", async () => {
+test("sums the cost per deployment exactly, for any rows of billing", async () => {
   const charge = fc.record({
     resource_name: fc.constantFrom("app", "shop"),
     sku_description: fc.constantFrom("vCPU", "Memory"),

@@ -1,4 +1,4 @@
-/** How often the billing provider is asked. */
+/** How often the cache calls the billing provider. */
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { cachedBilling } from "../../../../adapters/shared/usage/cached.ts";
@@ -10,7 +10,7 @@ import { billingOver, startStripe } from "../../../support/usage/stripe-server.t
 
 const acme = "acme" as AccountId;
 
-/** A provider whose answers wait until they are let go. */
+/** A provider whose responses wait until the test releases them. */
 const held = () => {
   const waiting: ((down?: "down") => void)[] = [];
   const clock = createManualClock();
@@ -30,7 +30,7 @@ const held = () => {
   return { billing, clock, waiting };
 };
 
-test("an answer is kept for a minute, an account's own", async () => {
+test("caches a response for a minute, per account", async () => {
   await using stripe = await startStripe();
   const { billing, clock } = await billingOver(stripe);
   const ask = async (account = acme) => (await billing.subscription(account))._unsafeUnwrap();
@@ -45,7 +45,7 @@ test("an answer is kept for a minute, an account's own", async () => {
   expect(stripe.asked).toHaveLength(3);
 });
 
-test("all who ask at once share a call", async () => {
+test("concurrent requests share a call", async () => {
   const { billing, waiting } = held();
   const answers = Promise.all([1, 2, 3].map(() => billing.subscription(acme)));
   expect(waiting).toHaveLength(1);
@@ -53,7 +53,7 @@ test("all who ask at once share a call", async () => {
   expect((await answers).every((answer) => answer.isOk())).toBe(true);
 });
 
-test("a failure is shared by those who wait, and kept for nobody", async () => {
+test("waiting requests share a failure, which is not cached", async () => {
   const { billing, waiting } = held();
   const answers = Promise.all([1, 2].map(() => billing.subscription(acme)));
   waiting[0]?.("down");
@@ -64,7 +64,7 @@ test("a failure is shared by those who wait, and kept for nobody", async () => {
   expect((await next).isOk()).toBe(true);
 });
 
-test("one who leaves has the answer of nobody else", async () => {
+test("an aborted request does not affect the others", async () => {
   const { billing, waiting } = held();
   const leaving = new AbortController();
   const left = billing.subscription(acme, { signal: leaving.signal });

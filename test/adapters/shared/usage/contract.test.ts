@@ -1,4 +1,4 @@
-/** Stripe behind the Billing port keeps its promises. */
+/** The Stripe adapter passes the contract of the billing port. */
 
 import type { Subscription } from "../../../../core/domain/usage/subscription.ts";
 import { parseInstant, secondsOf } from "../../../../core/domain/wire/instant.ts";
@@ -12,7 +12,7 @@ const seconds = (time: string | null): number => {
   return secondsOf(instant);
 };
 
-/** What was sold, as Stripe would write it. */
+/** Subscriptions in Stripe's format. */
 const shapeOf = (sold: Omit<Subscription, "provider">) => {
   const [, count = "1", unit = "month"] = /^(?:(\d+) )?([a-z]+?)s?$/.exec(sold.interval ?? "") ?? [];
   const recurring = { interval: unit, interval_count: Number(count), meter: null, usage_type: "licensed" };

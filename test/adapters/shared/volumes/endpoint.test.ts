@@ -1,4 +1,4 @@
-/** The storage over HTTP: conditions, ranges, uploads that are refused or cut. */
+/** The storage over HTTP: conditions, ranges, and rejected or aborted uploads. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openRaw, openRequest, replyOf, sendRaw, statusesOf } from "../../../support/http/clients.ts";
 import { type StorageServer, startStorage } from "../../../support/providers/storage-server.ts";
@@ -31,21 +31,21 @@ describe("ranges of ten bytes", () => {
     ["bytes=10-", 416, "*", ""],
     ["bytes=99-100", 416, "*", ""],
     ["bytes=-0", 416, "*", ""],
-    // What is not understood, and what would be several parts, is the whole.
+    // Unknown units and multiple ranges return the whole object.
     ["bytes=0-1,4-5", 200, null, "0123456789"],
     ["bytes=a-b", 200, null, "0123456789"],
     ["bytes=", 200, null, "0123456789"],
     ["bytes", 200, null, "0123456789"],
     ["lines=1-2", 200, null, "0123456789"],
     ["bytes=1", 200, null, "0123456789"],
-  ])("%s is answered %i", async (range, status, part, body) => {
+  ])("responds to %s with %i", async (range, status, part, body) => {
     await storage.put("ten", "0123456789");
     const response = await get("ten", { range });
     expect([response.status, response.headers.get("content-range")]).toEqual([status, part && `bytes ${part}/10`]);
     expect(await response.text()).toBe(body);
   });
 
-  test("a HEAD has none", async () => {
+  test("ignores ranges of a HEAD", async () => {
     await storage.put("ten", "0123456789");
     const response = await get("ten", { range: "bytes=2-4" }, "HEAD");
     expect([response.status, response.headers.get("content-length")]).toEqual([200, "10"]);
@@ -96,7 +96,7 @@ describe("conditions of a PUT", () => {
     ["if-match", "*", 200, 412],
     ["if-match", '"x"', 412, 412],
     ["if-none-match", '"x"', 200, 201],
-  ])("%s %s: %i where it is, %i where it is not", async (name, value, there, gone) => {
+  ])("%s %s: %i if the object exists, %i if not", async (name, value, there, gone) => {
     await storage.put("there", "before");
     const change = async (path: string) =>
       (await fetch(await storage.upload(path), { method: "PUT", body: "after", headers: { [name]: value } })).status;
@@ -106,8 +106,8 @@ describe("conditions of a PUT", () => {
   });
 });
 
-describe("a PUT that is no whole object", () => {
-  test("with Content-Range is refused", async () => {
+describe("a PUT of a partial object", () => {
+  test("is rejected with Content-Range", async () => {
     await storage.put("whole", "before");
     const headers = { "content-range": "bytes 0-2/6" };
     const response = await fetch(await storage.upload("whole"), { method: "PUT", body: "new", headers });
@@ -118,7 +118,7 @@ describe("a PUT that is no whole object", () => {
     ["before its announced end", "Content-Length: 100\r\n\r\nhalf"],
     ["between chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
     ["in a chunk that is broken", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n"],
-  ])("cut %s leaves the earlier one", async (_where, rest) => {
+  ])("aborted %s leaves the earlier object", async (_where, rest) => {
     await storage.put("cut", "before");
     const url = new URL(await storage.upload("cut"));
     const { socket, closed } = openRaw(url.href);
@@ -147,13 +147,13 @@ describe("Expect: 100-continue", () => {
     return { request, response, continued: () => continued };
   };
 
-  test("a good upload is told to go on", async () => {
+  test("sends 100 for a valid upload", async () => {
     const { response } = begin(await storage.upload("expected"));
     expect((await replyOf(await response)).status).toBe(201);
     expect(await storage.text("expected")).toBe("hello");
   });
 
-  test("one that is refused is not", async () => {
+  test("does not send 100 for a rejected upload", async () => {
     const tampered = (await storage.upload("refused")).replace(/.$/, (last) => (last === "0" ? "1" : "0"));
     for (const [url, headers, status] of [
       [tampered, {}, 403],
@@ -167,7 +167,7 @@ describe("Expect: 100-continue", () => {
   });
 });
 
-test("hostile targets give no byte", async () => {
+test("returns no bytes for hostile targets", async () => {
   await storage.put("secret", "SECRET", storage.other);
   await storage.put("mine", "SECRET");
   const url = new URL(await storage.download("mine"));

@@ -1,4 +1,4 @@
-/** A signed URL is good for what it says, and no other text is, however like it. */
+/** A signed URL permits exactly what it states, and no similar text permits anything else. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -30,7 +30,7 @@ const right = fc.record({ method, bucket: fc.constantFrom("vol-1", "vol-2"), pat
 
 const targetOf = (url: string): string => url.slice(BASE.length);
 
-/** What the storage would do for this target: the right that it proves, or none. */
+/** The right that the storage grants for a target, or undefined. */
 const proven = (target: string, asked: StorageMethod, at: Instant = now): string | undefined => {
   const read = readTarget(target);
   if (read === undefined || signatureProblem(KEY, asked, read, at) !== undefined) return undefined;
@@ -41,7 +41,7 @@ const wordsOf = (one: { method: string; bucket: string; path: string }) =>
   JSON.stringify([one.method, one.bucket, one.path]);
 
 describe("a signed URL", () => {
-  test("is what URL parsers leave as it is, and proves its right to the last moment", () => {
+  test("is unchanged by URL parsers, and is valid until its last second", () => {
     fc.assert(
       fc.property(right, (one) => {
         const { url, expiresAt } = signUrl(KEY, BASE, one, until);
@@ -55,7 +55,7 @@ describe("a signed URL", () => {
     );
   });
 
-  test("never lasts longer than asked for", () => {
+  test("never lasts longer than requested", () => {
     fc.assert(
       fc.property(right, fc.nat({ max: 7_200_000 }), (one, millis) => {
         const wanted = plusMillis(now, millis);
@@ -66,12 +66,12 @@ describe("a signed URL", () => {
     );
   });
 
-  test("proves nothing for another method, bucket, path or key", () => {
+  test("is invalid for another method, bucket, path or key", () => {
     fc.assert(
       fc.property(right, right, (one, other) => {
         const [mine, theirs] = [signUrl(KEY, BASE, one, until).url, signUrl(KEY, BASE, other, until).url];
         const query = mine.slice(mine.indexOf("?"));
-        // The place of the other with the signature of the one.
+        // The target of one with the signature of the other.
         const mixed = targetOf(theirs.slice(0, theirs.indexOf("?")) + query);
         const same = wordsOf(one) === wordsOf(other);
         expect(proven(mixed, other.method)).toBe(same ? wordsOf(one) : undefined);
@@ -89,13 +89,13 @@ describe("a changed URL", () => {
     character(),
   );
 
-  test("at any character proves its own right or none, never another", () => {
+  test("at any character grants the original right or none, never another", () => {
     fc.assert(
       fc.property(right, fc.nat(), fc.nat({ max: 3 }), inserted, method, (one, where, length, text, asked) => {
         const target = targetOf(signUrl(KEY, BASE, one, until).url);
         const at = where % (target.length + 1);
         const changed = target.slice(0, at) + text + target.slice(at + length);
-        // Another way to write the same place is the same right; nothing else is any.
+        // Another spelling of the same target grants the same right.
         expect([wordsOf(one), undefined]).toContain(proven(changed, asked));
         if (asked !== one.method) expect(proven(changed, asked)).toBeUndefined();
       }),
@@ -103,7 +103,7 @@ describe("a changed URL", () => {
     );
   });
 
-  test("in its query proves nothing: every digit counts", () => {
+  test("in its query is invalid: every digit counts", () => {
     fc.assert(
       fc.property(right, fc.nat(), fc.constantFrom(..."0123456789abcdefg"), (one, where, digit) => {
         const target = targetOf(signUrl(KEY, BASE, one, until).url);
@@ -116,9 +116,9 @@ describe("a changed URL", () => {
     );
   });
 
-  test("that says something twice is taken at its first word", () => {
+  test("with a repeated parameter uses the first value", () => {
     const target = targetOf(signUrl(KEY, BASE, { method: "GET", bucket: "vol-1", path: "a" as ObjectPath }, now).url);
-    // Expired; a later time behind the signed one, or before it, does not help.
+    // Expired. A later time before or after the signed one has no effect.
     const at = plusMillis(now, 60_000);
     expect(proven(`${target}&expires=9999999999`, "GET", at)).toBeUndefined();
     expect(proven(target.replace("?", "?expires=9999999999&"), "GET", at)).toBeUndefined();
