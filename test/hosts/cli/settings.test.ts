@@ -1,4 +1,4 @@
-/** Where a setting of `serve` comes from, and what is said of a bad one. */
+/** Precedence of the settings of `serve`, and messages about invalid ones. */
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A provider without credentials of its own, as `--provider PATH` takes it: keys in the data folder, and the issuer's tokens. */
+/** A provider without credentials, as `--provider PATH` loads it: Portside stores its keys and issuer in the data folder. */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What a build or a service printed reaches the terminal of whoever deploys it as text, not as commands. */
+/** Output of builds and services reaches the user's terminal as text, without control sequences. */
 import { expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
 import { RecordPrinter } from "../../../../hosts/cli/deploy/progress.ts";

@@ -1,4 +1,4 @@
-/** The examples that log JSON, and the page about logs: each of its filters finds what it is shown for. */
+/** Every filter on the page about logs finds the entries that the page promises, in logs of the examples. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What a follower is told of a deployment whose log has gone quiet. */
+/** Messages of `logs -f` about a deployment with a quiet log. */
 import { expect, test } from "vitest";
 import { Client } from "../../../../hosts/cli/client.ts";
 import { LogReader } from "../../../../hosts/cli/logs/reader.ts";

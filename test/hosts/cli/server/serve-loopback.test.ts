@@ -1,4 +1,4 @@
-/** `portside serve` has its port on both loopback families: a client of `localhost` sends its API key to nobody else. */
+/** `portside serve` listens on IPv4 and IPv6, so a client of `localhost` cannot send its API key to another program. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { beforeEach, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** `portside cost`: what services say that they spent, summed exactly over all pages, and what is said beside it. */
+/** `portside cost`: exact sums of the reported usage over all pages, and notes about omissions. */
 import { describe, expect, test } from "vitest";
 import { type BillingRow, createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { createManualClock } from "../../../../adapters/memory/manual-clock.ts";

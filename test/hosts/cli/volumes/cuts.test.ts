@@ -1,4 +1,4 @@
-/** Connections that break: what arrives is whole and the same, whatever was cut, and nobody is left with half of it. */
+/** Broken connections: a transfer completes with identical bytes, or leaves no partial object. */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -93,7 +93,7 @@ describe("a connection that breaks", () => {
     const bytes = randomBytes(SIZE);
     await cut.cli.write("file", bytes);
     await fc.assert(
-      // More cuts than tries: whoever gets further each time goes on, and who does not ends, to be called again.
+      // More broken connections than attempts: a transfer continues while each attempt makes progress, and fails otherwise.
       fc.asyncProperty(fc.array(place, { minLength: 1, maxLength: 8 }), async (cuts) => {
         using folder = folderWith();
         cut.cutAfter(...cuts);
