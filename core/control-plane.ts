@@ -13,7 +13,7 @@ import type { Principal } from "./domain/accounts/account.ts";
 import { type Bucket, takeToken } from "./domain/accounts/rate-limit.ts";
 import type { Deployment } from "./domain/deploy/deployment.ts";
 import type { LogPage } from "./domain/logs/entry.ts";
-import type { SqlAnswer } from "./domain/sql/answer.ts";
+import type { SqlResponse } from "./domain/sql/answer.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
@@ -82,7 +82,7 @@ export interface ControlPlane {
   readLogs(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogPage>;
 
   /** Runs a SELECT over the account's logs and billing. */
-  runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlAnswer>;
+  runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
 
   /** Creates a volume, or returns the existing one. */
   createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;

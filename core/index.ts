@@ -49,10 +49,10 @@ export {
 export {
   type Change,
   type DeployPlan,
+  describePlan,
   type Expected,
   type PlannedVolume,
   planDeploy,
-  planInWords,
   type ScheduleStep,
 } from "./domain/deploy/plan.ts";
 export {
@@ -110,7 +110,7 @@ export { readLine } from "./domain/logs/line.ts";
 export type { LastFire } from "./domain/schedules/fire-policy.ts";
 export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";
 export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedules/schedule.ts";
-export { rowObjects, type SqlAnswer, type SqlColumn, type SqlValue } from "./domain/sql/answer.ts";
+export { rowObjects, type SqlColumn, type SqlResponse, type SqlValue } from "./domain/sql/answer.ts";
 export {
   freeSubscription,
   type Subscription,

@@ -35,8 +35,8 @@ import { projectFilePage } from "./pages/project-file.ts";
 import { referencePages } from "./pages/reference.ts";
 
 const presetOf = (key: string): string => {
-  const preset = serveShape[key as keyof typeof serveShape].safeParse(undefined);
-  return preset.success && preset.data !== undefined ? `\`${preset.data}\`` : "";
+  const defaultValue = serveShape[key as keyof typeof serveShape].safeParse(undefined);
+  return defaultValue.success && defaultValue.data !== undefined ? `\`${defaultValue.data}\`` : "";
 };
 
 const configuration = (): string => {

@@ -18,7 +18,7 @@ export interface Schema {
 }
 
 const WIDTH = 100;
-const MOST_WORDS = 12;
+const MAX_WORDS = 12;
 
 const union = (parts: readonly Schema[], indent: string): string =>
   parts.map((part) => shapeOf(part, indent)).join(" | ");
@@ -50,7 +50,7 @@ const objectShape = (schema: Schema, indent: string): string => {
 /** Abbreviates a long enumeration to its first and last value. */
 const wordsOf = (words: readonly unknown[]): string => {
   const shown = words.map((one) => JSON.stringify(one));
-  return (shown.length > MOST_WORDS ? [shown[0], "…", shown.at(-1)] : shown).join(" | ");
+  return (shown.length > MAX_WORDS ? [shown[0], "…", shown.at(-1)] : shown).join(" | ");
 };
 
 /** Marks optional members with `?` and adds descriptions after `//`. */

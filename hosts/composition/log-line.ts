@@ -24,10 +24,10 @@ export const formatLogLine = (line: string, coloured: boolean): string => {
   const { level, time, msg = "", cause, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const [name, style] = levels[Number(level)] ?? ["FATAL", "red"];
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
-  const said = Object.entries(fields).map(formatField);
+  const details = Object.entries(fields).map(formatField);
   const { stack, message } = (cause ?? {}) as Cause;
   const why = cause === undefined ? [] : [stack ?? message ?? JSON.stringify(cause)];
-  const text = [[msg, ...said].join("  "), ...why].join("\n").replaceAll("\n", "\n  ");
+  const text = [[msg, ...details].join("  "), ...why].join("\n").replaceAll("\n", "\n  ");
   const head = name.padEnd(5);
   return `${clock} ${coloured ? styleText(style, head, { validateStream: false }) : head} ${withoutControls(text)}\n`;
 };

@@ -6,5 +6,5 @@ import type { Cloud } from "./cloud.ts";
 export const aws: Cloud<Awaited<ReturnType<typeof startFakeCloud>>> = {
   name: "aws",
   start: startFakeCloud,
-  provide: (fakes, dataDir, ambient) => createAwsProvider(fakes.config(dataDir), ambient),
+  provide: (fakes, dataDir, deps) => createAwsProvider(fakes.config(dataDir), deps),
 };

@@ -28,7 +28,7 @@ type BuildingEngine = Awaited<ReturnType<typeof createFakeEngine>> & { readonly 
 
 export interface BuildCloud<W, B> {
   open(engine: (...args: Parameters<typeof createFakeEngine>) => Promise<BuildingEngine>): Promise<W>;
-  builder(world: W, ambient: BuildDeps): ImageBuilder;
+  builder(world: W, deps: BuildDeps): ImageBuilder;
   /** Each fake's faults; the fake of builds must be `builds`, that of sources `sources`. */
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
   /** Every build ever started, oldest first. */
@@ -110,9 +110,9 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     { source = node, owner = "acme", signal, clock = createLeapingClock() }: Options = {},
     builder: BuildCloud<W, B>["builder"] = cloud.builder,
   ) => {
-    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
+    const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
     const request = { owner: accountOf(owner), name: nameOf("app"), deployId: "d", source };
-    return collect(builder(world, ambient).build(request, signal === undefined ? {} : { signal }));
+    return collect(builder(world, deps).build(request, signal === undefined ? {} : { signal }));
   };
 
   test("shows the complete log line by line while it grows", async () => {

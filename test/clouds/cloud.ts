@@ -21,7 +21,7 @@ export interface Cloud<F extends Fakes = Fakes> {
   provide(
     fakes: F,
     dataDir: string,
-    ambient: RuntimeDeps,
+    deps: RuntimeDeps,
   ): Promise<{ readonly provider: Provider; close(): Promise<void> }>;
 }
 
@@ -35,14 +35,14 @@ export interface OpenCloud<F extends Fakes> {
 export const openCloud = async <F extends Fakes>(
   { start, provide }: Cloud<F>,
   services: "real" | "simulated" = "real",
-  ambient: RuntimeDeps = runtimeDeps(),
+  deps: RuntimeDeps = runtimeDeps(),
 ): Promise<OpenCloud<F>> => {
   const folder = folderWith();
   const fakes = await start(services);
-  const { provider, close } = await provide(fakes, folder.path, ambient);
+  const { provider, close } = await provide(fakes, folder.path, deps);
   return {
     fakes,
-    ports: { ...createMemoryProvider(ambient).ports, provider },
+    ports: { ...createMemoryProvider(deps).ports, provider },
     close: async () => {
       await close();
       await fakes.close();

@@ -6,5 +6,5 @@ import type { Cloud } from "./cloud.ts";
 export const gcp: Cloud<Awaited<ReturnType<typeof startFakeCloud>>> = {
   name: "gcp",
   start: startFakeCloud,
-  provide: (fakes, dataDir, ambient) => createGcpProvider(fakes.config(dataDir), ambient),
+  provide: (fakes, dataDir, deps) => createGcpProvider(fakes.config(dataDir), deps),
 };

@@ -25,8 +25,8 @@ export interface FaultedCalls {
 }
 
 const openLane = async <F extends Fakes>(cloud: Cloud<F>) => {
-  const ambient = { clock: createFastClock(100), ids: randomIds, logger: silentLogger };
-  const platform = await openPlatform(cloud, "simulated", ambient);
+  const deps = { clock: createFastClock(100), ids: randomIds, logger: silentLogger };
+  const platform = await openPlatform(cloud, "simulated", deps);
   return { ...stepsOn(platform.controlPlane), fakes: platform.fakes, close: platform.close };
 };
 

@@ -18,7 +18,7 @@ import { type RuntimeDeps, runtimeDeps } from "./subject.ts";
 
 export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "start" | "provide"> {
   /** The provider's spool, with a different piece size. */
-  spool(fakes: F, ambient: RuntimeDeps, pieceBytes: number): SourceSpool;
+  spool(fakes: F, deps: RuntimeDeps, pieceBytes: number): SourceSpool;
   /** Calls to the bucket. */
   bucketOf(fakes: F): Faults;
   objectsOf(fakes: F): readonly string[];

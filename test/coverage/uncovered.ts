@@ -1,12 +1,12 @@
 /** Compares the uncovered branches of a coverage report with the table in docs/contributing/testing.md. */
 
-interface Place {
+interface Position {
   readonly line?: number;
   readonly column?: number;
 }
 
 interface Span {
-  readonly start: Place;
+  readonly start: Position;
 }
 
 /** A part of Istanbul's format: https://github.com/istanbuljs/istanbuljs/blob/main/docs/raw-output.md */

@@ -40,7 +40,7 @@ export class ArchiveWalk {
     this.#tar = new TarReader({ entry: (entry) => this.#admit(entry), content: (bytes) => this.#pass(bytes) });
     this.#closed = new Promise((resolve) => this.#gunzip.once("close", resolve));
     this.#gunzip.on("data", (chunk: Buffer) => this.#unpack(chunk));
-    this.#gunzip.on("error", (error: NodeJS.ErrnoException) => this.#fail(gunzipWords(error)));
+    this.#gunzip.on("error", (error: NodeJS.ErrnoException) => this.#fail(formatGunzipError(error)));
   }
 
   /** Returns the problem found so far, as a clause that follows "the archive". */
@@ -116,5 +116,5 @@ export class ArchiveWalk {
   }
 }
 
-const gunzipWords = (error: NodeJS.ErrnoException): string =>
+const formatGunzipError = (error: NodeJS.ErrnoException): string =>
   error.code === "Z_BUF_ERROR" ? TRUNCATED : "is damaged: its gzip data does not add up";

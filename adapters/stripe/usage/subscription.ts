@@ -1,7 +1,7 @@
 /** Converts Stripe's subscriptions to the contract's form. */
 import type Stripe from "stripe";
 import {
-  intervalInWords,
+  formatInterval,
   type Subscription,
   type SubscriptionStatus,
   subscriptionStatuses,
@@ -46,7 +46,7 @@ export const subscriptionOf = (found: Stripe.Subscription, plan: string): Subscr
     status: statusOf(found.status),
     currency: found.currency.toUpperCase(),
     amount: amountOf(items),
-    interval: recurring == null ? null : intervalInWords(recurring.interval, recurring.interval_count),
+    interval: recurring == null ? null : formatInterval(recurring.interval, recurring.interval_count),
     // Items have periods of their own since 2025-03-31: https://docs.stripe.com/changelog/basil/2025-03-31
     current_period_start: first === undefined ? null : time(first.current_period_start),
     current_period_end: first === undefined ? null : time(first.current_period_end),

@@ -154,7 +154,7 @@ export const planDeploy = (
 };
 
 /** Returns the plan as sentences, in the order of the deploy's actions. */
-export const planInWords = (plan: DeployPlan): string[] => {
+export const describePlan = (plan: DeployPlan): string[] => {
   const { name } = plan.spec;
   return [
     plan.action === "create" ? `Create '${name}'` : `Update '${name}'`,
@@ -162,13 +162,13 @@ export const planInWords = (plan: DeployPlan): string[] => {
     ...plan.changes.map((one) => `Replace ${one.field}: ${formatValue(one.from)} → ${formatValue(one.to)}`),
     ...plan.volumesToCreate.map((volume) => `Create volume '${volume}'`),
     ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data stays`),
-    ...scheduleInWords(plan),
+    ...describeSchedule(plan),
     ...plan.notEnforced,
   ];
 };
 
 /** Returns the stream's messages about the schedule. */
-export const scheduleInWords = (plan: DeployPlan): string[] => {
+export const describeSchedule = (plan: DeployPlan): string[] => {
   const { schedule } = plan.spec;
   if (schedule !== null) return [`Scheduled: ${schedule.cron} (${schedule.timezone})`];
   return plan.schedule === "remove" ? ["Schedule removed"] : [];

@@ -34,9 +34,9 @@ const ofPino = (level: number): Severity =>
 
 /** Returns the severity that a structured line declares, or undefined if it declares none or an unknown one. */
 export const severityOf = (payload: JsonPayload): Severity | undefined => {
-  const said = payload["severity"] ?? payload["level"];
-  if (typeof said === "number") return ofPino(said);
-  return typeof said === "string" ? severityWords.get(said.toLowerCase()) : undefined;
+  const declared = payload["severity"] ?? payload["level"];
+  if (typeof declared === "number") return ofPino(declared);
+  return typeof declared === "string" ? severityWords.get(declared.toLowerCase()) : undefined;
 };
 
 export interface ReadLine {

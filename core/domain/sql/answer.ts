@@ -12,7 +12,7 @@ export interface SqlColumn {
 }
 
 /** The result of a statement. `rowObjects` converts it to objects. */
-export interface SqlAnswer {
+export interface SqlResponse {
   readonly columns: readonly SqlColumn[];
   /** Values in the order of the columns. */
   readonly rows: readonly (readonly SqlValue[])[];
@@ -23,5 +23,5 @@ export const sqlRowsSchema = z.array(z.record(z.string(), z.unknown())).meta({
 });
 
 /** Converts rows to objects. Uses `Object.fromEntries` because a column may be called `__proto__`. */
-export const rowObjects = ({ columns, rows }: SqlAnswer): Record<string, SqlValue>[] =>
+export const rowObjects = ({ columns, rows }: SqlResponse): Record<string, SqlValue>[] =>
   rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] as SqlValue])));

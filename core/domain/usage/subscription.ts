@@ -58,7 +58,7 @@ export const freeSubscription = (provider: string): Subscription => ({
 });
 
 /** Formats an interval: `month`, `3 months`. */
-export const intervalInWords = (unit: string, count: number): string => (count === 1 ? unit : `${count} ${unit}s`);
+export const formatInterval = (unit: string, count: number): string => (count === 1 ? unit : `${count} ${unit}s`);
 
 /** Sorts active subscriptions before past-due ones, and those before all others. */
 const rank = (status: SubscriptionStatus): number =>

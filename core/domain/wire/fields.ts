@@ -36,7 +36,7 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
 };
 
 /** A boolean field. Accepts booleans and the texts `true`, `false`, `1` and `0`, in any letter case. */
-export const booleanField = (preset: boolean, description: string) => {
+export const booleanField = (defaultValue: boolean, description: string) => {
   const words = new Map([
     ["true", true],
     ["1", true],
@@ -45,7 +45,7 @@ export const booleanField = (preset: boolean, description: string) => {
   ]);
   const coerce = (value: unknown) => (typeof value === "string" ? (words.get(value.toLowerCase()) ?? value) : value);
   const error = ({ input }: { input?: unknown }) => `must be true or false; got ${shown(input)}`;
-  return z.preprocess(coerce, z.boolean({ error })).default(preset).meta({ description });
+  return z.preprocess(coerce, z.boolean({ error })).default(defaultValue).meta({ description });
 };
 
 /**

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { AccountId, Principal } from "../../domain/accounts/account.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
-import { type DeployPlan, planDeploy, planInWords } from "../../domain/deploy/plan.ts";
+import { type DeployPlan, describePlan, planDeploy } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
 import { shownTemplate } from "../../domain/deploy/service-template.ts";
 import { longestRun } from "../../domain/schedules/fire-policy.ts";
@@ -112,7 +112,7 @@ export const plan = parsedUseCase({
       (planned): PlanResponse => ({
         action: planned.action,
         name: planned.spec.name,
-        summary: planInWords(planned),
+        summary: describePlan(planned),
         changes: planned.changes.map((change) => ({ ...change })),
         adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
         volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },

@@ -1,6 +1,6 @@
 /** The schedule phase: sets or removes the schedule when the new revision serves. */
 import { deploying } from "../../domain/deploy/events.ts";
-import { type DeployPlan, scheduleInWords } from "../../domain/deploy/plan.ts";
+import { type DeployPlan, describeSchedule } from "../../domain/deploy/plan.ts";
 import { cronJobOf } from "../../domain/schedules/cron-job.ts";
 import { err, ok } from "../../result.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
@@ -28,6 +28,6 @@ export const setSchedule = async (
     const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
     return err({ reason: "schedule_failed", message });
   }
-  for (const message of scheduleInWords(plan)) run.emit(deploying(message));
+  for (const message of describeSchedule(plan)) run.emit(deploying(message));
   return ok(undefined);
 };

@@ -1,7 +1,7 @@
 /** SQL over an account's logs and billing. */
 import type { Principal } from "../../domain/accounts/account.ts";
 import { type SqlLimits, sqlLimits } from "../../domain/accounts/limits.ts";
-import type { SqlAnswer, SqlValue } from "../../domain/sql/answer.ts";
+import type { SqlResponse, SqlValue } from "../../domain/sql/answer.ts";
 import { columnProblems, statementProblems } from "../../domain/sql/statement.ts";
 import { issue } from "../../domain/wire/issue.ts";
 import { sqlFields } from "../../domain/wire/requests.ts";
@@ -45,7 +45,7 @@ const query = async (
   { account: owner }: Principal,
   statement: string,
   options: CallOptions,
-): Promise<Result<SqlAnswer, ControlPlaneError>> => {
+): Promise<Result<SqlResponse, ControlPlaneError>> => {
   const { sql } = ports.provider;
   const summary = await sql.describe({ owner }, statement, options);
   if (summary.isErr()) return err(errorOf(summary.error));
@@ -64,7 +64,7 @@ const query = async (
 export const runSql = useCase({
   fields: sqlFields,
   requires: (capabilities) => capabilities.sql.queries,
-  run: async ({ context, principal, input, options }): Promise<Result<SqlAnswer, ControlPlaneError>> => {
+  run: async ({ context, principal, input, options }): Promise<Result<SqlResponse, ControlPlaneError>> => {
     const { sqlAtOnce } = context.settings.accountLimits;
     if (!context.queries.isAvailable(principal.account))
       return err(rateLimited(`Your account may run ${sqlAtOnce} SQL query at a time; wait for it to end.`, 1));

@@ -1,6 +1,6 @@
 /** SQL over logs and billing. */
 
-import { rowObjects, type SqlAnswer, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
+import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
 import { sqlFields } from "../../../core/domain/wire/requests.ts";
 import { type Endpoint, json, type Rendered } from "../endpoint.ts";
 
@@ -9,8 +9,8 @@ const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 const renderRows = (result: unknown): Rendered => {
-  const { columns } = result as SqlAnswer;
-  return { body: rowObjects(result as SqlAnswer), headers: { "x-columns": asciiJson(columns) } };
+  const { columns } = result as SqlResponse;
+  return { body: rowObjects(result as SqlResponse), headers: { "x-columns": asciiJson(columns) } };
 };
 
 export const sqlEndpoints: readonly Endpoint[] = [

@@ -22,9 +22,9 @@ const byStack: typeof aws = {
     fakes.account.outputs = outputsOf(fakes);
     return fakes;
   },
-  provide: (fakes, dataDir, ambient) => {
+  provide: (fakes, dataDir, deps) => {
     const { shared: _, ...config } = fakes.config(dataDir);
-    return createAwsProvider(config, ambient);
+    return createAwsProvider(config, deps);
   },
 };
 

@@ -22,8 +22,8 @@ export const openFakeCloudRun = async (
   const replica = (): ServicePlatform => {
     const needs = { lastLines: world.lastLines };
     // A zero pause would let a polling loop never reach its deadline.
-    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
-    return createRunPlatform(config, world.clients, ambient, needs);
+    const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
+    return createRunPlatform(config, world.clients, deps, needs);
   };
   const image = (engineImage = "hello") => {
     const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;

@@ -20,8 +20,8 @@ export const openFakeEcs = async (
   const { logger, said } = keepingLogger();
   const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
     // A zero pause would let a polling loop never reach its deadline.
-    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
-    return createEcsPlatform(world.config, world.clients, ambient, { ...world.needs, ...more });
+    const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
+    return createEcsPlatform(world.config, world.clients, deps, { ...world.needs, ...more });
   };
   const image = (engineImage = "hello") => {
     const reference = `${world.registry.uri}:${engineImage.replace(":", "-")}`;

@@ -87,10 +87,10 @@ const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = 
 const NAMED_MANAGER = /^(pnpm|yarn)@([0-9]+\.[0-9]+\.[0-9]+(?:-[0-9a-z.]+)?)/;
 
 const managerOf = (lock: NodeLock | undefined, { packageManager }: NodePackage, { texts }: SourceFiles) => {
-  const preset = lock === undefined ? undefined : managers[lock]?.(texts.get(lock) ?? "");
-  if (lock === undefined || preset === undefined) return undefined;
+  const fromLock = lock === undefined ? undefined : managers[lock]?.(texts.get(lock) ?? "");
+  if (lock === undefined || fromLock === undefined) return undefined;
   const [, name = "", version = ""] = NAMED_MANAGER.exec(packageManager ?? "") ?? [];
-  if (!lock.startsWith(name) || name === "") return preset;
+  if (!lock.startsWith(name) || name === "") return fromLock;
   // npm's `yarn` package ends with version 1. Later versions are in `@yarnpkg/cli-dist`.
   return name === "yarn" && !version.startsWith("1.") ? `@yarnpkg/cli-dist@${version}` : `${name}@${version}`;
 };

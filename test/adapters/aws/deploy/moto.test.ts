@@ -64,17 +64,17 @@ const open = async () => {
   await given.s3.send(new CreateBucketCommand({ Bucket: "state", CreateBucketConfiguration }));
   const listenerArn = listener.Listeners?.[0]?.ListenerArn ?? "";
   const shared = { ...sharedParts(80), vpc, subnets: subnets.slice(0, 2), listenerArn, serviceSecurityGroup: group };
-  const ambient = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
+  const deps = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
   const clients = clientSource(REGION, given);
-  const call = awsCalls(ambient, ecsFault);
+  const call = awsCalls(deps, ecsFault);
   return {
-    ...ambient,
+    ...deps,
     location: { region: REGION, shared },
     services: ecsServices(shared.cluster, clients, call),
     balancer: createBalancer(shared.listenerArn, clients, call),
     scaling: createScaling(shared, clients, call),
-    bucket: stateBucket("state", clients, awsCalls(ambient)),
-    builds: createBuilds(shared, clients, awsCalls(ambient)),
+    bucket: stateBucket("state", clients, awsCalls(deps)),
+    builds: createBuilds(shared, clients, awsCalls(deps)),
     close: () => {
       for (const client of Object.values(given)) client.destroy();
       moto.close();

@@ -22,14 +22,14 @@ import { has } from "../../../support/vitest/machine.ts";
 const start = async () => {
   const runner = has("bubblewrap") ? "bubblewrap" : "process";
   const world = await openBuildWorld({ engine: (onLine) => createLocalEngine({ onLine, runner }) });
-  const ambient = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
+  const deps = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
   const memory = createMemoryProvider().provider;
   const { volumes, cron, logs, sql } = memory.capabilities;
   const provider = {
     ...memory,
     capabilities: { ...awsCapabilities({ ...awsConfig, ...world.config }), volumes, cron, logs, sql },
-    services: createEcsPlatform(world.config, world.clients, ambient, world.needs),
-    builder: createCodeBuilder(world.config, world.clients, ambient),
+    services: createEcsPlatform(world.config, world.clients, deps, world.needs),
+    builder: createCodeBuilder(world.config, world.clients, deps),
   };
   return { subject: { provider, sources: nodeContractSources, ...freshNames("aws") }, close: world.close };
 };

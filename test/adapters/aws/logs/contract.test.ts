@@ -7,8 +7,8 @@ import { startFakeCloudWatch } from "../../../fakes/aws/logs/server.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 
 contractTests("CloudWatch Logs", [...logStoreCases, ...logSearchCases], async () => {
-  const ambient = runtimeDeps();
-  const fake = await startFakeCloudWatch(ambient);
-  const logs = createAwsLogs(awsConfig, givenClients<AwsClients>({ logs: fake.client }), ambient);
+  const deps = runtimeDeps();
+  const fake = await startFakeCloudWatch(deps);
+  const logs = createAwsLogs(awsConfig, givenClients<AwsClients>({ logs: fake.client }), deps);
   return { subject: providerWith("aws", { logs }), close: () => fake.close() };
 });

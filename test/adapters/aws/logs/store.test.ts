@@ -36,9 +36,9 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
   const fake = await startFakeCloudWatch({ clock, ...options });
   fakes.push(fake);
   const { logger, said } = keepingLogger();
-  const ambient = { clock, ids: randomIds, logger };
+  const deps = { clock, ids: randomIds, logger };
   const make = (more: Partial<AwsConfig> = {}) =>
-    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), ambient);
+    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), deps);
   const line = (text: string, owner: AccountId = scope.owner, service: DeploymentName = scope.service) =>
     fake.ingest({ stream: `${streamPrefixOf(owner, service)}app-00001/app/task-1`, line: text });
   return { clock, fake, logs: make(), make, line, said };

@@ -8,9 +8,9 @@ import { startFakeEventBridge } from "../../../fakes/aws/scheduler/server.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 
 const start = async () => {
-  const ambient = runtimeDeps();
-  const fake = await startFakeEventBridge(ambient);
-  const scheduler = createAwsScheduler(awsConfig, givenClients<AwsClients>({ scheduler: fake.client }), ambient);
+  const deps = runtimeDeps();
+  const fake = await startFakeEventBridge(deps);
+  const scheduler = createAwsScheduler(awsConfig, givenClients<AwsClients>({ scheduler: fake.client }), deps);
   return { subject: providerWith("aws", { scheduler }), close: () => fake.close() };
 };
 

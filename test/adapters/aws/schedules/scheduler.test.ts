@@ -218,8 +218,8 @@ describe("calls", () => {
 
   test("fail as unavailable if EventBridge Scheduler rejects the schedule", async () => {
     const config = { ...awsConfig, shared: { ...shared, cronFunctionArn: "no ARN" } };
-    const ambient = { clock: createLeapingClock(), ids: randomIds, logger: silentLogger };
-    const strange = createAwsScheduler(config, givenClients<AwsClients>({ scheduler: fake.client }), ambient);
+    const deps = { clock: createLeapingClock(), ids: randomIds, logger: silentLogger };
+    const strange = createAwsScheduler(config, givenClients<AwsClients>({ scheduler: fake.client }), deps);
     expect(await expectError(strange.put(job()))).toMatchObject({ kind: "unavailable" });
   });
 });
@@ -240,17 +240,17 @@ describe("a fire", () => {
     const clock = createManualClock(start);
     const cloudWatch = await startFakeCloudWatch({ clock });
     const fake = await startFakeEventBridge({ clock, logs: cloudWatch.client });
-    const ambient = { clock, ids: randomIds, logger: silentLogger };
+    const deps = { clock, ids: randomIds, logger: silentLogger };
     const clients = givenClients<AwsClients>({ scheduler: fake.client, logs: cloudWatch.client });
     listener.answer(statuses);
     const one = job({ url: listener.url, schedule: { cron, timezone: "UTC" } });
-    await expectOk(createAwsScheduler(awsConfig, clients, ambient).put(one));
+    await expectOk(createAwsScheduler(awsConfig, clients, deps).put(one));
     for (let second = 0; second < minutes * 60; second++) {
       await clock.advance(1000);
       await listener.quiet();
     }
     const scope = { owner: one.owner, service: one.name };
-    const { entries } = await expectOk(createAwsLogs(awsConfig, clients, ambient).newest(scope, every()));
+    const { entries } = await expectOk(createAwsLogs(awsConfig, clients, deps).newest(scope, every()));
     await fake.close();
     await cloudWatch.close();
     return { seen: listener.seen(), entries };

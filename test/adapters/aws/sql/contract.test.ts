@@ -17,14 +17,14 @@ import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { exampleStatement } from "../../../support/sql/sql.ts";
 
 const start = async () => {
-  const ambient = runtimeDeps();
-  const cloudWatch = await startFakeCloudWatch(ambient);
+  const deps = runtimeDeps();
+  const cloudWatch = await startFakeCloudWatch(deps);
   const fake = await startFakeAthena({ events: cloudWatch.events });
   const { workGroup: athenaWorkgroup, logTable, billingTable } = fake;
   const config = { ...awsConfig, athenaWorkgroup, logTable, billingTable };
   const clients = givenClients<AwsClients>({ logs: cloudWatch.client, athena: fake.client });
-  const sql = createAwsSql(config, clients, ambient);
-  const logs = createAwsLogs(config, clients, ambient);
+  const sql = createAwsSql(config, clients, deps);
+  const logs = createAwsLogs(config, clients, deps);
   return {
     sql,
     subject: providerWith("aws", { sql, logs }),

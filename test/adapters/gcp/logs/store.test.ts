@@ -31,9 +31,9 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
   const clock = createLeapingClock();
   const fake = await startFakeLogging({ clock, ...options });
   fakes.push(fake);
-  const ambient = { clock, ids: randomIds, logger: silentLogger };
+  const deps = { clock, ids: randomIds, logger: silentLogger };
   const make = (more: Partial<GcpConfig> = {}) =>
-    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients<GcpClients>({ logging: fake.client }), ambient);
+    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients<GcpClients>({ logging: fake.client }), deps);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
     fake.ingest({
       ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
@@ -224,8 +224,8 @@ describe("a service's lines", () => {
 
 describe("the suite rejects", () => {
   const broken = async (change: (request: { filter: string; orderBy: string }) => object): Promise<number> => {
-    const ambient = runtimeDeps();
-    const fake = await startFakeLogging(ambient);
+    const deps = runtimeDeps();
+    const fake = await startFakeLogging(deps);
     fakes.push(fake);
     const logging = {
       writeLogEntries: (request: object, options: object) => fake.client.writeLogEntries(request, options),
@@ -235,7 +235,7 @@ describe("the suite rejects", () => {
     const logs = createGcpLogs(
       { ...gcpConfig, logReadsPerMinute: 1_000_000 },
       givenClients<GcpClients>({ logging }),
-      ambient,
+      deps,
     );
     const subject: ProviderSubject = providerWith("gcp", { logs });
     let failed = 0;

@@ -1,7 +1,7 @@
 /** Nothing leaves an account's process, and nothing in it affects the control plane. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
-import type { SqlAnswer } from "../../../../core/domain/sql/answer.ts";
+import type { SqlResponse } from "../../../../core/domain/sql/answer.ts";
 import type { ControlPlaneError } from "../../../../core/errors.ts";
 import type { Result } from "../../../../core/result.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform[Symbol.asyncDispose]());
 
-const ask = async (query: string): Promise<Result<SqlAnswer, ControlPlaneError>> =>
+const ask = async (query: string): Promise<Result<SqlResponse, ControlPlaneError>> =>
   platform.controlPlane.runSql({ account: owner, credentialId: "test" }, { query });
 
 const works = async () => expect((await ask("SELECT COUNT(*) AS n FROM logs"))._unsafeUnwrap().rows).toEqual([[2000]]);

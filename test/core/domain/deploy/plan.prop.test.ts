@@ -10,7 +10,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { type DeployDeclaration, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
 import { deploymentOf } from "../../../../core/domain/deploy/deployment.ts";
 import { deployFields } from "../../../../core/domain/deploy/fields.ts";
-import { type DeployPlan, planDeploy, planInWords } from "../../../../core/domain/deploy/plan.ts";
+import { type DeployPlan, describePlan, planDeploy } from "../../../../core/domain/deploy/plan.ts";
 import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
 import type { ServiceSpec, ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import {
@@ -171,7 +171,7 @@ test("no message or change of a plan contains a value of the environment", () =>
       const capabilities = selling(cloudRunLikeCatalogue);
       const first = planDeploy(acme, { ...declares, env: before }, null, capabilities, []);
       const plan = planDeploy(acme, { ...declares, env: after }, serviceOf(templateOf(first.spec)), capabilities, []);
-      expect(JSON.stringify([planInWords(first), planInWords(plan), plan.changes])).not.toContain("s3cret-");
+      expect(JSON.stringify([describePlan(first), describePlan(plan), plan.changes])).not.toContain("s3cret-");
     }),
     runs(200),
   );

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
-import { type DeployPlan, planDeploy, planInWords } from "../../../../core/domain/deploy/plan.ts";
+import { type DeployPlan, describePlan, planDeploy } from "../../../../core/domain/deploy/plan.ts";
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
 import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
@@ -33,7 +33,7 @@ test("a first deploy creates and expects an unused name", () => {
     adjustments: [],
     schedule: "none",
   });
-  expect(planInWords(plan({}))).toEqual(["Create 'app'"]);
+  expect(describePlan(plan({}))).toEqual(["Create 'app'"]);
 });
 
 test("a later deploy updates the state that it saw", () => {
@@ -42,7 +42,7 @@ test("a later deploy updates the state that it saw", () => {
     expected: { etag: "m1", owner: "acme" },
     changes: [],
   });
-  expect(planInWords(plan({}, { current: running({}) }))).toEqual(["Update 'app'"]);
+  expect(describePlan(plan({}, { current: running({}) }))).toEqual(["Update 'app'"]);
 });
 
 test("replaces only what differs, in the terms of the wire", () => {
@@ -54,13 +54,13 @@ test("replaces only what differs, in the terms of the wire", () => {
     { field: "timeout", from: 600, to: 60 },
     { field: "session_affinity", from: true, to: false },
   ]);
-  expect(planInWords(next)).toContain("Replace memory: 2G → 3Gi");
+  expect(describePlan(next)).toContain("Replace memory: 2G → 3Gi");
 });
 
 test("announces an adjustment and deploys the adjusted value", () => {
   const raised = plan({ cpu: 3, memory: "1Gi" });
   expect(raised.spec).toMatchObject({ cpu: 4, memory: 2 * 1024 ** 3 });
-  expect(planInWords(raised)).toEqual([
+  expect(describePlan(raised)).toEqual([
     "Create 'app'",
     "CPU raised from 3 to 4: this provider has no 3",
     "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
@@ -79,13 +79,13 @@ describe("volumes", () => {
   test("creates each missing volume once", () => {
     expect(plan(mounted).volumesToCreate).toEqual(["one", "two"]);
     expect(plan(mounted, { volumes: ["two", "other"] }).volumesToCreate).toEqual(["one"]);
-    expect(planInWords(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
+    expect(describePlan(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
   });
 
   test("detaches volumes that are not mounted any more, and never deletes them", () => {
     const next = plan({ volumes: { "/a": "two" } }, { current: running(mounted), volumes: ["one", "two"] });
     expect(next.volumesDetached).toEqual(["one"]);
-    expect(planInWords(next)).toContain("Detach volume 'one'; its data stays");
+    expect(describePlan(next)).toContain("Detach volume 'one'; its data stays");
   });
 });
 
@@ -94,12 +94,12 @@ describe("the schedule is part of the declaration", () => {
 
   test("sets a declared schedule", () => {
     expect(plan(daily).schedule).toBe("put");
-    expect(planInWords(plan(daily))).toContain("Scheduled: 0 9 * * * (Europe/Paris)");
+    expect(describePlan(plan(daily))).toContain("Scheduled: 0 9 * * * (Europe/Paris)");
   });
 
   test("removes an existing schedule if the declaration omits it", () => {
     expect(plan({}, { current: running(daily) }).schedule).toBe("remove");
-    expect(planInWords(plan({}, { current: running(daily) }))).toContain("Schedule removed");
+    expect(describePlan(plan({}, { current: running(daily) }))).toContain("Schedule removed");
     expect(plan({}, { current: running({}) }).schedule).toBe("none");
   });
 });
@@ -117,7 +117,7 @@ describe("env", () => {
     expect(plan({ env: {} }, { current }).changes).toEqual([{ field: "env", from: ["KEEP", "TOKEN"], to: [] }]);
     const next = plan({ env: { TOKEN: "0ther", KEEP: "x" } }, { current });
     expect(next.changes).toEqual([{ field: "env", from: ["KEEP", "TOKEN"], to: ["KEEP", "TOKEN"] }]);
-    expect(planInWords(next).join()).not.toMatch(/s3cret|0ther/);
+    expect(describePlan(next).join()).not.toMatch(/s3cret|0ther/);
   });
 
   test("a first deploy without env has none", () => expect(plan({}).spec.env).toEqual({}));

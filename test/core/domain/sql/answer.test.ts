@@ -1,12 +1,12 @@
 /** Rows of a response: objects with the names of the columns as keys, whatever the names are. */
 import { expect, test } from "vitest";
-import { rowObjects, type SqlAnswer, sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
+import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
 
 const column = (name: string) => ({ name, type: "STRING" });
 
 test("each row is an object keyed by column name", () => {
   const columns = [column("a"), column("b")];
-  const rows: SqlAnswer["rows"] = [
+  const rows: SqlResponse["rows"] = [
     ["x", null],
     [1, ["y", { z: true }]],
   ];

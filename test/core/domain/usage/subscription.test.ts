@@ -1,8 +1,8 @@
 /** The subscription of an account: which of several counts, and how an interval is formatted. */
 import { expect, test } from "vitest";
 import {
+  formatInterval,
   freeSubscription,
-  intervalInWords,
   mostRelevant,
   type SubscriptionStatus,
   subscriptionSchema,
@@ -21,7 +21,7 @@ test.each([
   ["month", 1, "month"],
   ["month", 3, "3 months"],
   ["year", 2, "2 years"],
-])("%s, %i: %s", (unit, count, words) => expect(intervalInWords(unit, count)).toBe(words));
+])("%s, %i: %s", (unit, count, words) => expect(formatInterval(unit, count)).toBe(words));
 
 const of = (status: SubscriptionStatus, created = 0) => ({ status, created });
 

@@ -18,7 +18,7 @@ import {
 
 type PortName = "services" | "builder" | "logs";
 
-interface Place {
+interface FaultPoint {
   readonly port: PortName;
   readonly method: string;
   /** Which call of the method, the first being 1. */
@@ -26,12 +26,12 @@ interface Place {
 }
 
 /** Every port call of a first deploy, found by recording one. */
-const callsOfADeploy = async (): Promise<Place[]> => {
-  const places: Place[] = [];
+const callsOfADeploy = async (): Promise<FaultPoint[]> => {
+  const points: FaultPoint[] = [];
   const noted =
     (port: PortName) =>
     ({ method, count }: PortCall) =>
-      void places.push({ port, method, count });
+      void points.push({ port, method, count });
   const platform = startMemory({
     around: ({ services, builder, logs }) => ({
       services: faulty(services, noted("services")),
@@ -40,18 +40,18 @@ const callsOfADeploy = async (): Promise<Place[]> => {
     }),
   });
   await deployed(platform);
-  return places;
+  return points;
 };
 
-const places = await callsOfADeploy();
-const cases = places.flatMap((place) => [false, true].map((after) => ({ ...place, after })));
+const points = await callsOfADeploy();
+const cases = points.flatMap((place) => [false, true].map((after) => ({ ...place, after })));
 
-const faultAt = (where: Place & { after: boolean }): Fault =>
+const faultAt = (where: FaultPoint & { after: boolean }): Fault =>
   ["build", "rollout"].includes(where.method)
     ? { failure: { reason: "provider_unavailable", message: "The provider is down." }, after: where.after }
     : { error: unavailable("The provider is down."), after: where.after };
 
-const breaking = (where: Place & { after: boolean }, logger: Logger): MemoryPlatform =>
+const breaking = (where: FaultPoint & { after: boolean }, logger: Logger): MemoryPlatform =>
   startMemory({
     logger,
     around: (provider) => ({
@@ -62,7 +62,7 @@ const breaking = (where: Place & { after: boolean }, logger: Logger): MemoryPlat
   });
 
 test("covers every port call of a deploy", () => {
-  expect(places).toEqual([
+  expect(points).toEqual([
     { port: "services", method: "find", count: 1 },
     { port: "services", method: "list", count: 1 },
     { port: "services", method: "noteDeploy", count: 1 },

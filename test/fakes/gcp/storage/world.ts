@@ -83,9 +83,9 @@ const labelsProblem = (labels: Record<string, string>): string | undefined => {
 };
 
 /** .../docs/soft-delete: seven days by default; 0 (off), or 7 to 90 days */
-const retentionOf = (settings: Record<string, unknown>, preset: number): number => {
+const retentionOf = (settings: Record<string, unknown>, defaultSeconds: number): number => {
   const policy = settings["softDeletePolicy"] as { retentionDurationSeconds?: string | number } | undefined;
-  const seconds = Number(policy?.retentionDurationSeconds ?? preset);
+  const seconds = Number(policy?.retentionDurationSeconds ?? defaultSeconds);
   if (seconds !== 0 && (seconds < WEEK_S || seconds > 90 * 86_400))
     throw failure(400, "invalid", `Soft delete of ${seconds} s: 0, or 7 to 90 days`);
   return seconds;

@@ -7,7 +7,7 @@ import { principalOf, startLocal, type TestPlatform } from "../../../support/pro
 import { needs } from "../../../support/vitest/machine.ts";
 
 /** For what was printed to be read, on a busy machine. */
-const PATIENCE = { timeout: 60_000 };
+const POLL = { timeout: 60_000 };
 
 const repository = join(import.meta.dirname, "..", "..", "..", "..");
 
@@ -44,7 +44,7 @@ const expectAll = async (platform: TestPlatform, name: string): Promise<void> =>
   const filters = shownFor(name);
   expect(filters.length).toBeGreaterThan(1);
   for (const filter of filters)
-    await expect.poll(() => matches(platform, name, filter), { ...PATIENCE, message: filter }).toBeGreaterThan(0);
+    await expect.poll(() => matches(platform, name, filter), { ...POLL, message: filter }).toBeGreaterThan(0);
 };
 
 const call = async (url: string): Promise<void> => {

@@ -23,7 +23,7 @@ const commandsOf = (one: { source: { buildspec: string } } | undefined) =>
 
 const codeBuild: BuildCloud<World, Build> = {
   open: (engine) => openBuildWorld({ engine }),
-  builder: (world, ambient) => createCodeBuilder(world.config, world.clients, ambient),
+  builder: (world, deps) => createCodeBuilder(world.config, world.clients, deps),
   faultsOf: ({ registry, state, builds, logs }) => ({
     registry: registry.faults,
     sources: state.faults,

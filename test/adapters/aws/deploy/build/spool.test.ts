@@ -9,13 +9,13 @@ import { REGION, STATE_BUCKET } from "../../../../fakes/aws/test-config.ts";
 
 await spoolTests({
   ...aws,
-  provide: (fakes, dataDir, ambient) =>
-    createAwsProvider({ ...fakes.config(dataDir), sourceSpool: "bucket" }, { ...ambient, random: () => 0 }),
-  spool: (fakes, ambient, pieceBytes) => {
+  provide: (fakes, dataDir, deps) =>
+    createAwsProvider({ ...fakes.config(dataDir), sourceSpool: "bucket" }, { ...deps, random: () => 0 }),
+  spool: (fakes, deps, pieceBytes) => {
     fakes.storage.partMin = pieceBytes;
     const clients = clientSource(REGION, fakes.config("").clients);
-    const call = awsCalls({ ...ambient, random: () => 0 });
-    return createBucketSpool(s3Spool(STATE_BUCKET, clients, call), ambient, pieceBytes);
+    const call = awsCalls({ ...deps, random: () => 0 });
+    return createBucketSpool(s3Spool(STATE_BUCKET, clients, call), deps, pieceBytes);
   },
   bucketOf: ({ faults }) => faults.s3,
   objectsOf: ({ storage }) => [...storage.bucket(STATE_BUCKET).objects.keys()],

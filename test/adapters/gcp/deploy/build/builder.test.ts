@@ -17,8 +17,8 @@ type Build = World["build"]["builds"][number];
 
 const builderOf =
   (more: Partial<GcpConfig> = {}): BuildCloud<World, Build>["builder"] =>
-  (world, ambient) =>
-    createCloudBuilder({ ...config, ...more }, world.clients, ambient);
+  (world, deps) =>
+    createCloudBuilder({ ...config, ...more }, world.clients, deps);
 
 const cloudBuild: BuildCloud<World, Build> = {
   open: (engine) => openRunWorld({ engine }),

@@ -10,12 +10,12 @@ import { PROJECT, STAGING_BUCKET } from "../../../../fakes/gcp/test-project.ts";
 
 await spoolTests({
   ...gcp,
-  provide: (fakes, dataDir, ambient) =>
-    createGcpProvider({ ...fakes.config(dataDir), sourceSpool: "bucket" }, { ...ambient, random: () => 0 }),
-  spool: (fakes, ambient, pieceBytes) => {
+  provide: (fakes, dataDir, deps) =>
+    createGcpProvider({ ...fakes.config(dataDir), sourceSpool: "bucket" }, { ...deps, random: () => 0 }),
+  spool: (fakes, deps, pieceBytes) => {
     const clients = clientSource(PROJECT, fakes.config("").clients);
-    const call = googleCalls({ ...ambient, random: () => 0 });
-    return createBucketSpool(gcsSpool(STAGING_BUCKET, clients, call), ambient, pieceBytes);
+    const call = googleCalls({ ...deps, random: () => 0 });
+    return createBucketSpool(gcsSpool(STAGING_BUCKET, clients, call), deps, pieceBytes);
   },
   bucketOf: ({ faults }) => faults.storage,
   objectsOf: ({ storage }) => [...storage.bucket(STAGING_BUCKET).objects.keys()],
