@@ -1,12 +1,12 @@
 /** Comments, messages, test names and pages are in plain English: no phrase of `plain-words.ts` occurs in them. */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { allowed, markedPhrases, markers, NOT_YET } from "./plain-words.ts";
+import { allowed, markedPhrases, markers } from "./plain-words.ts";
 
-const all = globSync(["{core,adapters,hosts,test,docs,examples,.ci}/**/*.{ts,mjs,md}", "*.{ts,md}"]).filter(
+// Entries of the changelog describe earlier releases, so they are not rewritten.
+const files = globSync(["{core,adapters,hosts,test,docs,examples,.ci}/**/*.{ts,mjs,md}", "*.{ts,md}"]).filter(
   (path) => !/node_modules|plain-words|\.vitepress\/(?:cache|dist)|^CHANGELOG/.test(path),
 );
-const files = all.filter((path) => !NOT_YET.some((prefix) => path.startsWith(prefix)));
 
 test.each(markers)("finds: $example", ({ phrase, example }) => {
   expect(example).toMatch(new RegExp(`\\b(?:${phrase})`, "i"));
@@ -26,7 +26,7 @@ test.each([
 });
 
 test("an allowed use has a reason and is still in use", () => {
-  const texts = all.map((file) => readFileSync(file, "utf8")).join("\n");
+  const texts = files.map((file) => readFileSync(file, "utf8")).join("\n");
   for (const { text, reason } of allowed) {
     expect(reason).not.toBe("");
     expect(texts).toContain(text);
@@ -34,7 +34,7 @@ test("an allowed use has a reason and is still in use", () => {
 });
 
 test("no comment, message, test name or page has a marked phrase", () => {
-  expect(files.length).toBeGreaterThan(1);
+  expect(files.length).toBeGreaterThan(1500);
   const found = files.flatMap((file) =>
     markedPhrases(readFileSync(file, "utf8")).map((text) => `${file}: ...${text}...`),
   );

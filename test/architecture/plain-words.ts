@@ -75,9 +75,6 @@ export const allowed: readonly { readonly text: string; readonly reason: string 
   { text: "//nobody@", reason: "a user name in a URL" },
 ];
 
-/** Folders whose texts are not rewritten yet. */
-export const NOT_YET: readonly string[] = ["test/adapters/", "test/hosts/"];
-
 /** The text with each comment, paragraph and wrapped string on one line. */
 const unwrapped = (source: string): string => source.replaceAll(/\s*\n\s*(?:\*(?!\/)|\/\/)?\s*/g, " ");
 

@@ -94,7 +94,7 @@ test.each([
   ],
 ])("%s without the build identity is a warning with the command that grants the role", async (url, command, role) => {
   const project = whole();
-  project.policies.set(url, { bindings: [{ role, members: ["user:somebody@example.com"] }, { role: "roles/viewer" }] });
+  project.policies.set(url, { bindings: [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }] });
   expect(missing(await look(project))).toEqual([
     expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
   ]);

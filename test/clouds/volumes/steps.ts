@@ -9,7 +9,7 @@ import { expectOk } from "../../contracts/support.ts";
 
 let count = 0;
 /** Returns an account that no test has used before. */
-export const account = (): AccountId => `user-${++count}@example.com` as AccountId;
+export const account = (): AccountId => `someuser-${++count}@example.com` as AccountId;
 
 export const data = "data" as VolumeName;
 export const a = "a" as ObjectPath;

@@ -135,7 +135,7 @@ describe("a platform that does not answer", () => {
   });
 
   test.each(["http://127.0.0.1:6000", "http://127.0.0.1:25"])(
-    "says that %s is at a port of its own kind",
+    "explains that %s is a port of another protocol",
     async (url) => {
       const { code, stderr } = await portside(["list", "--url", url], { env });
       expect(code).toBe(1);

@@ -74,13 +74,13 @@ describe("the data folder", () => {
   });
 });
 
-test("a file in the place of the data folder, or in its way, is a problem", () => {
+test("a file at the path of the data folder, or of its parent, is a problem", () => {
   expect(dataDirProblem("/dev/null")).toBe("--data-dir /dev/null is a file, not a folder.");
   expect(dataDirProblem("/dev/null/x")).toBe("--data-dir /dev/null/x cannot be a folder: /dev/null is a file.");
   for (const path of ["/", "/nonexistent/x"]) expect(dataDirProblem(path)).toBeUndefined();
 });
 
-describe("what is wrong is said with where it stands", () => {
+describe("reports a problem with its location", () => {
   test.each([
     [{ port: "99999" }, {}, "--port must be a number from 0 to 65535, not '99999'."],
     [{ port: "abc" }, {}, "--port must be a number from 0 to 65535, not 'abc'."],
@@ -108,7 +108,7 @@ describe("what is wrong is said with where it stands", () => {
     expect(() => resolveSettings({}, { PORTSIDE_DATA_DIR: folder.path })).toThrow(words);
   });
 
-  test("a file that was named and is not there", () => {
+  test("a named file that does not exist", () => {
     expect(() => resolveSettings({}, {}, "/nonexistent/file.json")).toThrow("cannot be read");
   });
 
@@ -133,7 +133,7 @@ describe("what is wrong is said with where it stands", () => {
     ]);
   });
 
-  test("variables of others that resemble no setting, and what the platform tells services, are nobody's mistake", () => {
+  test("variables of others that resemble no setting, and what the platform tells services, are not typing errors", () => {
     const others = ["PORTSIDE_URL", "PORTSIDE_API_KEY", "PORTSIDE_VOLUMES", "PORTSIDE_INSTANCE", "PORTSIDE_SEED"];
     expect(misspeltVariables(Object.fromEntries(others.map((name) => [name, "x"])))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** A bug returns 500 with the request id only, wherever it occurs. The server continues to serve. */
+/** A bug returns 500 with the request id only, in any layer. The server continues to serve. */
 import { describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";

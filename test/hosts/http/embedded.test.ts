@@ -13,7 +13,7 @@ const register = (options: PortsideOptions & { readonly prefix?: string }) =>
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
   app.register(portside, options);
 
-/** Starts an application with routes and hooks of its own, and Portside under the prefix. */
+/** Starts an application with its own routes and hooks, and Portside under the prefix. */
 const embed = async (prefix = "") => {
   const memory = createMemoryProvider();
   const controlPlane = createControlPlane(memory.ports);
@@ -126,7 +126,7 @@ test("callers whom the application has checked itself need no key; others do as 
   expect((await call("PUT", "/v1/volume/list", { cookie: "session=1" })).statusCode).toBe(405);
 });
 
-test("without its pages, and with its health, where that is wanted", async () => {
+test("without its pages, and with its health endpoint if requested", async () => {
   const { controlPlane } = await embed();
   await app.close();
   app = Fastify();

@@ -100,7 +100,7 @@ describe("the fields of each endpoint", () => {
     expect(problemsOf(await api.call("POST", path, { json: body }))).toEqual(problems);
   });
 
-  test("a date-time without an offset is none", async () => {
+  test("rejects a date-time without an offset", async () => {
     for (const since of ["2026-01-31T09:00:00", "2026-01-31", "yesterday", "1700000000", "2026-02-30T00:00:00Z"]) {
       const answer = await api.call("POST", "/v1/deployment/logs", { json: { deployment_name: "a", since } });
       expect(problemsOf(answer)).toContain("body.since: datetime_parsing");
@@ -119,7 +119,7 @@ describe("at most 1 MiB", () => {
     expect(detailOf(await remove(filled(MiB + 1)), 413)).toBe("The body is larger than 1 MiB.");
   });
 
-  test("whether its length is said before or not", async () => {
+  test("with and without Content-Length", async () => {
     const key = await api.key();
     const { socket, received } = openRaw(api.url);
     const head = [
@@ -163,7 +163,7 @@ describe("called what they are", () => {
     detailOf(answer, 415);
   });
 
-  test("a form is asked for where one is needed", async () => {
+  test("requires a form for form endpoints", async () => {
     for (const path of ["/v1/deploy", "/v1/deploy/plan"]) {
       expect(detailOf(await api.call("POST", path, { json: {} }), 415)).toContain("multipart/form-data");
       detailOf(await api.call("POST", path), 415);

@@ -94,7 +94,7 @@ test("403 before 404: whose it is counts before whether it is there", async () =
   detailOf(await remove(api, { json: { name: "free" } }), 404);
 });
 
-test("422 before 501: what is not JSON is told so, whatever the endpoint", async () => {
+test("422 before 501: invalid JSON is reported at every endpoint", async () => {
   await using api = await serveMemory({ capabilities: { sql: minimalCapabilities.sql } });
   const answer = await api.call("POST", "/v1/sql", { body: "{", headers: json });
   expect(problemsOf(answer)).toEqual(["body: json_invalid"]);

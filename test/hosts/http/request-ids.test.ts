@@ -1,4 +1,4 @@
-/** Every answer carries a request id: the client's own where it sent a sane one, else one of ours. */
+/** Every answer carries a request id: the client's own if it sent a valid one, otherwise a generated one. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sourceOf } from "../../support/archives/archives.ts";
 import { serveMemory } from "../../support/http/api.ts";
@@ -29,7 +29,7 @@ test.each(["a b", "a,b", "a".repeat(129), "a;b", "<script>", '"', "a\u00e9"])("%
   expect(await idFor(id)).toMatch(OURS);
 });
 
-test("two of them are none", async () => {
+test("ignores two of them", async () => {
   const key = await api.key();
   const head = ["GET /v1/key/list HTTP/1.1", "Host: x", `X-API-Key: ${key}`, "X-Request-Id: one", "X-Request-Id: two"];
   const came = await sendRaw(api.url, `${[...head, "Connection: close"].join("\r\n")}\r\n\r\n`);
@@ -37,7 +37,7 @@ test("two of them are none", async () => {
   expect(id).toMatch(OURS);
 });
 
-test("no two answers share one of ours", async () => {
+test("generated ids are unique", async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => idFor("not sane")));
   expect(new Set(ids).size).toBe(20);
 });

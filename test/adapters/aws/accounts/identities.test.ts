@@ -42,7 +42,7 @@ const ensured = async (owner = acme) => (await identities.ensure(owner))._unsafe
 const only = () => [...iam.roles.values()][0];
 
 test("creates an account's identity once, with a name that does not reveal the account", async () => {
-  const owner = accountOf("somebody@example.com");
+  const owner = accountOf("someuser@example.com");
   const arn = await ensured(owner);
   expect(await ensured(owner)).toBe(arn);
   expect([iam.faults.count("iam.CreateRole"), iam.faults.count("iam.PutRolePolicy")]).toEqual([1, 1]);
@@ -50,7 +50,7 @@ test("creates an account's identity once, with a name that does not reveal the a
   expect(only()?.arn).toBe(arn);
   expect(
     JSON.stringify([...iam.roles.values()].map((role) => ({ ...role, policies: [...role.policies] }))),
-  ).not.toContain("somebody");
+  ).not.toContain("someuser");
 });
 
 test("only tasks of this AWS account can assume it, within the boundary", async () => {

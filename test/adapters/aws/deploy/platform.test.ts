@@ -247,7 +247,7 @@ test("a list takes three calls for any number of deployments, plus one per chang
   expect([...run.ecs.faults.log, ...run.balancer.faults.log]).toEqual([]);
 });
 
-test("a list takes one call per thousand names, whoever owns them", async () => {
+test("a list takes one call per thousand names of any owner", async () => {
   await run.rollOut(run.template("app"), "absent");
   for (let index = 0; index < 2100; index++) run.state.edit(`services/other-${index}.json`, "{}");
   (await run.platform.list(accountOf("acme")))._unsafeUnwrap();

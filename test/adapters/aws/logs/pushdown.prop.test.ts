@@ -47,7 +47,7 @@ test("loses no match among the platform's entries and service lines", () =>
   fc.assert(
     fc.property(fc.oneof(written(), ingested()), logFilter(), (event, filter) => {
       const entry = logEntryOf(scope, event);
-      if (entry === undefined) throw new Error("the event is none of the deployment's");
+      if (entry === undefined) throw new Error("the event belongs to another deployment");
       if (matcherOf(filter, compileRe2)(entry))
         expect(isAsked(pushdownOf(filter, scope, compileRe2), event), printLogFilter(filter)).toBe(true);
     }),

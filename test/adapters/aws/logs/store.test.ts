@@ -91,7 +91,7 @@ describe("the quota", () => {
     for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);
   });
 
-  test("if it runs out during a search, the search returns what it has, and its cursor continues even without matches", async () => {
+  test("if it runs out during a search, the search returns its matches so far, and its cursor continues even without matches", async () => {
     const { clock, logs, line } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 12; n++) {
       line(`line ${n}`);

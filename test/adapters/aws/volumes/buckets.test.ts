@@ -28,7 +28,7 @@ describe("a volume's bucket", () => {
     const { tags, name } = bucketOf(volume);
     expect(tags).toEqual({ "portside-owner": accountDigest(owner), "portside-volume": "data" });
     const written = [...fake.world.bucket(STATE_BUCKET).objects].map(([key, { bytes }]) => `${key}${bytes}`);
-    expect(JSON.stringify([name, tags, written])).not.toContain("somebody");
+    expect(JSON.stringify([name, tags, written])).not.toContain("someuser");
   });
 
   test("does not belong to another account, whatever its id", async () => {

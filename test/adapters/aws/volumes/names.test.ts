@@ -31,6 +31,6 @@ test("every volume name yields a valid bucket name that contains the account's d
 });
 
 test("the bucket name contains the volume's name but not the account", () => {
-  const bucket = bucketName("somebody@example.com" as AccountId, "data" as VolumeName, randomIds.id());
+  const bucket = bucketName("someuser@example.com" as AccountId, "data" as VolumeName, randomIds.id());
   expect(bucket).toMatch(/^ps-[0-9a-f]{20}-data-[a-z0-9]{8}$/);
 });

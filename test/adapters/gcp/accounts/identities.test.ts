@@ -31,11 +31,11 @@ beforeEach(() => {
 const ensured = async (account: string) => (await identities.ensure(accountOf(account)))._unsafeUnwrap();
 
 test("creates an account's identity once, with a name that does not reveal the account", async () => {
-  const email = await ensured("somebody@example.com");
-  expect(await ensured("somebody@example.com")).toBe(email);
+  const email = await ensured("someuser@example.com");
+  expect(await ensured("someuser@example.com")).toBe(email);
   expect(world.iam.faults.count("iam.create")).toBe(1);
-  expect(JSON.stringify([...world.iam.accounts.values()])).not.toContain("somebody");
-  expect(email).toBe(runtimeIdentityOf(PROJECT, accountOf("somebody@example.com")));
+  expect(JSON.stringify([...world.iam.accounts.values()])).not.toContain("someuser");
+  expect(email).toBe(runtimeIdentityOf(PROJECT, accountOf("someuser@example.com")));
 });
 
 test("concurrent replicas get the same identity", async () => {
@@ -74,7 +74,7 @@ test.each([
   ["1234-compute@developer.gserviceaccount.com", "Compute Engine's default identity"],
   ["1234@cloudbuild.gserviceaccount.com", "Cloud Build's default identity"],
   ["p@appspot.gserviceaccount.com", "App Engine's default identity"],
-  ["somebody@example.com", "is not a service account."],
+  ["someuser@example.com", "is not a service account."],
 ])("%s as an identity", (email, problem) => {
   if (problem === undefined) expect(identityProblem(email)).toBeUndefined();
   else expect(identityProblem(email)).toContain(problem);

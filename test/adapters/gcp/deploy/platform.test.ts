@@ -127,7 +127,7 @@ test("reports an organization policy against public services, and nothing serves
   expect(await run.serviceOf("app")).toMatchObject({ serving: [], rollingOut: null });
 });
 
-test("a list takes one call per hundred services, whoever owns them", async () => {
+test("a list takes one call per hundred services of any owner", async () => {
   const client = await run.clients("services");
   const parent = "projects/test-project/locations/europe-west1";
   const service = { template: { containers: [{ image: run.image() }] } };

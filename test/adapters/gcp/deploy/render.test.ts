@@ -66,7 +66,7 @@ test("mounts and little memory set the generation; otherwise it stays unchanged"
   expect(renderTemplate(template({ memory }), needs, byHand).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
 });
 
-test("sets the mounts variable anew for each declaration", () => {
+test("sets the mounts variable again for each declaration", () => {
   const mount = (path: string, bucket: string) => ({ path, volume: "v", bucket, readOnly: false });
   const mounts = [mount("/d", "b1"), mount("/e", "b2")] as unknown as ServiceTemplate["mounts"];
   const first = rendered({ mounts });

@@ -64,7 +64,7 @@ const isPushed = (filter: LogFilter, json: ReturnType<typeof kept>["json"]): boo
 test("loses no match among the platform's entries and service lines", () =>
   fc.assert(
     fc.property(fc.oneof(written(), ingested()), logFilter(), ({ entry, json }, filter) => {
-      if (entry === undefined) throw new Error("the entry is none of the deployment's");
+      if (entry === undefined) throw new Error("the entry belongs to another deployment");
       if (matcherOf(filter, compileRe2)(entry)) expect(isPushed(filter, json), printLogFilter(filter)).toBe(true);
     }),
     runs(3000),

@@ -85,7 +85,7 @@ describe("the quota", () => {
     expect([found > 50, refused > 0, fake.refused()]).toEqual([true, true, 0]);
   });
 
-  test("if it runs out during a search, the search returns what it has, and the next one continues", async () => {
+  test("if it runs out during a search, the search returns its matches so far, and the next one continues", async () => {
     const { clock, logs, line, make } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 10; n++) line(`line ${n}`);
     const first = await expectOk(logs.after(scope, START, ask("", { timeoutMs: 0 })));
@@ -205,8 +205,8 @@ describe("a service's lines", () => {
     const { fake, logs, line } = await start();
     line("mine");
     line("theirs", "stdout", "other" as AccountId);
-    fake.ingest({ service: "app", revision: "r", instance: "i", stream: "stdout", line: "nobody's", labels: {} });
-    const { entries } = await expectOk(logs.newest(scope, ask('"mine" OR "theirs" OR "nobody\'s"')));
+    fake.ingest({ service: "app", revision: "r", instance: "i", stream: "stdout", line: "unowned", labels: {} });
+    const { entries } = await expectOk(logs.newest(scope, ask('"mine" OR "theirs" OR "unowned"')));
     expect(texts(entries)).toEqual(["mine"]);
   });
 

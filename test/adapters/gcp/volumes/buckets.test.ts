@@ -24,9 +24,9 @@ describe("a volume's bucket", () => {
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     const { labels, name } = bucketOf(volume);
     expect(labels).toMatchObject({ "portside-owner": accountDigest(owner), "portside-volume": "data" });
-    expect(JSON.stringify([labels, name])).not.toContain("somebody");
+    expect(JSON.stringify([labels, name])).not.toContain("someuser");
     const claims = fake.world.live.get("test-project-portside-volumes");
-    expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("somebody"))).toEqual([]);
+    expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("someuser"))).toEqual([]);
   });
 
   test("grants access to no identity until a service mounts it", async () => {

@@ -36,7 +36,7 @@ describe("grants", () => {
     const logger = { ...silentLogger, error: (message: string) => void said.push(message) };
     const authClient = new Impersonated({
       sourceClient: new PassThroughClient(),
-      targetPrincipal: "nobody",
+      targetPrincipal: "unknown",
       endpoint: fake.url,
     });
     const storage = new Storage({ ...fake.storageClientOptions, authClient });

@@ -30,7 +30,7 @@ test("every volume name yields a valid bucket name", () => {
 });
 
 test("the bucket name contains the volume's name but not the account", () => {
-  const bucket = bucketName("somebody@example.com" as AccountId, "data" as VolumeName, randomIds.id());
+  const bucket = bucketName("someuser@example.com" as AccountId, "data" as VolumeName, randomIds.id());
   expect(bucket).toMatch(/^ps-[0-9a-f]{10}-data-[a-z0-9]{8}$/);
 });
 

@@ -214,10 +214,10 @@ describe("a restore refuses", () => {
       { entries: [...volumes, link(`${VOLUME}/out`, "OUTSIDE/etc/new"), { path: `${VOLUME}/out`, content: "x" }] },
       /occurs twice/,
     ],
-    "a link in the place of a volume": [{ entries: [...volumes.slice(0, 2), link(VOLUME, "OUTSIDE")] }, /is a link/],
-    "a link in the place of the logs": [{ entries: [link("logs", "OUTSIDE")] }, /is a link/],
-    "a link in the place of the state": [{ entries: [link("state.sqlite", "OUTSIDE/data/state.sqlite")] }, /is a link/],
-    "a link in the place of an app": [
+    "a link instead of a volume": [{ entries: [...volumes.slice(0, 2), link(VOLUME, "OUTSIDE")] }, /is a link/],
+    "a link instead of the logs": [{ entries: [link("logs", "OUTSIDE")] }, /is a link/],
+    "a link instead of the state": [{ entries: [link("state.sqlite", "OUTSIDE/data/state.sqlite")] }, /is a link/],
+    "a link instead of an app": [
       { entries: [...folders("images", "images/a", "images/a/b"), link("images/a/b/app", "OUTSIDE")] },
       /is a link/,
     ],

@@ -98,7 +98,7 @@ describe.each(["its own port", "the shared port"])("through %s", (way) => {
 });
 
 test("lets the service refuse an unknown method", async () => {
-  const { error } = await unary(clients["its own port"] as Client, "Nobody");
+  const { error } = await unary(clients["its own port"] as Client, "Unknown");
   expect(error?.code).toBe(status.UNIMPLEMENTED);
 });
 

@@ -73,7 +73,7 @@ describe("a client of HTTP/1.1", () => {
 });
 
 test("returns 404 for an unknown host, and 505 for a service that uses HTTP/1.1", async () => {
-  expect((await sendHttp2(shared(), at("nobody"))).status).toBe(404);
+  expect((await sendHttp2(shared(), at("unknown"))).status).toBe(404);
   const reply = await sendHttp2(shared(), at("old"));
   expect(reply.status).toBe(505);
   expect(JSON.parse(reply.text).detail).toContain("use_http2");

@@ -87,7 +87,7 @@ describe("retirement", () => {
     expect(budget()).toBe(10);
   });
 
-  test("stops busy instances when the drain time is over", async () => {
+  test("stops busy instances when the drain time ends", async () => {
     const { pool, acquire, up } = poolOf();
     const lease = acquire();
     const instance = await up();

@@ -66,7 +66,7 @@ describe("starts", () => {
     await leaseOf(waits);
   });
 
-  test("waits for the account's budget, and uses what it has", async () => {
+  test("waits for the account's budget, and uses the rest of it", async () => {
     const { acquire, starting, up, setBudget } = poolOf();
     setBudget(1);
     const waiting = [acquire(), acquire()];

@@ -34,7 +34,7 @@ test.each(["one.localhost", "one.localhost:8080", "ONE.LocalHost", "one.localhos
 );
 
 test.each([
-  "nobody.localhost",
+  "unknown.localhost",
   "localhost",
   "one",
   "one.example",
@@ -57,7 +57,7 @@ test("returns 404 for an HTTP/1.0 request without a host on the shared port, and
 });
 
 test("returns 404 for an upgrade request to an unknown host", async () => {
-  const head = "GET / HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+  const head = "GET / HTTP/1.1\r\nHost: unknown.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
   expect(await sendRaw(shared, head)).toMatch(/^HTTP\/1\.1 404 /);
 });
 
@@ -65,7 +65,7 @@ test("a client that sends a body to an unknown host gets the 404, not a reset", 
   const size = 8 * 1024 ** 2;
   const { socket, received } = openRaw(shared);
   socket.pause();
-  socket.write(`POST / HTTP/1.1\r\nHost: nobody.localhost\r\nContent-Length: ${size}\r\n\r\n`);
+  socket.write(`POST / HTTP/1.1\r\nHost: unknown.localhost\r\nContent-Length: ${size}\r\n\r\n`);
   await new Promise<void>((resolve, reject) => {
     socket.once("error", reject);
     socket.write(Buffer.alloc(size), () => resolve());

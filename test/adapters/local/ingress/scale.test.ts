@@ -6,7 +6,7 @@ import { chooseInstance, instancesToStart } from "../../../../adapters/local/ing
 describe("instancesToStart", () => {
   const idle = { waiting: 0, starting: 0, ready: 0, concurrency: 80, maxInstances: 10 };
   test.each([
-    ["nobody waits", idle, 0],
+    ["none waits", idle, 0],
     ["one waits at zero", { ...idle, waiting: 1 }, 1],
     ["one instance suffices exactly", { ...idle, waiting: 80 }, 1],
     ["one request more than an instance takes", { ...idle, waiting: 81 }, 2],

@@ -10,7 +10,7 @@ import { startLocal, type TestPlatform } from "../../../support/providers/local-
 const MiB = 1024 ** 2;
 
 /**
- * `/events` is an event stream. `/next` sends its next event; `/ended` responds when it is over. `/upload` responds
+ * `/events` is an event stream. `/next` sends its next event; `/ended` responds when it has ended. `/upload` responds
  * with a line for every MiB that it read. `/reluctant` reads only after `/go`. `/download` sends 100 MiB; `/sent`
  * returns how many bytes of them were sent.
  */

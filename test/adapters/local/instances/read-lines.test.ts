@@ -141,7 +141,7 @@ describe("an unfinished line", () => {
     for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  test("is delivered after a second of silence, and its end becomes a line of its own", async () => {
+  test("is delivered after a second of silence, and its end becomes another line", async () => {
     const { lines, after } = await heard(["one\npassword: ", 999], ["still ", 1000], ["secret\nlast\n", 0]);
     expect(after[0]).toEqual(["one"]);
     expect(after[1]).toEqual(["one", "password: still "]);

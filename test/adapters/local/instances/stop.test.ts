@@ -42,7 +42,7 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
   });
 
   test.each([
-    ["it ends by itself", "process.exit(0)"],
+    ["it exits", "process.exit(0)"],
     ["it crashes", "process.kill(process.pid, 'SIGKILL')"],
     ["it is stopped", "setInterval(() => {}, 1000)"],
   ])("leaves no process when %s", async (_when, end) => {

@@ -98,7 +98,7 @@ const damages: readonly { what: string; spoil: (path: string) => void; atLeast: 
   },
   {
     what: "a file with other content",
-    spoil: (path) => writeFileSync(path, "nothing of ours ".repeat(5000)),
+    spoil: (path) => writeFileSync(path, "not our format ".repeat(5000)),
     atLeast: 0,
   },
 ];

@@ -4,7 +4,7 @@ import { FairSemaphore } from "../../../../adapters/local/logs/fair-semaphore.ts
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Work that starts with a permit and ends when it is told to. */
+/** Work that starts with a permit and ends when the test says so. */
 const worksOf = (turns: FairSemaphore) => {
   const running: string[] = [];
   const ends = new Map<string, () => void>();
@@ -46,8 +46,8 @@ test("releases the permit of failed work, and never starts cancelled work", asyn
   const given = new AbortController();
   const gone = begin("b", "b1", given.signal);
   const next = begin("c", "c1");
-  given.abort(new Error("nobody waits"));
-  await expect(gone).rejects.toThrow("nobody waits");
+  given.abort(new Error("given up"));
+  await expect(gone).rejects.toThrow("given up");
   await end("a1");
   expect(running).toEqual(["c1"]);
   await end("c1");

@@ -133,7 +133,7 @@ test("newest returns the last entries of one deployment, oldest first", async ()
   expect(await texts(3)).toEqual(["app 22", "app 23", "app 24"]);
   expect((await newest(1000)).length).toBe(25);
   expect(await texts(10, "none" as DeploymentName)).toEqual([]);
-  expect(await texts(10, app, "nobody" as AccountId)).toEqual([]);
+  expect(await texts(10, app, "unknown" as AccountId)).toEqual([]);
 });
 
 test("each account has its own file, and its name does not reveal the account", async () => {

@@ -125,7 +125,7 @@ describe.each(["BUILDING", "DEPLOYING"] as const)("killed while %s", (step) => {
 
 test("stores the end of a deploy from the log, without a second entry", async () => {
   const first = await startLocalIn(folder, { runner: "process" });
-  const news = { status: "ERROR", reason: "volume_unavailable", message: "It is gone." } as const;
+  const news = { status: "ERROR", reason: "volume_unavailable", message: "It was deleted." } as const;
   (await first.local.provider.logs.append([deployEntry(acme.account, app, "cut", news)]))._unsafeUnwrap();
   await first[Symbol.asyncDispose]();
   killedInDeploy("cut", "BUILDING");

@@ -162,8 +162,8 @@ test("uses a new price from then on, and separate rows for another currency", as
     return rows;
   };
   expect(await priced({})).toEqual(["2026-01-01 app vCPU-second 1 1"]);
-  const dearer = { prices: { ...list.prices, cpu: "0.5" } };
-  expect(await priced(dearer)).toEqual(["2026-01-01 app vCPU-second 2 1.5"]);
+  const raised = { prices: { ...list.prices, cpu: "0.5" } };
+  expect(await priced(raised)).toEqual(["2026-01-01 app vCPU-second 2 1.5"]);
   expect(await priced({ currency: "EUR" })).toEqual([
     "2026-01-01 app vCPU-second 1 1",
     "2026-01-01 app vCPU-second 2 1.5",

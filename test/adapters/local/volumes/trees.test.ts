@@ -76,7 +76,7 @@ test("does not follow a folder that becomes a link while it is used", async () =
   expect(readFileSync(join(folder.path, "elsewhere/secret"), "utf8")).toBe("secret");
 });
 
-test("an open folder stays the opened one, wherever its path leads later", async () => {
+test("an open folder stays the opened one, even if its path changes later", async () => {
   using folder = folderWith({ "volume/sub/file": "mine", "elsewhere/file": "theirs" });
   await using root = await openRoot(join(folder.path, "volume"));
   await using sub = await descend(root, ["sub"], false);

@@ -97,7 +97,7 @@ const cutShort = archiveOf(2 * PIECE_BYTES).subarray(0, PIECE_BYTES + CHUNK);
 test.for([
   { answer: "an outage", failure: unavailable("not now", 1), isToldOf: true },
   { answer: "that there is none any more", failure: GONE, isToldOf: false },
-])("a refused source's upload is given up; told of to the operator after $answer: $isToldOf", async (failed) => {
+])("a refused source's upload is aborted; reported to the operator after $answer: $isToldOf", async (failed) => {
   const { logger, said } = keepingLogger();
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
   expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("refused");

@@ -77,7 +77,7 @@ describe("a folder with portside.json", () => {
   });
 });
 
-test("a server that dies during the build, and does not know the deploy afterwards, is said with the next step", async () => {
+test("a server that dies during the build, and does not know the deploy afterwards, is reported with the next step", async () => {
   const record = { status: "BUILDING", message: "npm ci", time: "2026-01-01T00:00:00+00:00", deploy_id: "d1", seq: 1 };
   const server = createServer((req, res) => {
     if (req.method === "POST") {
@@ -99,7 +99,7 @@ test("a server that dies during the build, and does not know the deploy afterwar
 });
 
 describe("a folder without portside.json", () => {
-  test("is deployed under its own name without storage, and that is said", async () => {
+  test("is deployed under its own name without storage, and reports it", async () => {
     await using api = await serveMemory();
     using folder = folderWith({ "my_service/package.json": "{}" });
     const { code, stderr } = await portside(["deploy", `${folder.path}/my_service`], { env: await envOf(api) });
@@ -183,7 +183,7 @@ describe("a missing folder", () => {
 });
 
 describe("what is wrong", () => {
-  test("with portside.json is all said at once, and nothing is sent", async () => {
+  test("with portside.json is reported completely, and nothing is sent", async () => {
     using folder = folderWith({
       "portside.json": JSON.stringify({
         name: "Bad_Name",
@@ -199,14 +199,14 @@ describe("what is wrong", () => {
       expect(stderr).toContain(words);
   });
 
-  test("with portside.json as JSON is said, repeated keys included", async () => {
+  test("with portside.json as JSON is reported, including repeated keys", async () => {
     using folder = folderWith({ "portside.json": '{"name": "a", "name": "b"}' });
     expect((await portside(["deploy", folder.path], { env: { PORTSIDE_API_KEY: "x" } })).stderr).toContain(
       '"name" is repeated',
     );
   });
 
-  test("with the request is said field by field, as the platform says it", async () => {
+  test("with the request is reported field by field, in the platform's words", async () => {
     await using api = await serveMemory();
     using folder = folderWith(project({ memory: "64Gi" }));
     const { code, stderr } = await portside(["deploy", folder.path], { env: await envOf(api) });
@@ -214,7 +214,7 @@ describe("what is wrong", () => {
     expect(stderr).toContain("memory: at most 32Gi on this provider");
   });
 
-  test("with the source is said before anything is sent", async () => {
+  test("with the source is reported before anything is sent", async () => {
     using folder = folderWith({ "portside.json": JSON.stringify({ name: "empty", volumes: {} }) });
     const { code, stderr } = await portside(["deploy", folder.path], {
       env: { PORTSIDE_API_KEY: "x", PORTSIDE_URL: "http://127.0.0.1:1" },

@@ -51,7 +51,7 @@ describe("remove", () => {
     expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
   });
 
-  test("of what is not there says so", async () => {
+  test("of a missing deployment fails with a message", async () => {
     await using api = await serveMemory();
     const { code, stderr } = await portside(["remove", "nothing", "-y"], { env: await envOf(api) });
     expect(code).toBe(1);

@@ -105,7 +105,7 @@ describe("links", () => {
 });
 
 describe("the archive", () => {
-  test("is the same byte for byte whenever and wherever the files are the same", async () => {
+  test("is the same byte for byte if the files are the same", async () => {
     const files = { "b.txt": "b", "a/c.txt": "c", "@odd name": "x" };
     using one = folderWith(files);
     using two = folderWith(files);

@@ -17,7 +17,7 @@ const exampleOf = (name: string): Uint8Array => {
   return sourceOf(Object.fromEntries(files));
 };
 
-/** What the examples do not do: ends by itself, and for its memory. */
+/** What the examples do not do: exits, and exceeds its memory limit. */
 const failing = sourceOf({
   "package.json": "{}",
   "server.js": `require("node:http").createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** How often a follower asks: at once where more is there, seldom where nothing comes. */
+/** How often a follower polls: immediately if more entries exist, rarely if none come. */
 import { expect, test } from "vitest";
 import type { LogPage } from "../../../../core/domain/logs/entry.ts";
 import { followLog, LOG_PAGE, type LogRow, pauseAfter } from "../../../../hosts/cli/logs/follow.ts";
@@ -29,7 +29,7 @@ const follow = async (answers: readonly (LogPage | undefined)[]) => {
   return done;
 };
 
-test("a full page and one that was cut are followed at once, every other one after a pause", async () => {
+test("a full page and a partial one are followed immediately, every other one after a pause", async () => {
   expect(await follow([page(LOG_PAGE), page(3), page(0, true), page(0)])).toEqual([
     "read",
     "read",
@@ -39,7 +39,7 @@ test("a full page and one that was cut are followed at once, every other one aft
   ]);
 });
 
-test("a platform that does not answer is asked again a second later", async () => {
+test("a platform that does not respond is called again a second later", async () => {
   expect(await follow([undefined, page(1), page(0)])).toEqual(["read", 1000, "read", 200, "read"]);
 });
 

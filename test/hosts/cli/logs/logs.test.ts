@@ -49,7 +49,7 @@ test("shows everything since a time, over as many pages as it takes; with -n the
   expect(await logs("-s", "yesterday")).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("shows the newest of more than a page has, and none where none is asked for", async () => {
+test("shows the newest of more than a page has, and none for a count of zero", async () => {
   const { api, logs } = await withLines(many(2500));
   await using _ = api;
   const newest = (count: number) => Array.from({ length: count }, (_, n) => `line ${2500 - count + n}`);
@@ -115,7 +115,7 @@ test("a rate that was reached is waited for as long as the platform says, in its
   expect(runs.map(({ stderr }) => stderr).join("")).toMatch(/may make 60 requests a minute\. Waiting \d s…/);
 });
 
-test("who follows a deployment is told once that it was deleted, and sees the next one of its name", async () => {
+test("a follower gets one message about a deleted deployment, and sees the next one of its name", async () => {
   const { api, env } = await withLines([line("line 1")]);
   await using _ = api;
   const stop = new AbortController();

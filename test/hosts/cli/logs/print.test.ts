@@ -62,7 +62,7 @@ describe("a structured entry", () => {
     ["structlog's event as the message", { event: "paid", level: "info" }, "paid"],
     ["an event beside a message", { event: "paid", message: "hi" }, "hi event=paid"],
     ["a message that is no text", { msg: { a: 1 } }, '{"a":1}'],
-    ["a level that nobody knows", { msg: "hi", level: "audit" }, "hi level=audit"],
+    ["an unknown level", { msg: "hi", level: "audit" }, "hi level=audit"],
     ["never an empty line", { level: "info" }, '{"level":"info"}'],
     ["nothing at all", {}, "{}"],
     ["a request that a service logs itself", { msg: "hi", httpRequest: { status: 1 } }, 'hi httpRequest={"status":1}'],

@@ -12,7 +12,7 @@ const findings = (stdout: string): Finding[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as Finding);
 
-test("a machine without programs is told what it does without, and how to get it", async () => {
+test("reports missing programs, their effect, and how to install them", async () => {
   using folder = folderWith();
   const args = ["doctor", "--data-dir", folder.path, "--runner", "process"];
   const { code, stdout } = await portside([...args, "--json"], { env: bare });
@@ -58,14 +58,14 @@ test.each([
   [["--provider", "gcp", "--gcp-project", "p"], "The provider gcp needs --gcp-region"],
   [["--provider", "aws"], "The provider aws needs --aws-region (or PORTSIDE_AWS_REGION)."],
   [["--provider", "memory"], "The provider 'memory' has no checks. portside doctor can check local, gcp and aws."],
-])("%j is told in words", async (args, words) => {
+])("%j is reported", async (args, words) => {
   const { code, stderr } = await portside(["doctor", ...args], { env: bare });
   expect(code).toBe(1);
   expect(stderr).toContain(words);
   expect(stderr).not.toContain("bug");
 });
 
-test("a variable that is nearly a setting is told of, and the setting named", async () => {
+test("reports a misspelt setting with the correct name", async () => {
   using folder = folderWith();
   const args = ["doctor", "--data-dir", folder.path, "--runner", "process"];
   const { stderr } = await portside(args, { env: { ...bare, PORTSIDE_INGRES_PORT: "1" } });

@@ -45,7 +45,7 @@ test("without it there are none", async () => {
   await serving.stop();
 });
 
-test("a port that somebody else has is refused in words, and nothing runs on", async () => {
+test("reports a port that another process has, and stops", async () => {
   using folder = folderWith();
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));

@@ -122,7 +122,7 @@ describe("the prompt", () => {
   const CTRL_C = "\u0003";
   const CTRL_D = "\u0004";
 
-  test("Ctrl-C drops the lines so far, or cancels the statement that runs; the prompt goes on", async () => {
+  test("Ctrl-C drops the lines so far, or cancels the statement that runs; the prompt continues", async () => {
     const ran: string[] = [];
     let cancelled = 0;
     const { press, ended, screen } = keyboard(async (statement, signal) => {

@@ -21,7 +21,7 @@ interface Line {
 
 /** Two deployments that say what they spend. */
 const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) => {
-  const noSql = { sql: { queries: missing("nobody meters here"), lag_seconds: 0 } };
+  const noSql = { sql: { queries: missing("no metering here"), lag_seconds: 0 } };
   const clock = createManualClock(new Date().toISOString());
   const memory = createMemoryProvider({ clock, ...(charges === undefined ? { capabilities: noSql } : {}) });
   memory.charge("acme" as AccountId, ...(charges ?? []));
@@ -67,7 +67,7 @@ test("sums every page of every deployment, exactly", async () => {
   expect(JSON.parse((await cost(["bot", ...soon, "--json"])).stdout).total).toMatchObject({ cost: "50", turns: 500 });
 });
 
-test("by user, chat and model; the dearest first", async () => {
+test("by user, chat and model; the most expensive first", async () => {
   const { api, cost } = await spent([
     { user: "ann", cost: 0.1 },
     { user: "ann", cost: 0.2 },
@@ -101,7 +101,7 @@ test("in a pipe exact and plain; on a terminal a table with a chart and its sum"
   expect(stdout).not.toContain("\u001b[2J");
 });
 
-test("what is left out is said", async () => {
+test("reports what it leaves out", async () => {
   const { api, cost } = await spent([{ cost: null }, { cost: -1 }, { cost: 1 }]);
   await using _ = api;
   const { stderr } = await cost(soon);

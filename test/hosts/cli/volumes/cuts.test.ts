@@ -73,7 +73,7 @@ describe("a connection that breaks", () => {
     expect(cut.cuts()).toBeGreaterThan(0);
   });
 
-  test("during put for good is said, and what was there stays", { timeout: 120_000 }, async () => {
+  test("during put for good is reported, and the old object stays", { timeout: 120_000 }, async () => {
     await using cut = await serveCut();
     using folder = folderWith();
     writeFileSync(join(folder.path, "file"), randomBytes(SIZE));
@@ -86,7 +86,7 @@ describe("a connection that breaks", () => {
     expect(String(await cut.cli.read("file"))).toBe("before");
   });
 
-  test("during get goes on where it broke, within one command and in a later one", {
+  test("during get resumes where it broke, within one command and in a later one", {
     timeout: within(),
   }, async () => {
     await using cut = await serveCut();
@@ -167,7 +167,7 @@ describe("a connection that breaks", () => {
 });
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
-  test("ends a get quietly with 130, and the next one goes on", async () => {
+  test("ends a get quietly with 130, and the next one resumes", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     const bytes = randomBytes(SIZE);

@@ -55,7 +55,7 @@ describe("one object", () => {
     expect(textOf(folder.path, "a")).toBe("theirs");
   });
 
-  test("that is not there leaves nothing behind", async () => {
+  test("that does not exist leaves nothing", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     const { code, stderr } = await cli.volume(["get", "data", "nothing"], { cwd: folder.path });
@@ -64,7 +64,7 @@ describe("one object", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test("that cannot be written here is said with the reason", async () => {
+  test("that cannot be written here is reported with the reason", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ file: "" });
     await cli.write("a", "1");
@@ -86,11 +86,11 @@ describe("what an earlier get has left", () => {
     return (await fetch(grant.json.url)).headers.get("etag") as string;
   };
 
-  test("is gone on with, without fetching it again", async () => {
+  test("is resumed, without fetching it again", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "0123456789");
-    // Another beginning than the object's own: it shows that nobody fetched it anew.
+    // Another beginning than the object's own: it shows that it was not fetched again.
     await stopped(join(folder.path, "a"), "abcd", await etagOf(cli, "a"));
     const { stdout } = await cli.volume(["get", "data", "a", "--json"], { cwd: folder.path });
     expect(JSON.parse(stdout)).toMatchObject({ size: 10, resumed: 4 });
@@ -144,7 +144,7 @@ describe("what an earlier get has left", () => {
     ]);
   });
 
-  test("is told from a file of that name that is somebody's own", async () => {
+  test("is distinguished from a user's file of that name", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ "a.part": "mine" });
     await cli.write("a", "1");
@@ -198,7 +198,7 @@ describe("a folder", () => {
     expect(textOf(folder.path, "www/index.html")).toBe("changed");
   });
 
-  test("that is not there is said", async () => {
+  test("that does not exist is reported", async () => {
     await using cli = await serveSite();
     expect((await cli.volume(["get", "data", "nothing/"])).stderr).toContain("'nothing/' in 'data' has no objects.");
   });

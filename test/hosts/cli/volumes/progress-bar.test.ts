@@ -37,7 +37,7 @@ describe("a line", () => {
     expect(barLine({ ...progress, total: undefined }, 100)).toBe("file.bin  120 MiB  80 MiB/s");
   });
 
-  test("says 100 % only where all is done, and of nothing at once", () => {
+  test("says 100 % only where all is done, and of nothing immediately", () => {
     expect(barLine({ ...progress, done: 256 * MiB - 1 }, 100)).toContain(" 99 %");
     expect(barLine({ ...progress, done: 0, total: 0, rate: undefined }, 100)).toContain("100 %");
   });

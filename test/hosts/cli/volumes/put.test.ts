@@ -64,7 +64,7 @@ describe("one file", () => {
     expect(stderr).toContain(words);
   });
 
-  test("into a volume that is not there is refused: an upload never makes one", async () => {
+  test("into a missing volume fails: an upload never creates one", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ a: "1" });
     const { code, stderr } = await cli.volume(["put", "dada", "a"], { cwd: folder.path });
@@ -73,7 +73,7 @@ describe("one file", () => {
   });
 });
 
-test("standard input goes where it is told", async () => {
+test("standard input goes to the given path", async () => {
   await using cli = await serveVolume();
   expect(await cli.volume(["put", "data", "-", "in.txt"], { stdin: "from a pipe" })).toMatchObject({ code: 0 });
   expect(String(await cli.read("in.txt"))).toBe("from a pipe");
@@ -142,7 +142,7 @@ describe("a folder", () => {
     expect(await cli.paths()).toEqual([]);
   });
 
-  test("without a file in it is said", async () => {
+  test("without a file in it is reported", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("' has no files.");

@@ -52,7 +52,7 @@ const startPut = ({ cli }: OnS3, folder: string, url = cli.env["PORTSIDE_URL"]) 
     "pipe",
   );
 
-/** What is left; Node keeps its compiled code there as well. */
+/** The remaining files; Node keeps its compiled code there as well. */
 const leftIn = (folder: string): string[] => readdirSync(folder).filter((name) => name !== "node-compile-cache");
 
 const write = async ({ stdin }: ReturnType<typeof startPut>["child"], bytes: Buffer): Promise<void> => {
@@ -104,7 +104,7 @@ describe("a process that reads from a pipe", () => {
     expect(await platform.cli.paths()).toEqual([]);
   });
 
-  test("is told in words what the storage refuses, on a platform that does not say what it wants", async () => {
+  test("reports what the storage rejects, on a platform that does not say what it wants", async () => {
     await using platform = await serveOnS3();
     await using front = await serveMeddling(platform.cli.api.url, (path, answer) => {
       if (path !== "/v1/capabilities") return answer;
@@ -157,7 +157,7 @@ describe("a source that is kept", () => {
     expect(leftIn(folder.path)).toEqual([]);
   });
 
-  test("that breaks is said, and nothing is sent", async () => {
+  test("that breaks is reported, and nothing is sent", async () => {
     const broken = sourceOf(async function* () {
       yield new Uint8Array(1);
       throw new Error("the other end went");
@@ -190,19 +190,19 @@ describe("a storage's refusal", () => {
       "(KeyTooLongError). Your key is <too> long & A.",
     ],
     [403, "RequestTimeTooSkewed", "The difference is too large.", "too large. Correct the clock of this machine."],
-  ])("%i %s is said with its words", async (status, code, message, words) => {
+  ])("%i %s is reported with its message", async (status, code, message, words) => {
     const refused = await answer(status, code, message);
     expect(refused.message).toContain(words);
     expect(refused).toMatchObject({ status });
   });
 
-  test("that passes by itself is no refusal", async () => {
+  test("that is transient is not a rejection", async () => {
     expect((await answer(400, "RequestTimeout", "Your socket connection was idle.")).constructor.name).toBe(
       "ConnectionError",
     );
   });
 
-  test("without such words is said by its status", async () => {
+  test("without such a message is reported by its status", async () => {
     expect((await readStorageError(new Response("<html>", { status: 418 }))).message).toBe(
       "The platform responded with status 418.",
     );

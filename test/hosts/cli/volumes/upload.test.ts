@@ -27,7 +27,7 @@ test.each([
       throw new Error("EIO: input/output error, read");
     }),
   ],
-])("a file %s is given up at once", async (_, words, source) => {
+])("a file %s is given up immediately", async (_, words, source) => {
   await using cli = await serveVolume();
   await cli.write("file", "before");
   const client = new Client({ url: cli.api.url, apiKey: await cli.api.key() });
@@ -55,7 +55,7 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-test("a storage that is busy is asked again", async () => {
+test("a busy storage is called again", async () => {
   let asked = 0;
   await using served = await serveFakeStorage((req, res) => {
     req.resume().on("end", () => res.writeHead(++asked === 1 ? 503 : 204, { "retry-after": "0" }).end());

@@ -98,7 +98,7 @@ describe("create and ls", () => {
     ).toEqual(paths);
   });
 
-  test("a volume that is not there, or another account's, is said", async () => {
+  test("reports a missing volume and another account's", async () => {
     await using cli = await serveVolume();
     expect((await cli.volume(["ls", "nothing"])).stderr).toContain("You have no volume 'nothing'");
     const other = { PORTSIDE_API_KEY: await cli.api.key("other") };
@@ -169,7 +169,7 @@ describe("delete and restore", () => {
     expect(String(await cli.read("which"))).toBe("first");
   });
 
-  test("one that is mounted stays, and who mounts it is said", async () => {
+  test("one that is mounted stays, and the services that mount it are named", async () => {
     await using cli = await serveVolume();
     await cli.api.deploy({ function_name: "app", volumes: '{"/data": "data"}' }, nodeSource(helloServer()));
     const { code, stderr } = await cli.volume(["delete", "data", "-y"]);

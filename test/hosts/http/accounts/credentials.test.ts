@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** Whose keys are listed tells who the caller is taken for. */
+/** Whose keys are listed shows which account the caller has. */
 const callWith = (headers: Readonly<Record<string, string>>) => send(api.url, { path: "/v1/key/list", headers });
 const statusWith = async (headers: Readonly<Record<string, string>>) => (await callWith(headers)).status;
 
@@ -53,7 +53,7 @@ describe("not known", () => {
     "another scheme": () => ({ authorization: `Basic ${btoa(`acme:${key}`)}` }),
     "no token": () => ({ authorization: "Bearer " }),
     "two tokens": () => ({ authorization: `Bearer ${token} ${token}` }),
-    "a token that nobody signed": () => ({ authorization: `Bearer ${forged({ alg: "none" }, { iss: "portside" })}` }),
+    "an unsigned token": () => ({ authorization: `Bearer ${forged({ alg: "none" }, { iss: "portside" })}` }),
     "a key in the query": () => ({}),
   };
 

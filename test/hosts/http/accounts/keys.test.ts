@@ -7,7 +7,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 const create = async (api: Awaited<ReturnType<typeof serveMemory>>, label: string, account = "acme") =>
   (await api.call("POST", "/v1/key/create", { json: { label }, account })).json;
 
-test("a new key is shown once, and works at once", async () => {
+test("a new key is shown once, and works immediately", async () => {
   await using api = await serveMemory();
   const made = await create(api, "laptop");
   expect(Object.keys(made).sort()).toEqual(["id", "key", "prefix"]);
@@ -56,7 +56,7 @@ describe("a label", () => {
   });
 });
 
-test("a key of another account, one that never was, and one that is gone are the same 404", async () => {
+test("a key of another account, an unknown one, and a revoked one are the same 404", async () => {
   await using api = await serveMemory();
   const other = await create(api, "theirs", "beta");
   const own = await create(api, "mine");
@@ -71,7 +71,7 @@ test("a key of another account, one that never was, and one that is gone are the
 describe("a token", () => {
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-  test("stands for the account, for an hour", async () => {
+  test("identifies the account for an hour", async () => {
     const clock = createManualClock();
     await using api = await serveMemory({ clock });
     const made = await api.call("POST", "/v1/token");

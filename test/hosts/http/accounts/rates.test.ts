@@ -7,7 +7,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 
 const serveSlow = (clock = createManualClock()) => serveMemory({ clock }, { accountLimits: { requestsPerMinute: 3 } });
 
-test("the fourth request of a minute is too many, and is told when it would not be", async () => {
+test("the fourth request of a minute is too many, and its response says when to retry", async () => {
   const clock = createManualClock();
   await using api = await serveSlow(clock);
   for (let time = 0; time < 3; time++) expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);

@@ -96,6 +96,6 @@ test("each request is a line: who, what, how it ended, and its id; the query is 
   for (const [unknown, account] of accounts) expect(account).toBe(unknown ? undefined : "acme");
 });
 
-test("what clients do wrong, or by leaving, is no error of ours", () => {
+test("what clients do wrong, or by leaving, is not logged as an error", () => {
   expect(lines().filter(({ level }) => level >= 40)).toEqual([]);
 });

@@ -26,7 +26,7 @@ test("a deploy that builds ends with `interrupted`, and leaves nothing", async (
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
 });
 
-test("one that waits for its turn ends as well, and lets the next one go on", async () => {
+test("one that waits for its turn ends as well, and lets the next one continue", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);
@@ -50,7 +50,7 @@ describe("too late", () => {
     expect((await api.call("GET", "/v1/deployment/list")).json[0].status).toBe("READY");
   });
 
-  test("one that was never there is not found", async () => {
+  test("an unknown deploy is not found", async () => {
     await using platform = await serveHeld();
     detailOf(await cancelOf(platform.api)("never-was"), 404);
   });

@@ -76,7 +76,7 @@ describe("texts as texts, the archive as a file", () => {
     ["timezone", "string_type"],
     ["env", "dict_type"],
     ["source_object", "value_error"],
-  ])("a file for %s is not taken for an empty text", async (wanted, type) => {
+  ])("a file for %s is not parsed as an empty text", async (wanted, type) => {
     const rest = [name, volumes].filter((one) => !one.includes(`"${wanted}"`));
     const wrong = file(wanted, "value.txt", "anything");
     expect(await refused(...rest, archive, wrong)).toEqual([`body.${wanted}: ${type}`]);
@@ -90,7 +90,7 @@ describe("texts as texts, the archive as a file", () => {
     ]);
   });
 
-  test("an archive sent as a text is told to be a file", async () => {
+  test("an archive sent as text fails because it must be a file", async () => {
     expect(await refused(name, volumes, field("source_archive", "source.tar.gz"))).toContain(
       "body.source_archive: value_error",
     );

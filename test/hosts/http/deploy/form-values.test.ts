@@ -22,7 +22,7 @@ const deployed = async (fields: Readonly<Record<string, string>>) => {
   return listed;
 };
 
-test("what is left out has the contract's defaults", async () => {
+test("omitted fields have the contract's defaults", async () => {
   expect(await deployed({})).toMatchObject({
     port: 8080,
     memory: "1Gi",

@@ -15,7 +15,7 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 const expectNothing = async (api: DiskApi): Promise<void> => {
   await eventually(async () => expect(await api.spooled()).toEqual([]));
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
-  // The place of the upload is free a moment after its file is gone.
+  // The place of the upload is free a moment after its file was deleted.
   const answer = await eventually(async () => {
     const answer = await api.deploy({ function_name: "next", volumes: "{}" }, bigArchive);
     expect(answer.status).not.toBe(429);

@@ -70,7 +70,7 @@ describe.each(clients)("%s", (_name, client, wanted) => {
     expect(await server.spooled()).toEqual([]);
   });
 
-  test("a file that is refused for what it is, and too large besides: told both", async (context) => {
+  test("an invalid file that is also too large: reports both", async (context) => {
     needs(context, ...wanted);
     const seen = await client({ url: server.url, key, archive: noArchive, chunked: false }, 2);
     for (const one of seen) {
@@ -81,7 +81,7 @@ describe.each(clients)("%s", (_name, client, wanted) => {
   }, 120_000);
 });
 
-test("none of them made the server hold a file, and it goes on", async () => {
+test("none of them made the server hold a file, and it keeps serving", async () => {
   expect((await server.held()) - idle).toBeLessThan(64 * MiB);
   expect(await server.spooled()).toEqual([]);
   expect(readdirSync(folder.path)).toHaveLength(2);

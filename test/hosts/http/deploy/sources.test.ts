@@ -37,7 +37,7 @@ describe("neither", () => {
 });
 
 describe("both", () => {
-  test("is refused, whichever comes first", async () => {
+  test("is rejected in either order", async () => {
     for (const parts of [
       [upload(), field("source_object", "v/p")],
       [field("source_object", "v/p"), upload()],
@@ -61,7 +61,7 @@ describe("an object of a volume", () => {
     expect(answer.json.detail[0].msg).toBe("no source objects here");
   });
 
-  test("that is not there is a 404, before the stream", async () => {
+  test("that does not exist is a 404, before the stream", async () => {
     expect(detailOf(await send(field("source_object", "volume/source.tar.gz")), 404)).toContain("'volume'");
     await api.call("POST", "/v1/volume/create", { json: { name: "volume" } });
     expect(detailOf(await send(field("source_object", "volume/source.tar.gz")), 404)).toContain("'source.tar.gz'");
@@ -94,7 +94,7 @@ describe("an object of a volume", () => {
     expect(problemsOf(await send(field("source_object", value)))).toEqual(["body.source_object: value_error"]);
   });
 
-  test.each(["volume", "/path", "volume/"])("%j is none", async (value) => {
+  test.each(["volume", "/path", "volume/"])("rejects %j", async (value) => {
     expect(problemsOf(await send(field("source_object", value)))).toEqual(["body.source_object: value_error"]);
   });
 });

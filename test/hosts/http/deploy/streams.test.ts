@@ -11,7 +11,7 @@ const form = (name = "app") => deployForm({ function_name: name, volumes: "{}" }
 
 const statuses = (records: readonly { status: string }[]): string[] => records.map(({ status }) => status);
 
-test("records arrive while the deploy runs, each a line of its own", async () => {
+test("records arrive while the deploy runs, each on its own line", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
@@ -64,7 +64,7 @@ describe("followed again", () => {
     }
   });
 
-  test("where nothing is new, the answer's head comes at once all the same", async () => {
+  test("where nothing is new, the response's head still comes immediately", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const first = await openRecords(api, "/v1/deploy", { key, form: form() });
@@ -141,7 +141,7 @@ test("a silent step repeats its status every 15 seconds", async () => {
   expect(statuses(await stream.rest()).at(-1)).toBe("DONE");
 });
 
-test("deploys of one name wait for each other, and say so at once", async () => {
+test("deploys of one name wait for each other, and report it immediately", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const first = await openRecords(api, "/v1/deploy", { key, form: form() });

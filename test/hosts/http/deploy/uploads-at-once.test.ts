@@ -1,4 +1,4 @@
-/** So many uploads of one account at once: one more is 429, soon, and others do not notice. */
+/** Concurrent uploads of one account: one more than the limit is 429, soon, without an effect on other accounts. */
 import { describe, expect, test } from "vitest";
 import { recordsOf } from "../../../support/http/api.ts";
 import { serveOnDisk } from "../../../support/http/disk-api.ts";
@@ -7,7 +7,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 
 const form = { function_name: "third", volumes: "{}" };
 
-test("two at once are taken, the third is told to come again, and is taken then", async () => {
+test("accepts two concurrent uploads, rejects the third with a retry hint, and accepts it later", async () => {
   await using api = await serveOnDisk();
   const [first, second] = [await uploadHalf(api), await uploadHalf(api)];
   const refused = await api.deploy(form, bigArchive);

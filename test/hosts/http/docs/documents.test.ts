@@ -26,7 +26,7 @@ const idsOf = (page: string, element: string): string[] =>
   [...page.matchAll(new RegExp(`<${element} id="([^"]*)"`, "g"))].map(([, id]) => id as string);
 
 describe("the page at /docs", () => {
-  test("is for everybody, and `/` leads to it", async () => {
+  test("is public, and `/` redirects to it", async () => {
     for (const path of ["/", "/docs/", "/docs"]) {
       const answer = await get(path);
       expect(answer.status).toBe(200);

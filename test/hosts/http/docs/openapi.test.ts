@@ -87,7 +87,7 @@ describe("well formed", () => {
     expect(schemas.length).toBeGreaterThan(200);
   });
 
-  test("every operation has a summary, an id of its own, and answers with descriptions", () => {
+  test("every operation has a summary, a unique id, and responses with descriptions", () => {
     // biome-ignore lint/suspicious/noExplicitAny: the document is asserted on, whatever it is
     const operations: any[] = Object.values(document.paths).flatMap((path) => Object.values(path as object));
     const ids = operations.map(({ operationId }) => operationId);
@@ -149,7 +149,7 @@ describe("whole", () => {
     expect(closed.length).toBeGreaterThan(10);
   });
 
-  test("what a path names is said to be in the path", () => {
+  test("path parameters are declared as such", () => {
     const [id, after] = operationOf("GET", "/v1/deploy/:deploy_id").parameters;
     expect(id).toMatchObject({ name: "deploy_id", in: "path", required: true });
     expect(after).toMatchObject({ name: "after", in: "query", required: false });

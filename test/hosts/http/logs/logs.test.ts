@@ -94,7 +94,7 @@ test.each([
   ["\u202e", "at position 1: invisible character"],
   ['textPayload=~"(a"', "at position 14: not a regular expression of RE2"],
   ["a".repeat(20_001), "at most 20000 characters"],
-])("a filter that is none is 422 with its place: %.20s", async (query, words) => {
+])("an invalid filter is 422 with its position: %.20s", async (query, words) => {
   const { api } = await withLogs();
   await using _api = api;
   const answer = await read(api, { query });

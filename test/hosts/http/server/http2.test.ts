@@ -125,7 +125,7 @@ describe("a client that leaves", () => {
     expect(recordsIn(next.text).at(-1)).toMatchObject({ status: "DONE" });
   });
 
-  test("in the middle of the records: the deploy goes on", async () => {
+  test("in the middle of the records: the deploy continues", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const opened = openHttp2(api.url, post(key), true);

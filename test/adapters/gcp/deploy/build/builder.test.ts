@@ -100,7 +100,7 @@ test.each([
   "1234-compute@developer.gserviceaccount.com",
   "1234@cloudbuild.gserviceaccount.com",
   "test-project@appspot.gserviceaccount.com",
-  "somebody@example.com",
+  "someuser@example.com",
 ])("refuses to build as %s", async (buildIdentity) => {
   expect((await build({}, builderOf({ buildIdentity }))).at(-1)).toMatchObject({
     kind: "failed",
@@ -114,7 +114,7 @@ test("limits the retries of a start that returns no build", async () => {
   const client = {
     createBuild: async () => {
       starts += 1;
-      if (starts > 100) throw new Error("it goes on for ever");
+      if (starts > 100) throw new Error("it never ends");
       return [{ metadata: null }];
     },
     listBuilds: async () => [[]],
