@@ -90,12 +90,8 @@ export class Client {
     }
     const body =
       init.body === undefined ? (init.json === undefined ? undefined : JSON.stringify(init.json)) : init.body.stream;
-    const options = {
-      method: init.method ?? (body === undefined ? "GET" : "POST"),
-      headers,
-      ...(body === undefined ? {} : { body, duplex: "half" }),
-      ...(init.signal === undefined ? {} : { signal: init.signal }),
-    };
+    const method = init.method ?? (body === undefined ? "GET" : "POST");
+    const options = { method, headers, body, duplex: "half", signal: init.signal };
     try {
       return await fetch(this.#account.url + path, options as RequestInit);
     } catch (error) {

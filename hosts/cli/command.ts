@@ -3,7 +3,8 @@ import { parseArgs } from "node:util";
 import { closest } from "../../core/domain/wire/closest.ts";
 import { joinValues, type Option } from "./arguments.ts";
 import { paint } from "./terminal/colour.ts";
-import { type Io, print, printJson, UsageError } from "./terminal/io.ts";
+import { type Io, print, printJson, say, UsageError } from "./terminal/io.ts";
+import { printTable } from "./terminal/table.ts";
 
 export interface Input {
   readonly positionals: readonly string[];
@@ -35,6 +36,12 @@ export interface CommandEntry {
   /** Loads the command's module lazily, to keep other commands fast. `words` may name a subcommand. */
   load(words: readonly string[]): Promise<Command>;
 }
+
+export const entry = (
+  summary: string,
+  load: () => Promise<{ readonly command: Command }>,
+  ...aliases: readonly string[]
+): CommandEntry => ({ summary, aliases, load: async () => (await load()).command });
 
 export interface ListedCommand {
   /** `deploy`, or `volume put` */
@@ -108,6 +115,21 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
 export const printResult = (input: Input, io: Io, value: unknown, text: string): number => {
   if (input.flag("json")) printJson(io, value);
   else print(io, text);
+  return 0;
+};
+
+export interface List<T> {
+  readonly head: readonly string[];
+  readonly row: (item: T) => readonly string[];
+  /** Replaces an empty table. */
+  readonly empty?: string;
+}
+
+/** Prints the items as JSON with --json, otherwise as a table. Resolves to the exit code. */
+export const printList = async <T>(input: Input, io: Io, items: readonly T[], list: List<T>): Promise<number> => {
+  if (input.flag("json")) printJson(io, items);
+  else if (items.length === 0 && list.empty !== undefined) say(io, list.empty);
+  else await printTable(io, list.head, items.map(list.row));
   return 0;
 };
 

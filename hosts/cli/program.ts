@@ -1,76 +1,38 @@
 /** The command line: finds the command, parses its arguments, and turns errors into messages and exit codes. */
 
 import { closest } from "../../core/domain/wire/closest.ts";
-import { type CommandEntry, columns, commandHelp, readInput } from "./command.ts";
+import { type CommandEntry, columns, commandHelp, entry, readInput } from "./command.ts";
 import { paint } from "./terminal/colour.ts";
 import { Cancelled, CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./terminal/io.ts";
-import { safeText } from "./terminal/safe-text.ts";
+import { sayError } from "./terminal/safe-text.ts";
 
 /** All commands by name. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
-  serve: {
-    summary: "Run the platform on this machine",
-    load: async () => (await import("./server/serve.ts")).serve,
-  },
-  init: { summary: "Create a service from a template", load: async () => (await import("./deploy/init.ts")).init },
-  run: {
-    summary: "Run a folder on this machine and redeploy it on changes",
-    load: async () => (await import("./deploy/run.ts")).runCommand,
-  },
-  deploy: { summary: "Deploy a folder", load: async () => (await import("./deploy/deploy.ts")).deploy },
-  list: {
-    summary: "List your deployments",
-    aliases: ["ls"],
-    load: async () => (await import("./deploy/list.ts")).list,
-  },
-  remove: {
-    summary: "Delete a deployment",
-    aliases: ["rm"],
-    load: async () => (await import("./deploy/remove.ts")).remove,
-  },
-  logs: { summary: "Show a deployment's log", load: async () => (await import("./logs/logs.ts")).logs },
+  serve: entry("Run the platform on this machine", () => import("./server/serve.ts")),
+  init: entry("Create a service from a template", () => import("./deploy/init.ts")),
+  run: entry("Run a folder on this machine and redeploy it on changes", () => import("./deploy/run.ts")),
+  deploy: entry("Deploy a folder", () => import("./deploy/deploy.ts")),
+  list: entry("List your deployments", () => import("./deploy/list.ts"), "ls"),
+  remove: entry("Delete a deployment", () => import("./deploy/remove.ts"), "rm"),
+  logs: entry("Show a deployment's log", () => import("./logs/logs.ts")),
   volume: {
     summary: "Manage volumes and their objects",
     load: async (words) => (await import("./volumes/volume.ts")).volumeCommand(words),
   },
-  cost: {
-    summary: "Show the cost of models and infrastructure",
-    load: async () => (await import("./usage/cost.ts")).cost,
-  },
-  sql: {
-    summary: "Query your logs and billing with SQL",
-    load: async () => (await import("./sql/sql.ts")).sql,
-  },
-  keys: { summary: "Create, list and revoke API keys", load: async () => (await import("./accounts/keys.ts")).keys },
-  token: {
-    summary: "Print a short-lived bearer token",
-    load: async () => (await import("./accounts/token.ts")).token,
-  },
-  login: {
-    summary: "Save the platform's address and your key",
-    load: async () => (await import("./accounts/login.ts")).login,
-  },
-  shell: {
-    summary: "Open a shell in a running instance",
-    load: async () => (await import("./deploy/shell.ts")).shell,
-  },
-  doctor: {
-    summary: "Check the requirements of a platform",
-    load: async () => (await import("./server/doctor.ts")).doctor,
-  },
-  backup: {
-    summary: "Back up a data folder to a file",
-    load: async () => (await import("./server/backup.ts")).backup,
-  },
-  restore: {
-    summary: "Restore a data folder from a backup",
-    load: async () => (await import("./server/restore.ts")).restore,
-  },
+  cost: entry("Show the cost of models and infrastructure", () => import("./usage/cost.ts")),
+  sql: entry("Query your logs and billing with SQL", () => import("./sql/sql.ts")),
+  keys: entry("Create, list and revoke API keys", () => import("./accounts/keys.ts")),
+  token: entry("Print a short-lived bearer token", () => import("./accounts/token.ts")),
+  login: entry("Save the platform's address and your key", () => import("./accounts/login.ts")),
+  shell: entry("Open a shell in a running instance", () => import("./deploy/shell.ts")),
+  doctor: entry("Check the requirements of a platform", () => import("./server/doctor.ts")),
+  backup: entry("Back up a data folder to a file", () => import("./server/backup.ts")),
+  restore: entry("Restore a data folder from a backup", () => import("./server/restore.ts")),
   completion: {
     summary: "Print a completion script for bash, zsh or fish",
     load: async () => (await import("./completion/completion.ts")).completionOf(commands),
   },
-  version: { summary: "Print the version", load: async () => (await import("./server/version.ts")).version },
+  version: entry("Print the version", () => import("./server/version.ts")),
 };
 
 const find = (word: string): [string, CommandEntry] | undefined =>
@@ -127,7 +89,7 @@ export const runProgram = async (args: readonly string[], io: Io): Promise<numbe
       say(io, message);
       return 1;
     }
-    say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
+    sayError(io, message);
     if (args.includes("--debug") && error instanceof Error) say(io, error.stack);
     else if (!known) say(io, "This is a bug in Portside. Run the command again with --debug and report the output.");
     return error instanceof UsageError ? 2 : 1;

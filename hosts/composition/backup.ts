@@ -3,7 +3,7 @@ import type { BackupSummary, RestoreSummary } from "../../adapters/local/index.t
 import { onlyLocal } from "./doctor.ts";
 import type { ServeSettings } from "./settings.ts";
 
-interface Transfer {
+export interface Transfer {
   readonly file: string;
   readonly replace: boolean;
   readonly signal: AbortSignal;

@@ -205,13 +205,7 @@ const sectionsOf = (file: Record<string, unknown>, path: string): Record<string,
   return sections;
 };
 
-interface ValueSchema {
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly enum?: readonly string[];
-  readonly items?: ValueSchema;
-}
+type ValueSchema = z.core.JSONSchema.BaseSchema;
 
 /** Describes the accepted numbers or words. Returns undefined for other settings, because their values may be secrets. */
 const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: ValueSchema): string | undefined => {
@@ -227,10 +221,10 @@ const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: Valu
 const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string => {
   const key = String(path[0]) as keyof typeof serveShape;
   const { from, value } = given.get(key) ?? { from: path.join("."), value: undefined };
-  const schema = z.toJSONSchema(serveShape[key]) as ValueSchema;
+  const schema = z.toJSONSchema(serveShape[key]);
   const [expected, actual] =
     path.length > 1 && Array.isArray(value)
-      ? [expectationOf(schema.items ?? {}), value[Number(path[1])] as unknown]
+      ? [expectationOf((schema.items ?? {}) as ValueSchema), value[Number(path[1])] as unknown]
       : [expectationOf(schema), value];
   if (expected === undefined) return message.startsWith("must ") ? `${from} ${message}.` : `${from}: ${message}.`;
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;

@@ -14,7 +14,6 @@ interface EndpointDescription {
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  readonly location: FieldLocation;
   readonly fields: Fields;
   /** A request must have at least one of these fields. */
   readonly needsOneOf?: readonly string[];
@@ -48,4 +47,11 @@ export interface SpecialEndpoint extends EndpointDescription {
 
 export type Endpoint = JsonEndpoint | SpecialEndpoint;
 
-export const json = (endpoint: Omit<JsonEndpoint, "kind">): JsonEndpoint => ({ kind: "json", ...endpoint });
+/** Creates an endpoint, by default without fields. */
+export const json = (endpoint: Omit<JsonEndpoint, "kind" | "fields"> & { readonly fields?: Fields }): JsonEndpoint => ({
+  kind: "json",
+  fields: {},
+  ...endpoint,
+});
+
+export const locationOf = ({ method }: Endpoint): FieldLocation => (method === "GET" ? "query" : "body");

@@ -8,7 +8,7 @@ import { sqlEndpoints } from "./sql/endpoints.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { volumeEndpoints } from "./volumes/endpoints.ts";
 
-export type { Endpoint, JsonEndpoint } from "./endpoint.ts";
+export { type Endpoint, type JsonEndpoint, locationOf } from "./endpoint.ts";
 
 export const endpointGroups: readonly {
   readonly name: string;

@@ -16,7 +16,7 @@ import { checkOrigins, crossSiteError } from "./cross-site.ts";
 import { deployHandler, planHandler, resumeHandler } from "./deploy/routes.ts";
 import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
 import { documentRoutes } from "./docs/document-routes.ts";
-import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints.ts";
+import { type Endpoint, endpoints, type JsonEndpoint, locationOf } from "./endpoints.ts";
 import { errorResponse, type FieldLocation } from "./error-response.ts";
 import { hostErrorResponse } from "./host-error.ts";
 import { rejectOtherMethods } from "./other-methods.ts";
@@ -145,7 +145,7 @@ const checkCaller = async (options: CallerOptions, request: FastifyRequest, repl
 
 /** Checks the credential, the account's rate limit and the content type, in this order and before reading the body. */
 const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
-  requestContext(request).location = endpoint.location;
+  requestContext(request).location = locationOf(endpoint);
   if (!(await checkCaller(options, request, reply))) return reply;
   if (hasBody(request.raw) && request.raw.readableDidRead) return sendError(reply, internal(READ_ALREADY));
   const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request.raw));

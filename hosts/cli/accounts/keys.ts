@@ -1,24 +1,15 @@
 /** `portside keys create|list|revoke` */
+import type { z } from "zod";
 import { isKeyAccount, parseAccount } from "../../../core/domain/accounts/account.ts";
+import type { apiKeySchema, newKeySchema } from "../../../core/domain/wire/responses.ts";
 import { clientFor } from "../client.ts";
-import { type Command, clientOptions, type Input, printResult } from "../command.ts";
+import { type Command, clientOptions, type Input, printList, printResult } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
 import { cannotStart, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
-import { ago, printTable } from "../terminal/table.ts";
+import { ago } from "../terminal/table.ts";
 
-interface NewKey {
-  readonly id: string;
-  readonly prefix: string;
-  readonly key: string;
-}
-
-interface ListedKey {
-  readonly id: string;
-  readonly prefix: string;
-  readonly label: string;
-  readonly created_at: string;
-  readonly last_used_at: string | null;
-}
+type NewKey = z.output<typeof newKeySchema>;
+type ListedKey = z.output<typeof apiKeySchema>;
 
 const showKey = (input: Input, io: Io, made: { id: string; key: string }, extra: object): number => {
   if (input.flag("json")) printJson(io, { ...extra, id: made.id, key: made.key });
@@ -62,18 +53,16 @@ const create = async (input: Input, io: Io): Promise<number> => {
 
 const list = async (input: Input, io: Io): Promise<number> => {
   const found = await clientFor(input, io).call<ListedKey[]>("/v1/key/list");
-  if (input.flag("json")) printJson(io, found);
-  else {
-    const rows = found.map(({ id, prefix, label, created_at, last_used_at }) => [
+  return printList(input, io, found, {
+    head: ["ID", "KEY", "LABEL", "CREATED", "LAST USED"],
+    row: ({ id, prefix, label, created_at, last_used_at }) => [
       id,
       `${prefix}…`,
       label,
       ago(created_at),
       last_used_at === null ? "never" : ago(last_used_at),
-    ]);
-    await printTable(io, ["ID", "KEY", "LABEL", "CREATED", "LAST USED"], rows);
-  }
-  return 0;
+    ],
+  });
 };
 
 const revoke = async (input: Input, io: Io): Promise<number> => {
@@ -88,7 +77,7 @@ const revoke = async (input: Input, io: Io): Promise<number> => {
 
 const actions: Readonly<Record<string, (input: Input, io: Io) => Promise<number>>> = { create, list, ls: list, revoke };
 
-export const keys: Command = {
+export const command: Command = {
   usage: "keys create [--account NAME] | list | revoke ID",
   options: {
     ...clientOptions,

@@ -5,7 +5,7 @@ import { type Command, clientOptions } from "../command.ts";
 import { CommandError, print, promptSecret } from "../terminal/io.ts";
 import { findUrl, saveAccount } from "./account.ts";
 
-export const login: Command = {
+export const command: Command = {
   usage: "login [--url URL]",
   options: { url: clientOptions["url"] as NonNullable<(typeof clientOptions)["url"]> },
   positionals: { min: 0, max: 0 },

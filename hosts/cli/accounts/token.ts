@@ -3,7 +3,7 @@
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 
-export const token: Command = {
+export const command: Command = {
   usage: "token [--json]",
   options: clientOptions,
   positionals: { min: 0, max: 0 },

@@ -1,6 +1,5 @@
 /** `portside deploy` */
 
-import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanResponse } from "../../../core/control-plane.ts";
 import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
@@ -13,11 +12,11 @@ import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts"
 import { mebibytes, packFolder } from "./pack.ts";
 import { planLines, resetLines } from "./plan.ts";
 import { RecordPrinter, Spinner } from "./progress.ts";
-import { type Deployable, formFields, readDeployable } from "./project.ts";
+import { type Deployable, envOptions, formFields, projectArguments, readDeployable } from "./project.ts";
 import { formBody } from "./upload.ts";
 
 const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =>
-  client.call("/v1/deploy/plan", { body: formBody(formFields(deployable), undefined, () => undefined) });
+  client.call("/v1/deploy/plan", { body: formBody(formFields(deployable)) });
 
 /** A deploy is a complete declaration: without a file it would reset the running deployment's settings. */
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
@@ -96,8 +95,7 @@ const send = async (io: Io, client: Client, deployable: Deployable): Promise<Res
   const total = mebibytes(packed.bytes);
   try {
     spinner.begin(`PlannedUpload ${packed.files} files, ${total}`);
-    const body = formBody(formFields(deployable), packed, () => undefined);
-    return await client.expectOk("/v1/deploy", { body, signal: io.signal });
+    return await client.expectOk("/v1/deploy", { body: formBody(formFields(deployable), packed), signal: io.signal });
   } finally {
     spinner.end();
     await packed.remove();
@@ -105,13 +103,7 @@ const send = async (io: Io, client: Client, deployable: Deployable): Promise<Res
 };
 
 const run = async (input: Input, io: Io): Promise<number> => {
-  const folder = resolve(io.cwd, input.positionals[0] ?? ".");
-  const envFile = input.text("env-file");
-  const deployable = readDeployable(folder, {
-    name: input.text("name"),
-    env: input.texts("env"),
-    envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
-  });
+  const deployable = readDeployable(projectArguments(input, io));
   const client = clientFor(input, io);
   const json = input.flag("json");
   const plan = input.flag("plan") || !deployable.declared ? await planOf(client, deployable) : undefined;
@@ -121,23 +113,12 @@ const run = async (input: Input, io: Io): Promise<number> => {
   return follow(io, client, response, normalizeDeploymentName(deployable.name), json);
 };
 
-export const deploy: Command = {
+export const command: Command = {
   usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--plan]",
   options: {
     ...clientOptions,
     name: { type: "string", value: "NAME", description: "Override the name in portside.json" },
-    env: {
-      type: "string",
-      short: "e",
-      multiple: true,
-      value: "K=V",
-      description: "Set an environment variable (repeatable)",
-    },
-    "env-file": {
-      type: "string",
-      value: "FILE",
-      description: "Read environment variables from a file, one NAME=VALUE per line",
-    },
+    ...envOptions,
     plan: { type: "boolean", description: "Show the changes without deploying" },
   },
   positionals: { min: 0, max: 1 },

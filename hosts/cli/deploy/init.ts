@@ -70,7 +70,7 @@ const writeNew = (io: Io, folder: string, files: Readonly<Record<string, string>
   }
 };
 
-export const init: Command = {
+export const command: Command = {
   usage: "init [NAME] [--template node|python]",
   options: {
     template: {

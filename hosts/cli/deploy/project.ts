@@ -6,7 +6,9 @@ import type { Issue } from "../../../core/domain/wire/issue.ts";
 import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
 import { parseStrictJson } from "../../../core/domain/wire/strict-json.ts";
 import { formatFileError } from "../../composition/file-error.ts";
-import { CommandError, UsageError } from "../terminal/io.ts";
+import type { Option } from "../arguments.ts";
+import type { Input } from "../command.ts";
+import { CommandError, type Io, UsageError } from "../terminal/io.ts";
 
 export interface Deployable {
   readonly name: string;
@@ -18,12 +20,39 @@ export interface Deployable {
   readonly declared: boolean;
 }
 
-export interface ProjectFlags {
+/** The options of commands that deploy a folder. */
+export const envOptions: Readonly<Record<string, Option>> = {
+  env: {
+    type: "string",
+    short: "e",
+    multiple: true,
+    value: "K=V",
+    description: "Set an environment variable (repeatable)",
+  },
+  "env-file": {
+    type: "string",
+    value: "FILE",
+    description: "Read environment variables from a file, one NAME=VALUE per line",
+  },
+};
+
+export interface ProjectArguments {
+  readonly folder: string;
   readonly name: string | undefined;
   /** Each is `K=V`. */
   readonly env: readonly string[];
   readonly envFile: string | undefined;
 }
+
+export const projectArguments = (input: Input, io: Io): ProjectArguments => {
+  const envFile = input.text("env-file");
+  return {
+    folder: resolve(io.cwd, input.positionals[0] ?? "."),
+    name: input.text("name"),
+    env: input.texts("env"),
+    envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
+  };
+};
 
 const issueLines = (issues: readonly Issue[]): string =>
   issues.map(({ path, message }) => `  ${path.length === 0 ? "" : `${path.join(".")}: `}${message}`).join("\n");
@@ -97,7 +126,7 @@ const nameFromFolder = (folder: string): string => {
   return name;
 };
 
-export const readDeployable = (folder: string, flags: ProjectFlags): Deployable => {
+export const readDeployable = ({ folder, ...flags }: ProjectArguments): Deployable => {
   const problem = folderProblem(folder);
   if (problem !== undefined) throw new UsageError(problem);
   const project = readProjectFile(folder);

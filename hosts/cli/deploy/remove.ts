@@ -3,7 +3,7 @@ import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 import { confirm } from "../terminal/io.ts";
 
-export const remove: Command = {
+export const command: Command = {
   usage: "remove NAME [-y]",
   options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Skip the confirmation" } },
   positionals: { min: 1, max: 1 },

@@ -1,7 +1,7 @@
 /** `portside run`: runs the local engine in this process for one folder. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
@@ -11,12 +11,12 @@ import { followLog, LOG_PAGE } from "../logs/follow.ts";
 import { printRow } from "../logs/print.ts";
 import { paint } from "../terminal/colour.ts";
 import { CommandError, cannotStart, type Io, print, say, UsageError } from "../terminal/io.ts";
-import { safeText } from "../terminal/safe-text.ts";
+import { sayError } from "../terminal/safe-text.ts";
 import { packFolder } from "./pack.ts";
 import { RecordPrinter } from "./progress.ts";
-import { type Deployable, readDeployable } from "./project.ts";
-import { sourceFolders } from "./source-files.ts";
-import { SourceWatch, type WatchedFolder } from "./source-watch.ts";
+import { type Deployable, envOptions, projectArguments, readDeployable } from "./project.ts";
+import { type SourceFolder, sourceFolders } from "./source-files.ts";
+import { SourceWatch } from "./source-watch.ts";
 
 const STATE = ".portside";
 
@@ -49,7 +49,7 @@ const deployOnce = async (
   }
 };
 
-const fileIn = (path: string): WatchedFolder => ({
+const fileIn = (path: string): SourceFolder => ({
   path: dirname(path),
   concerns: (name) => name === basename(path),
 });
@@ -77,9 +77,6 @@ const checkFree = async (port: number): Promise<void> => {
   await new Promise((closed) => server.close(closed));
 };
 
-const sayError = (io: Io, message: string): void =>
-  say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
-
 const readPort = async (text: string | undefined): Promise<number | undefined> => {
   if (text === undefined) return undefined;
   const port = Number(text);
@@ -90,11 +87,9 @@ const readPort = async (text: string | undefined): Promise<number | undefined> =
 };
 
 const run = async (input: Input, io: Io): Promise<number> => {
-  const folder = resolve(io.cwd, input.positionals[0] ?? ".");
-  const given = input.text("env-file");
-  const envFile = given === undefined ? undefined : resolve(io.cwd, given);
-  const read = () => readDeployable(folder, { name: undefined, env: input.texts("env"), envFile });
-  const first = read();
+  const project = projectArguments(input, io);
+  const { folder, envFile } = project;
+  const first = readDeployable(project);
   const port = await readPort(input.text("port"));
   const state = join(folder, STATE);
   try {
@@ -136,7 +131,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   try {
     const source = new SourceWatch({
       list: async () => {
-        latest = { ...read(), name: first.name };
+        latest = { ...readDeployable(project), name: first.name };
         const files = [join(folder, PROJECT_FILE), ...(envFile === undefined ? [] : [envFile])];
         return [...(await sourceFolders(latest.folder)), ...files.map(fileIn)];
       },
@@ -153,22 +148,11 @@ const run = async (input: Input, io: Io): Promise<number> => {
   return 0;
 };
 
-export const runCommand: Command = {
+export const command: Command = {
   usage: "run [DIR] [--port N]",
   options: {
     port: { type: "string", short: "p", value: "N", description: "Set the service's port (default: any free port)" },
-    env: {
-      type: "string",
-      short: "e",
-      multiple: true,
-      value: "K=V",
-      description: "Set an environment variable (repeatable)",
-    },
-    "env-file": {
-      type: "string",
-      value: "FILE",
-      description: "Read environment variables from a file, one NAME=VALUE per line",
-    },
+    ...envOptions,
   },
   positionals: { min: 0, max: 1 },
   examples: ["run hello --port 3000"],

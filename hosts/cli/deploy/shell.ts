@@ -39,7 +39,7 @@ const enter = ({ file, args, env, cwd, descriptors = [] }: ExecTarget, io: Io): 
     child.once("exit", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
   });
 
-export const shell: Command = {
+export const command: Command = {
   usage: "shell NAME [--data-dir DIR]",
   options: { "data-dir": { type: "string", value: "DIR", description: "Set the server's data folder" } },
   positionals: { min: 1, max: 1 },

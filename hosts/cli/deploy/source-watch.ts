@@ -5,17 +5,11 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { formatFileError } from "../../composition/file-error.ts";
-
-export interface WatchedFolder {
-  /** Absolute. */
-  readonly path: string;
-  /** Returns whether the entry of this name belongs to the source. */
-  concerns(name: string): boolean;
-}
+import type { SourceFolder } from "./source-files.ts";
 
 export interface SourceWatchOptions {
   /** The folders to watch now. */
-  list(): Promise<readonly WatchedFolder[]>;
+  list(): Promise<readonly SourceFolder[]>;
   /** Called once the folders have been quiet for a moment, with the absolute paths that changed. */
   changed(paths: ReadonlySet<string>): void;
   /** Called when a folder cannot be listed or watched, once for each message. */
@@ -35,7 +29,7 @@ const watchError = (path: string, error: NodeJS.ErrnoException): string =>
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
-  #folders: ReadonlyMap<string, readonly WatchedFolder[]> = new Map();
+  #folders: ReadonlyMap<string, readonly SourceFolder[]> = new Map();
   #changes = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #updating: Promise<boolean> = Promise.resolve(true);

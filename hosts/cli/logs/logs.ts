@@ -16,7 +16,7 @@ const readCount = (text: string | undefined): number | undefined => {
   return Number(text);
 };
 
-export const logs: Command = {
+export const command: Command = {
   usage: "logs NAME [-f] [-q FILTER] [-s 1h] [-n N] [--json]",
   options: {
     ...clientOptions,

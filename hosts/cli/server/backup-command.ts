@@ -1,6 +1,6 @@
 /** Options, progress and errors shared by `portside backup` and `portside restore`. */
 import { resolve } from "node:path";
-import { isExplained } from "../../composition/backup.ts";
+import { isExplained, type Transfer } from "../../composition/backup.ts";
 import { type ServeSettings, SettingsError } from "../../composition/settings.ts";
 import type { Option } from "../arguments.ts";
 import { type Input, jsonOption } from "../command.ts";
@@ -34,8 +34,6 @@ interface Work<T> {
   /** The total number of bytes, if known. */
   readonly total: number | undefined;
 }
-
-type Transfer = { file: string; replace: boolean; signal: AbortSignal; onProgress: (bytes: number) => void };
 
 /** Runs the backup or restore on the named file. */
 export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>): Promise<T> => {

@@ -1,13 +1,12 @@
 /** `portside backup` */
 import { backUp } from "../../composition/backup.ts";
-import type { Command } from "../command.ts";
+import { type Command, printResult } from "../command.ts";
 import { paint, warn } from "../terminal/colour.ts";
-import { print, printJson } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
 import { formatSize, pluralize } from "../volumes/transfer/format.ts";
 import { backupOptions, formatContent, transfer } from "./backup-command.ts";
 
-export const backup: Command = {
+export const command: Command = {
   usage: "backup FILE [options]",
   options: { ...backupOptions, force: { type: "boolean", description: "Replace FILE if it exists" } },
   positionals: { min: 1, max: 1 },
@@ -21,11 +20,9 @@ export const backup: Command = {
     const { file, bytes, deployments, volumes, objects, leftOut } = result;
     for (const { reason, count, example } of leftOut)
       warn(io, safeText(io, `${pluralize(count, "path")} not copied (${reason}), such as '${example}'.`, io.stderr));
-    if (input.flag("json")) printJson(io, { file, bytes, deployments, volumes, objects, left_out: leftOut });
-    else {
-      const done = paint(io, "green", "Backed up");
-      print(io, `${done} ${formatContent(result)} to ${safeText(io, file)} (${formatSize(bytes)}).`);
-    }
-    return 0;
+    const answer = { file, bytes, deployments, volumes, objects, left_out: leftOut };
+    const done = paint(io, "green", "Backed up");
+    const text = `${done} ${formatContent(result)} to ${safeText(io, file)} (${formatSize(bytes)}).`;
+    return printResult(input, io, answer, text);
   },
 };

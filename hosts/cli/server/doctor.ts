@@ -3,7 +3,7 @@
 import type { Finding } from "../../../core/domain/wire/check.ts";
 import { diagnosable, diagnose, findQuarantine, repair } from "../../composition/doctor.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
-import { type Command, type Input, jsonOption } from "../command.ts";
+import { type Command, type Input, jsonOption, printResult } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint } from "../terminal/colour.ts";
 import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
@@ -33,9 +33,7 @@ const purge = async (input: Input, io: Io, settings: ServeSettings): Promise<num
     await confirm(io, question, input.flag("yes"));
     await purgeAll();
   }
-  if (input.flag("json")) printJson(io, { deleted: entries, bytes });
-  else print(io, `Deleted ${entries} entries with ${bytes} bytes.`);
-  return 0;
+  return printResult(input, io, { deleted: entries, bytes }, `Deleted ${entries} entries with ${bytes} bytes.`);
 };
 
 const mend =
@@ -54,7 +52,7 @@ const actions: Readonly<Record<string, (input: Input, io: Io, settings: ServeSet
   "purge-quarantine": purge,
 };
 
-export const doctor: Command = {
+export const command: Command = {
   usage: `doctor [--provider ${diagnosable.join("|")}] [options]`,
   options: {
     ...jsonOption,

@@ -2,13 +2,12 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { restore as restoreFile } from "../../composition/backup.ts";
-import type { Command } from "../command.ts";
+import { type Command, printResult } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
-import { print, printJson } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
 import { backupOptions, formatContent, transfer } from "./backup-command.ts";
 
-export const restore: Command = {
+export const command: Command = {
   usage: "restore FILE [options]",
   options: {
     ...backupOptions,
@@ -24,15 +23,13 @@ export const restore: Command = {
     const total = statSync(resolve(io.cwd, input.positionals[0] as string), { throwIfNoEntry: false })?.size;
     const result = await transfer(input, io, { run: restoreFile, total });
     const { dataDir, deployments, volumes, objects, createdAt, kept } = result;
-    if (input.flag("json")) {
-      const counts = { deployments, volumes, objects };
-      printJson(io, { data_dir: dataDir, created_at: createdAt, ...counts, ...(kept === undefined ? {} : { kept }) });
-      return 0;
-    }
     const done = paint(io, "green", "Restored");
-    print(io, `${done} ${formatContent(result)}, as of ${createdAt}, to ${safeText(io, dataDir)}.`);
-    if (kept !== undefined) print(io, safeText(io, `The previous data folder is now ${kept}.`));
-    print(io, safeText(io, `Next: portside serve --data-dir ${dataDir}`));
-    return 0;
+    const lines = [
+      `${done} ${formatContent(result)}, as of ${createdAt}, to ${safeText(io, dataDir)}.`,
+      ...(kept === undefined ? [] : [safeText(io, `The previous data folder is now ${kept}.`)]),
+      safeText(io, `Next: portside serve --data-dir ${dataDir}`),
+    ];
+    const answer = { data_dir: dataDir, created_at: createdAt, deployments, volumes, objects, kept };
+    return printResult(input, io, answer, lines.join("\n"));
   },
 };

@@ -10,10 +10,7 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 
 const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platform }: Serving): void => {
   if (json) {
-    const key = apiKey === undefined ? {} : { api_key: apiKey };
-    const figures = metrics === undefined ? {} : { metrics };
-    printJson(io, { event: "ready", url, ...(ingress === undefined ? {} : { ingress }), ...figures, ...key });
-    return;
+    return printJson(io, { event: "ready", url, ingress, metrics, api_key: apiKey });
   }
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
@@ -47,7 +44,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   return 0;
 };
 
-export const serve: Command = {
+export const command: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,

@@ -10,7 +10,7 @@ export const packageVersion = (): string => {
   return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 };
 
-export const version: Command = {
+export const command: Command = {
   usage: "version",
   options: {},
   positionals: { min: 0, max: 0 },

@@ -6,9 +6,8 @@ import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
 import { formatFileError } from "../../composition/file-error.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
-import { paint } from "../terminal/colour.ts";
 import { CommandError, type Io, say, UsageError } from "../terminal/io.ts";
-import { safeText } from "../terminal/safe-text.ts";
+import { sayError } from "../terminal/safe-text.ts";
 import { printRows, type SqlFormat, sqlFormats } from "./print.ts";
 
 const readFile = (io: Io, name: string): string => {
@@ -56,12 +55,12 @@ const startPrompt = async (client: Client, io: Io, format: SqlFormat): Promise<v
     } catch (error) {
       if (signal.aborted) return say(io, "(cancelled)");
       if (!(error instanceof CommandError)) throw error;
-      say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, error.message, io.stderr)}`);
+      sayError(io, error.message);
     }
   });
 };
 
-export const sql: Command = {
+export const command: Command = {
   usage: "sql [QUERY|-] [-f FILE] [--format table|json|csv]",
   options: {
     ...clientOptions,

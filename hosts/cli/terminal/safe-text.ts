@@ -1,6 +1,6 @@
-import { wantsColour } from "./colour.ts";
+import { paint, wantsColour } from "./colour.ts";
 import { escapeControls, plainText, SGR } from "./control-characters.ts";
-import type { Io, Output } from "./io.ts";
+import { type Io, type Output, say } from "./io.ts";
 
 const RESET = "\u001b[0m";
 
@@ -12,3 +12,7 @@ export const safeText = (io: Io, text: string, output: Output = io.stdout): stri
   const colours = text.match(SGR) ?? [];
   return `${parts.map((part, n) => escapeControls(part) + (colours[n] ?? "")).join("")}${RESET}`;
 };
+
+/** Prints an error's message to standard error. */
+export const sayError = (io: Io, message: string): void =>
+  say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);

@@ -3,6 +3,10 @@ import { wantsColour } from "./colour.ts";
 import type { Io } from "./io.ts";
 import { print } from "./io.ts";
 
+/** cli-table3's names of the lines around and between cells. */
+const LINES =
+  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
+
 export const printTable = async (
   io: Io,
   head: readonly string[],
@@ -13,17 +17,7 @@ export const printTable = async (
     return;
   }
   const { default: Table } = await import("cli-table3");
-  const none = {
-    top: "",
-    "top-mid": "",
-    "top-left": "",
-    "top-right": "",
-    bottom: "",
-    "bottom-mid": "",
-    "bottom-left": "",
-    "bottom-right": "",
-  };
-  const chars = { ...none, left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " };
+  const chars = { ...Object.fromEntries(LINES.split(" ").map((line) => [line, ""])), middle: "  " };
   const table = new Table({
     head: [...head],
     chars,

@@ -18,7 +18,7 @@ const readKey = (text: string | undefined): CostKey => {
   return key;
 };
 
-export const cost: Command = {
+export const command: Command = {
   usage: "cost [NAME] [-s 30d | -m [YYYY-MM]] [-b user|chat|model] [--json]",
   options: {
     ...clientOptions,

@@ -2,7 +2,7 @@
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 
-export const create: Command = {
+export const command: Command = {
   usage: "volume create NAME [--json]",
   options: clientOptions,
   positionals: { min: 2, max: 2 },

@@ -4,7 +4,7 @@ import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 import { confirm } from "../terminal/io.ts";
 
-export const deleteCommand: Command = {
+export const command: Command = {
   usage: "volume delete NAME [-y]",
   options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Skip the confirmation" } },
   positionals: { min: 2, max: 2 },

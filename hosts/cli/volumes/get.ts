@@ -91,7 +91,7 @@ const getFolder = async ({ client, input, io, volume, path }: Request, dest: str
   print(io, `Downloaded ${pluralize(targets.length, "file")} (${formatSize(bytes)}) to ${root}${before}.`);
 };
 
-export const get: Command = {
+export const command: Command = {
   usage: "volume get VOLUME PATH [DEST] [-r] [--force]",
   options: {
     ...clientOptions,

@@ -1,26 +1,20 @@
 /** `portside volume ls` */
 import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
 import { type Client, clientFor } from "../client.ts";
-import { type Command, clientOptions, type Input } from "../command.ts";
+import { type Command, clientOptions, type Input, printList } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
-import { ago, printTable } from "../terminal/table.ts";
+import { ago } from "../terminal/table.ts";
 import { formatSize } from "./transfer/format.ts";
 import { type ListedObject, objectPages } from "./transfer/objects.ts";
 
 const listVolumes = async (client: Client, input: Input, io: Io): Promise<number> => {
   const volumes = await client.call<Volume[]>("/v1/volume/list", { signal: io.signal });
-  if (input.flag("json")) printJson(io, volumes);
-  else if (volumes.length === 0) say(io, "No volumes. Create one with 'portside volume create NAME'.");
-  else {
-    const rows = volumes.map(({ name, attached_to, created_at }) => [
-      name,
-      attached_to.length === 0 ? "-" : attached_to.join(", "),
-      ago(created_at),
-    ]);
-    await printTable(io, ["NAME", "ATTACHED TO", "CREATED"], rows);
-  }
-  return 0;
+  return printList(input, io, volumes, {
+    head: ["NAME", "ATTACHED TO", "CREATED"],
+    row: ({ name, attached_to, created_at }) => [name, attached_to.join(", ") || "-", ago(created_at)],
+    empty: "No volumes. Create one with 'portside volume create NAME'.",
+  });
 };
 
 /** `2026-11-28 09:00 UTC` */
@@ -29,13 +23,11 @@ const minuteOf = (timestamp: string): string =>
 
 const listTrash = async (client: Client, input: Input, io: Io): Promise<number> => {
   const trash = await client.call<TrashedVolume[]>("/v1/volume/trash", { signal: io.signal });
-  if (input.flag("json")) printJson(io, trash);
-  else if (trash.length === 0) say(io, "The trash is empty.");
-  else {
-    const rows = trash.map((one) => [one.name, one.id, ago(one.deleted_at), minuteOf(one.expires_at)]);
-    await printTable(io, ["NAME", "ID", "DELETED", "RESTORABLE UNTIL"], rows);
-  }
-  return 0;
+  return printList(input, io, trash, {
+    head: ["NAME", "ID", "DELETED", "RESTORABLE UNTIL"],
+    row: ({ name, id, deleted_at, expires_at }) => [name, id, ago(deleted_at), minuteOf(expires_at)],
+    empty: "The trash is empty.",
+  });
 };
 
 /**
@@ -83,7 +75,7 @@ const listObjects = async (client: Client, input: Input, io: Io): Promise<number
   return 0;
 };
 
-export const ls: Command = {
+export const command: Command = {
   usage: "volume ls [--deleted] | VOLUME [PREFIX] [--json]",
   options: {
     ...clientOptions,

@@ -72,7 +72,7 @@ const uploadAll = async (client: Client, input: Input, io: Io, volume: string, p
   return bytes;
 };
 
-export const put: Command = {
+export const command: Command = {
   usage: "volume put VOLUME SOURCE [PATH] [-r]",
   options: {
     ...clientOptions,

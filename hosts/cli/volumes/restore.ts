@@ -3,7 +3,7 @@ import type { Volume } from "../../../core/domain/volumes/volume.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 
-export const restore: Command = {
+export const command: Command = {
   usage: "volume restore NAME [--id ID]",
   options: {
     ...clientOptions,
@@ -18,9 +18,8 @@ export const restore: Command = {
   notes: ["'portside volume ls --deleted' lists the volumes that can be restored."],
   run: async (input, io) => {
     const [, name] = input.positionals;
-    const id = input.text("id");
     const client = clientFor(input, io);
-    const json = { name, ...(id === undefined ? {} : { id }) };
+    const json = { name, id: input.text("id") };
     const volume = await client.call<Volume>("/v1/volume/restore", { json, signal: io.signal });
     return printResult(input, io, volume, `Restored the volume '${volume.name}' with its content.`);
   },

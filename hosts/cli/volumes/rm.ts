@@ -40,7 +40,7 @@ const removeFolder = async (client: Client, input: Input, io: Io, volume: string
   return printResult(input, io, { volume, prefix, deleted: objects.length }, `Deleted ${all} (${size}) in ${folder}.`);
 };
 
-export const rm: Command = {
+export const command: Command = {
   usage: "volume rm VOLUME PATH [-r] [-y]",
   options: {
     ...clientOptions,

@@ -1,29 +1,17 @@
 /** `portside volume …`: finds the subcommand. */
 import { closest } from "../../../core/domain/wire/closest.ts";
-import { type Command, type CommandEntry, columns } from "../command.ts";
+import { type Command, type CommandEntry, columns, entry } from "../command.ts";
 import { UsageError } from "../terminal/io.ts";
 
 /** All subcommands by name. */
 const volumeCommands: Readonly<Record<string, CommandEntry>> = {
-  create: { summary: "Create a volume", load: async () => (await import("./create.ts")).create },
-  ls: {
-    summary: "List volumes, deleted volumes, or the objects of a volume",
-    load: async () => (await import("./ls.ts")).ls,
-  },
-  put: { summary: "Upload a file or a folder to a volume", load: async () => (await import("./put.ts")).put },
-  get: {
-    summary: "Download an object or a folder from a volume",
-    load: async () => (await import("./get.ts")).get,
-  },
-  rm: { summary: "Delete objects", load: async () => (await import("./rm.ts")).rm },
-  delete: {
-    summary: "Delete a volume and its content",
-    load: async () => (await import("./delete.ts")).deleteCommand,
-  },
-  restore: {
-    summary: "Restore a deleted volume",
-    load: async () => (await import("./restore.ts")).restore,
-  },
+  create: entry("Create a volume", () => import("./create.ts")),
+  ls: entry("List volumes, deleted volumes, or the objects of a volume", () => import("./ls.ts")),
+  put: entry("Upload a file or a folder to a volume", () => import("./put.ts")),
+  get: entry("Download an object or a folder from a volume", () => import("./get.ts")),
+  rm: entry("Delete objects", () => import("./rm.ts")),
+  delete: entry("Delete a volume and its content", () => import("./delete.ts")),
+  restore: entry("Restore a deleted volume", () => import("./restore.ts")),
 };
 
 const names = Object.keys(volumeCommands).join("|");
@@ -54,8 +42,8 @@ const unknown = (word: string): UsageError => {
 export const volumeCommand = async (words: readonly string[]): Promise<Command> => {
   const [word = "--help"] = words;
   if (word.startsWith("-")) return overview;
-  const entry = Object.hasOwn(volumeCommands, word) ? volumeCommands[word] : undefined;
-  if (entry === undefined) throw unknown(word);
-  const command = await entry.load(words);
-  return { ...command, notes: [entry.summary, ...(command.notes ?? [])] };
+  const found = Object.hasOwn(volumeCommands, word) ? volumeCommands[word] : undefined;
+  if (found === undefined) throw unknown(word);
+  const command = await found.load(words);
+  return { ...command, notes: [found.summary, ...(command.notes ?? [])] };
 };

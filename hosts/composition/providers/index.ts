@@ -28,5 +28,4 @@ export const providerSettings = Object.assign({}, ...providers.map(({ settings }
 >;
 
 /** Lists names in a sentence: `local, gcp and aws`. */
-export const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+export const listed = (names: readonly string[]): string => new Intl.ListFormat("en-GB").format(names);

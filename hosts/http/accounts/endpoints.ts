@@ -20,8 +20,6 @@ export const accountEndpoints: readonly Endpoint[] = [
     summary: "Get the features of this platform's provider, and your limits.",
     description:
       "Instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
-    location: "query",
-    fields: {},
     response: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
@@ -32,7 +30,6 @@ export const accountEndpoints: readonly Endpoint[] = [
     description:
       "The key has the rights of the account. It is in this response only, because the platform stores its hash. A " +
       "token from `/v1/token` must not create keys (403).",
-    location: "body",
     fields: createKeyFields,
     response: newKeySchema,
     run: (controlPlane, principal, request, options) => controlPlane.createKey(principal, request, options),
@@ -42,8 +39,6 @@ export const accountEndpoints: readonly Endpoint[] = [
     path: "/v1/key/list",
     summary: "List your API keys.",
     description: "Returns each key's prefix and the time of its last use, never the key itself.",
-    location: "query",
-    fields: {},
     response: z.array(apiKeySchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listKeys(principal, options),
   }),
@@ -52,7 +47,6 @@ export const accountEndpoints: readonly Endpoint[] = [
     path: "/v1/key/revoke",
     summary: "Revoke one of your API keys.",
     description: "The key stops working within 10 seconds on every server of the platform.",
-    location: "body",
     fields: revokeKeyFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.revokeKey(principal, request, options),
@@ -64,8 +58,6 @@ export const accountEndpoints: readonly Endpoint[] = [
     description:
       "For programs that should not store a key. The token has the rights of the account until `expires_at`, but must " +
       "not create keys or tokens (403). Revoking the key that created it ends the token within 10 seconds.",
-    location: "body",
-    fields: {},
     response: tokenSchema,
     run: (controlPlane, principal, request, options) => {
       const unknown = Object.keys(request).map((name) =>

@@ -17,7 +17,6 @@ export const deployEndpoints: readonly Endpoint[] = [
       "`source_archive` or `source_object`. The server sends the first record immediately, repeats the record of a " +
       "long step every 15 seconds, and ends with `DONE` and the URL or `ERROR` and a reason. Disconnecting does not " +
       "cancel the deploy.",
-    location: "body",
     fields: deployFields,
     response: deployEventSchema,
   },
@@ -27,7 +26,6 @@ export const deployEndpoints: readonly Endpoint[] = [
     path: "/v1/deploy/plan",
     summary: "Show what a deploy would change, without deploying.",
     description: "Takes the form of a deploy. The source is optional.",
-    location: "body",
     fields: deployFields,
     response: planSchema,
   },
@@ -37,7 +35,6 @@ export const deployEndpoints: readonly Endpoint[] = [
     summary: "Cancel a deploy, unless its traffic has moved.",
     description:
       "The deploy ends with the reason `interrupted`. Has no effect once the traffic moved to the new revision.",
-    location: "body",
     fields: cancelFields,
     response: detailSchema,
     run: (controlPlane, principal, request) => controlPlane.cancelDeploy(principal, request),
@@ -50,7 +47,6 @@ export const deployEndpoints: readonly Endpoint[] = [
     description:
       "Streams the records after `after`, then new records as they occur. The server that ran a deploy stores its " +
       "records for one hour after its end.",
-    location: "query",
     fields: resumeFields,
     response: deployEventSchema,
   },

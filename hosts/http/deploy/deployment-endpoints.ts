@@ -13,7 +13,6 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     description:
       "Deployment names are unique on the platform because they become host names. An invalid name is not " +
       "available, and `reason` names the broken rule. The names of your own deployments are available.",
-    location: "query",
     fields: checkNameFields,
     response: nameCheckSchema,
     run: (controlPlane, principal, request, options) => controlPlane.checkName(principal, request, options),
@@ -25,8 +24,6 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     description:
       "The fields describe the revision that serves or, if none serves, the last deploy. `env` has the names of " +
       "the variables only.",
-    location: "query",
-    fields: {},
     response: z.array(deploymentSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
   }),
@@ -37,7 +34,6 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     description:
       "Cancels running deploys, removes the schedule and stops the service. Volumes keep their data. The log can be " +
       "read until its retention time ends.",
-    location: "body",
     fields: deleteFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),

@@ -15,7 +15,6 @@ export const logEndpoints: readonly Endpoint[] = [
     description:
       "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. New entries may " +
       "take some seconds to appear.",
-    location: "body",
     fields: logsFields,
     response: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),

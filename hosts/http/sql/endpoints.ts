@@ -21,7 +21,6 @@ export const sqlEndpoints: readonly Endpoint[] = [
     description:
       "The dialect is GoogleSQL, read-only. The tables contain the rows of your account only. Returns an array of " +
       "rows, each an object with the column names as keys.",
-    location: "body",
     fields: sqlFields,
     response: sqlRowsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.runSql(principal, request, options),

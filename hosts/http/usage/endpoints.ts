@@ -7,8 +7,6 @@ export const usageEndpoints: readonly Endpoint[] = [
     path: "/v1/user/subscription",
     summary: "Get the subscription of your account.",
     description: "The data comes from the billing system of the platform.",
-    location: "query",
-    fields: {},
     response: subscriptionSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
   }),

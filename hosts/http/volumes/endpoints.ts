@@ -26,7 +26,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     summary: "Create a volume, or return the existing one.",
     description:
       "An existing volume does not change. Volume names are per account: two accounts may use the same name.",
-    location: "body",
     fields: createVolumeFields,
     response: createdVolumeSchema,
     run: (controlPlane, principal, request, options) => controlPlane.createVolume(principal, request, options),
@@ -36,8 +35,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     path: "/v1/volume/list",
     summary: "List your volumes by name, with the deployments that mount them.",
     description: "`attached_to` names the deployments that currently mount the volume.",
-    location: "query",
-    fields: {},
     response: z.array(volumeSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listVolumes(principal, options),
   }),
@@ -46,7 +43,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     path: "/v1/volume/delete",
     summary: "Move a volume to the trash, where it can be restored for 7 days.",
     description: "Fails with 409 if a deployment mounts the volume.",
-    location: "body",
     fields: deleteVolumeFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteVolume(principal, request, options),
@@ -56,7 +52,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     path: "/v1/volume/objects",
     summary: "List the objects of a volume by path.",
     description: "Returns one page. Pass its `next_page_token` as the next `page_token`.",
-    location: "query",
     fields: objectsFields,
     response: objectPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.listObjects(principal, request, options),
@@ -66,7 +61,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     path: "/v1/volume/delete-object",
     summary: "Delete an object.",
     description: "A deleted object cannot be restored.",
-    location: "body",
     fields: objectFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteObject(principal, request, options),
@@ -78,7 +72,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     description:
       "PUT the bytes to the URL before `expires_at`. If `size` exceeds what the storage accepts in one " +
       "request, the response has the URLs of a multipart upload instead.",
-    location: "body",
     fields: uploadFields,
     needsOneOf: ["object", "path"],
     response: uploadGrantSchema,
@@ -89,7 +82,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     path: "/v1/volume/download",
     summary: "Get a signed URL to download an object.",
     description: "GET the bytes from the URL before `expires_at`. The URL supports range requests.",
-    location: "body",
     fields: objectFields,
     response: downloadGrantSchema,
     run: (controlPlane, principal, request, options) => controlPlane.grantDownload(principal, request, options),
@@ -99,8 +91,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     path: "/v1/volume/trash",
     summary: "List deleted volumes, newest first.",
     description: "A deleted volume can be restored until `expires_at`.",
-    location: "query",
-    fields: {},
     response: z.array(trashedVolumeSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listTrash(principal, options),
   }),
@@ -111,7 +101,6 @@ export const volumeEndpoints: readonly Endpoint[] = [
     description:
       "Without `id`, restores the most recently deleted volume of that name. Fails with 409 if a volume of that " +
       "name exists.",
-    location: "body",
     fields: restoreVolumeFields,
     response: volumeSchema,
     run: (controlPlane, principal, request, options) => controlPlane.restoreVolume(principal, request, options),

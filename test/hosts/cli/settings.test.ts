@@ -3,7 +3,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readInput } from "../../../hosts/cli/command.ts";
-import { serve } from "../../../hosts/cli/server/serve.ts";
+import { command as serve } from "../../../hosts/cli/server/serve.ts";
 import { settingsFrom } from "../../../hosts/cli/settings.ts";
 import {
   dataDirProblem,

@@ -80,10 +80,7 @@ const requestGrant = (
   { volume, path }: ObjectAddress,
   { size }: Source,
   signal: AbortSignal,
-): Promise<UploadGrant> => {
-  const json = { volume, object: path, ...(size === undefined ? {} : { size }) };
-  return client.call<UploadGrant>("/v1/volume/upload", { json, signal });
-};
+): Promise<UploadGrant> => client.call("/v1/volume/upload", { json: { volume, object: path, size }, signal });
 
 /** One part as a separate source. */
 const partOf = (source: Source, range: Range): Source => ({
