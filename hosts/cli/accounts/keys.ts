@@ -1,5 +1,4 @@
 /** `portside keys create|list|revoke` */
-import type { z } from "zod";
 import { isKeyAccount, parseAccount } from "../../../core/domain/accounts/account.ts";
 import type { apiKeySchema, newKeySchema } from "../../../core/domain/wire/responses.ts";
 import { clientFor } from "../client.ts";
@@ -8,8 +7,8 @@ import { warn } from "../terminal/colour.ts";
 import { cannotStart, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
 import { ago } from "../terminal/table.ts";
 
-type NewKey = z.output<typeof newKeySchema>;
-type ListedKey = z.output<typeof apiKeySchema>;
+type NewKey = ReturnType<typeof newKeySchema.parse>;
+type ListedKey = ReturnType<typeof apiKeySchema.parse>;
 
 const showKey = (input: Input, io: Io, made: { id: string; key: string }, extra: object): number => {
   if (input.flag("json")) printJson(io, { ...extra, id: made.id, key: made.key });
