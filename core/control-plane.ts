@@ -40,7 +40,7 @@ import * as volumes from "./use-cases/volumes/volumes.ts";
 
 type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 
-/** What the provider can and cannot do, and the limits of each account. */
+/** The features of the provider, and the limits of each account. */
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
 /**
@@ -49,7 +49,7 @@ export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
  */
 export interface ControlPlane {
   readonly settings: Settings;
-  /** Returns what the provider can and cannot do, and the limits of an account. */
+  /** Returns the features of the provider, and the limits of an account. */
   capabilities(): CapabilitiesResponse;
   /** Fails with `unavailable` if a backing service does not respond. */
   check(options?: CallOptions): Outcome<void>;
@@ -148,7 +148,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   const { contractVersion } = ports.provider;
   if (contractVersion !== CONTRACT_VERSION)
     throw new TypeError(
-      `The provider was made for version ${contractVersion} of Portside's ports; this is version ${CONTRACT_VERSION}.`,
+      `The provider implements version ${contractVersion} of Portside's ports, but this is version ${CONTRACT_VERSION}.`,
     );
   const context = createContext(ports, input);
   const capabilities = capabilitiesResponse(context);

@@ -13,7 +13,7 @@ export interface GoogleRuntimeDeps {
   readonly random?: () => number;
 }
 
-/** Adds what modules need that generate names or read the environment. */
+/** Additional dependencies of modules that generate names or read the environment. */
 export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly ids: Ids;
   /** Defaults to the process's environment; tests inject their own. */

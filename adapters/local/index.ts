@@ -72,7 +72,7 @@ export interface LocalDeps {
   readonly telemetry?: Telemetry;
   /** Additional issuers of bearer tokens. */
   readonly issuers?: readonly JwtIssuer[];
-  /** Its PATH finds programs, and builds receive its proxy settings. Defaults to the environment of the process. */
+  /** Supplies the PATH for finding programs, and the proxy settings of builds. Defaults to the environment of the process. */
   readonly environment?: NodeJS.ProcessEnv;
   /** False for a temporary data folder: `close()` deletes the images in the container engine. Defaults to true. */
   readonly keepsImages?: boolean;
@@ -100,8 +100,8 @@ const storageBase = (domain: Domain | undefined, port: number): string =>
   domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, "storage", port);
 
 /**
- * The number of services that may be created later and still be reached from the network of a running instance. A network's
- * ports are fixed when it is created.
+ * The number of services created later that a running instance can still reach. The ports of an instance's network are fixed
+ * when the network is created.
  */
 const SPARE_PORTS = 32;
 

@@ -8,7 +8,7 @@ import type { CallOptions } from "./system.ts";
 /** Reads subscriptions from a billing provider. */
 export interface Billing {
   /**
-   * Returns the account's subscription. The answer may be up to 60 seconds old.
+   * Returns the account's subscription. The result may be up to 60 seconds old.
    *
    * Returns `freeSubscription` if the billing provider does not know the account. If the account has several
    * subscriptions, returns `mostRelevant`'s choice. Must compare account names case-sensitively.

@@ -26,7 +26,7 @@ export interface ConfigIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What every provider receives from the platform. */
+/** The dependencies that every provider receives from the platform. */
 export interface RuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;

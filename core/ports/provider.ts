@@ -22,7 +22,7 @@ export const CONTRACT_VERSION = 1;
 export interface Provider {
   /** Must be `CONTRACT_VERSION` of the package that the adapter was written for. */
   readonly contractVersion: typeof CONTRACT_VERSION;
-  /** What the provider supports. Must not change while the control plane runs. */
+  /** The features that the provider supports. Must not change while the control plane runs. */
   readonly capabilities: Capabilities;
   readonly services: ServicePlatform;
   readonly builder: ImageBuilder;

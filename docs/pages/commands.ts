@@ -51,7 +51,7 @@ export const commandsPage = async (): Promise<string> => {
 
 ${MADE}
 
-This page has the output of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`,
+This page contains the output of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`,
 \`PORTSIDE_URL\` or the one that \`portside login\` saved, in this order, and default to port 8787 of this machine. They use the
 key in \`PORTSIDE_API_KEY\` or the saved one. The exit code is 0 after success, 1 after an error of the platform, 2 after a
 usage error, and 130 after Ctrl-C.

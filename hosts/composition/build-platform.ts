@@ -21,7 +21,7 @@ import { providerContainerModule } from "./providers/provider-container-module.t
 import type { ServeSettings } from "./settings.ts";
 import { type PlatformIdentity, tokens } from "./tokens.ts";
 
-/** Replacements for what `buildPlatform` would otherwise create from the settings. All are optional. */
+/** Replacements for parts that `buildPlatform` would otherwise create from the settings. All are optional. */
 export interface PlatformOverrides {
   /**
    * Returns the provider with some ports replaced: `(chosen) => ({ ...chosen, logs: myLogs })`.

@@ -8,7 +8,7 @@ import { createObservability } from "./observability.ts";
 import type { ServeSettings } from "./settings.ts";
 import { tokens } from "./tokens.ts";
 
-/** @param stack closes what the bindings open */
+/** @param stack closes the resources that the bindings open */
 export const platformContainerModule = (settings: ServeSettings, log: Logger, stack: AsyncDisposableStack) =>
   new ContainerModule(({ bind }) => {
     const { clock, ids, logger, policies, observability, runtime, identity, loaded, billing } = tokens;

@@ -282,6 +282,6 @@ export const resolveSettings = (
     throw new SettingsError(parsed.error.issues.map((one) => describeIssue(one, given)).join("\n"));
   }
   if ((parsed.data.jwtIssuer === undefined) !== (parsed.data.jwtAudience === undefined))
-    throw new SettingsError("--jwt-issuer and --jwt-audience belong together. Set both or neither.");
+    throw new SettingsError("--jwt-issuer and --jwt-audience require each other. Set both or neither.");
   return { ...parsed.data, dataDir: parsed.data.dataDir ?? folder, sections };
 };

@@ -15,7 +15,7 @@ const TRIES = 40;
 const PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1000;
 
-/** What `change` does: write a volume's new state, or stop with this result. */
+/** The decision of `change`: write a volume's new state, or stop with this result. */
 export type Decision<T> = { readonly put: Omit<VolumeRecord, "call" | "at"> } | { readonly stop: T };
 
 export interface RecordsDeps {

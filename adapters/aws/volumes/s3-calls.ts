@@ -40,7 +40,7 @@ const unexpected = (error: unknown): Unavailable => unavailable("AWS returned an
 export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
-/** Returns the expected states as values. Any other state fails as unavailable, because the call cannot have it. */
+/** Returns the expected states as values. Any other state is unexpected and fails with `unavailable`. */
 const states =
   <S extends State>(...expected: readonly S[]) =>
   <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {

@@ -1,6 +1,7 @@
 /**
- * Moves a volume to the trash. Marking the hidden volume's record puts it there, whatever happens next. Then the bucket
- * is closed to all access, and the name's mark is removed. The next listing of volumes completes an interrupted move.
+ * Moves a hidden volume to the trash. The mark on its record decides: from then on, the volume is in the trash. The
+ * call then closes the bucket to all access and removes the name's mark. The next listing of volumes completes an
+ * interrupted move.
  */
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";

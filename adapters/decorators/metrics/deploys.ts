@@ -41,7 +41,7 @@ type Phase = "building" | "deploying";
 const seconds = (from: Instant, to: Instant): number => Math.max(0, millisOf(to) - millisOf(from)) / 1000;
 
 /**
- * Follows a run to its end. The status of a phase is `ok` if the next phase began, else the status of the last record.
+ * Follows a run to its end. The status of a phase is `ok` if the next phase began, otherwise the status of the last record.
  */
 const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics): Promise<void> => {
   let phase: Phase = "building";

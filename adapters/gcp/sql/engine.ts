@@ -126,7 +126,7 @@ export class GcpSql implements SqlEngine {
     return [`${dataset}.${LOG_VIEW}`, ...(billing === undefined ? [] : [billing])];
   }
 
-  /** Checks, by BigQuery's own analysis, what would run. */
+  /** Checks BigQuery's own analysis of the statement before it runs. */
   async #checkDryRun(query: Query, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
     const checked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));

@@ -14,7 +14,7 @@ const HIDDEN_MS = 60_000;
 
 const TRIES = 10;
 
-/** What `change` does with a bucket in its current state: change the state, or stop with this result. */
+/** The decision of `change` with a bucket in its current state: change the state, or stop with this result. */
 export type Decision<T> = { readonly to: BucketState; readonly labels?: LabelChange } | { readonly stop: T };
 
 export class Buckets {

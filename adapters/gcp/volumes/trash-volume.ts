@@ -1,5 +1,5 @@
 /**
- * Moves a volume to the trash. Marking the hidden bucket puts it there, whatever happens next. Emptying and deleting
+ * Moves a volume to the trash. The mark on the hidden bucket decides: from then on, the volume is in the trash. Emptying and deleting
  * the bucket then makes its objects unreachable. Cloud Storage retains both for seven days
  * (https://cloud.google.com/storage/docs/soft-delete). The next listing of volumes completes an interrupted move.
  */

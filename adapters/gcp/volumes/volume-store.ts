@@ -167,7 +167,7 @@ export class GcpVolumes implements VolumeStore {
     return settled(signedGrant(this.#deps.api, this.#deps, "read", volume, path, until));
   }
 
-  /** Completes in the background what an interrupted call left. */
+  /** Completes interrupted calls in the background. */
   #finish(owner: AccountId, bucket: VolumeBucket): void {
     const { buckets, logger } = this.#deps;
     const { id, state, at } = bucket;

@@ -127,7 +127,7 @@ export class ImageStore {
     return [this.appFolder(reference), ...path, ...needs, ...requires].every((needed) => existsSync(needed));
   }
 
-  /** Creates an empty folder for the build. Removes what an earlier build left. */
+  /** Creates an empty folder for the build. Removes the leftovers of an earlier build. */
   async begin(reference: string): Promise<string> {
     await this.discard(reference);
     await mkdir(this.folder(reference), { recursive: true, mode: 0o700 });

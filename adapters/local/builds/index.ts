@@ -113,7 +113,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const extractor = new Extractor();
   const { images, runner, containers, toolchain, limits, network, ids, logger } = config;
 
-  /** Whether the image was built before and is still at the engine, or a failure if the engine does not respond. */
+  /** Returns whether the engine still has the built image. Fails if the engine does not respond. */
   const isBuilt = async (reference: string): Promise<boolean | DeployFailure> => {
     const image = images.find(reference);
     if (image?.kind !== "container") return image !== undefined;

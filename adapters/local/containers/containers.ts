@@ -55,7 +55,7 @@ export interface Containers extends Runner {
     readonly service: string;
     readonly source: string;
   }): Readonly<Record<string, string>>;
-  /** The image's name at the engine. */
+  /** The image's name in the engine. */
   tagOf(reference: string): string;
   /** The network for commands of an account's builds; undefined means the engine's default. */
   buildNetwork(owner: AccountId): Promise<string | undefined>;
@@ -186,7 +186,7 @@ export const openContainers = async (
       await docker.getImage(id).remove({ force: true });
     } catch (cause) {
       // If a container still uses the image, the next sweep removes it.
-      if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("could not remove an image at the engine", { id, cause });
+      if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("could not remove an image from the engine", { id, cause });
     }
   };
 
@@ -217,7 +217,7 @@ export const openContainers = async (
     removeImage,
     sweepImages: async (known) => {
       const built = await docker.listImages({ filters: { label: [IMAGE] } }).catch((cause: unknown) => {
-        logger.warn("could not list the images at the engine; some may remain", { cause });
+        logger.warn("could not list the images in the engine; some may remain", { cause });
         return [];
       });
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === scope);
@@ -226,12 +226,14 @@ export const openContainers = async (
     startImage: (job, onLine) => new RunningContainer(engine, job.id, () => imageJob(job), remove, onLine),
     close: async () => {
       closing.abort();
-      await sweep().catch((cause: unknown) => logger.warn("could not remove all containers at the engine", { cause }));
+      await sweep().catch((cause: unknown) =>
+        logger.warn("could not remove all containers from the engine", { cause }),
+      );
       for (const name of made)
         await docker
           .getNetwork(name)
           .remove()
-          .catch((cause: unknown) => logger.warn("could not remove a network at the engine", { name, cause }));
+          .catch((cause: unknown) => logger.warn("could not remove a network from the engine", { name, cause }));
     },
   };
 };

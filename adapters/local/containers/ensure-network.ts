@@ -24,5 +24,5 @@ export const ensureNetwork = async (engine: ContainerEngine, name: string, scope
     });
 };
 
-/** The label of everything that a server creates at the engine. */
+/** The label of everything that a server creates in the engine. */
 export const SCOPE = "portside.scope";

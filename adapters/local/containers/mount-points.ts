@@ -33,7 +33,7 @@ export class MountPoints {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Removes what an earlier server left. */
+  /** Removes the leftovers of an earlier server. */
   async sweep(): Promise<void> {
     // Do not recreate a data folder that was removed while the server ran.
     if (!existsSync(this.#folder)) return;

@@ -38,7 +38,7 @@ const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeplo
     .find(({ status }) => isFinal(status));
 };
 
-/** Ends the deploys that a crash interrupted, by the log if it has their end, else by the state file. */
+/** Ends the deploys that a crash interrupted. The log decides how they ended or, if it has no end, the state file. */
 export const endInterruptedDeploys = async (
   rows: ServiceRows,
   notes: DeployRows,

@@ -141,9 +141,9 @@ export class LocalPlatform implements ServicePlatform {
   remove(...[name, expected]: Parameters<ServicePlatform["remove"]>): ReturnType<ServicePlatform["remove"]> {
     const { rows, notes, ingress, clock } = this.#deps;
     const stored = rows.get(name);
-    if (stored === undefined) return errAsync(notFound(`There is no service '${name}'.`));
+    if (stored === undefined) return errAsync(notFound(`The service '${name}' does not exist.`));
     if (stored.owner !== expected.owner || stored.etag !== expected.etag)
-      return errAsync(conflict(`'${name}' was changed meanwhile. Try again.`));
+      return errAsync(conflict(`Another call changed '${name}'. Try again.`));
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);

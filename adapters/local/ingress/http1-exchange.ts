@@ -34,7 +34,7 @@ export type ExchangeEnd =
   | { readonly kind: "cut" }
   /** The request's head must not be forwarded. */
   | { readonly kind: "refused" }
-  /** The instance did not respond. If `unsent`, it saw nothing of the request, so another instance may be tried. */
+  /** The instance did not respond. If `unsent`, it received no part of the request, so the caller may try another instance. */
   | { readonly kind: "broken"; readonly unsent: boolean };
 
 /** The reason phrase, or an empty string if it has characters that cannot be written. */

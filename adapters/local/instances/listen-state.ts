@@ -43,7 +43,7 @@ export type ListenState =
   | { readonly kind: "right"; readonly warning?: string }
   /** The service listens on another port or address. */
   | { readonly kind: "elsewhere"; readonly message: string }
-  /** The service listens on its port, but does not answer yet. */
+  /** The service listens on its port, but does not respond yet. */
   | { readonly kind: "silent"; readonly message: string }
   /** Another program of this machine has taken the port. */
   | { readonly kind: "lost" }

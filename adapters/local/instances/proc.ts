@@ -79,7 +79,7 @@ export const parseSharedMappings = (text: string): Map<string, number> => {
 export const sharedMappingsOf = (pid: number): Map<string, number> =>
   parseSharedMappings(read(`/proc/${pid}/maps`) ?? "");
 
-/** Returns the bytes used in a process's folder if the folder is an in-memory file system of this size, else 0. */
+/** Returns the bytes used in a process's folder if the folder is an in-memory file system of this size, otherwise 0. */
 export const filesInMemory = (pid: number, folder: string, size: number): number => {
   try {
     const { bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root${folder}`);

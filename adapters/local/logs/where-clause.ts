@@ -172,7 +172,7 @@ const existing = (path: readonly string[]): WhereClause => {
   return first === "jsonPayload" ? ofPayload(path, undefined) : roughly(`${column} IS NOT NULL`);
 };
 
-/** Text anywhere in the entry: in its columns, or in what all of the deployment's entries share. */
+/** Text anywhere in the entry: in its columns, or in the text that all entries of the deployment share. */
 const searched = (text: string, service: string): WhereClause => {
   const folded = fold(text);
   const has = textTest(":", text, compileRe2);

@@ -5,7 +5,7 @@
  */
 import type { Bind, Job } from "./runner.ts";
 
-/** An empty folder inside the namespace. The path exists on every machine and contains none of its programs. */
+/** An empty folder inside the namespace. The path exists on every machine and contains no programs. */
 const STAGE = "/tmp";
 
 /**

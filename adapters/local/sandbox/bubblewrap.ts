@@ -156,7 +156,7 @@ const trySandbox = (
   return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
 };
 
-/** Returns true if this machine can start a sandbox as another user, else the reason that it cannot. */
+/** Returns true if this machine can start a sandbox as another user, otherwise the obstacle. */
 const trySandboxAs = (user: number, trial: SandboxBase): true | string => {
   if (process.getuid?.() !== 0) return "the platform is not root";
   const { argv, binds } = stageFor(user, { binds: trial.files }, FIRST_FOLDER);
@@ -172,7 +172,7 @@ const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owne
 };
 
 /**
- * Returns the runner, or the reason that it does not work on this machine.
+ * Returns the runner, or the reason why it does not work on this machine.
  * @param folder for the sandbox's own files
  */
 export const createBubblewrapRunner = (
@@ -201,7 +201,7 @@ export const createBubblewrapRunner = (
     return launch(
       {
         job,
-        // Outermost first: joining the control group needs the server's own rights, each later step fewer.
+        // Outermost first: joining the control group needs the server's own rights, and each later step needs fewer.
         argv: joinGroup(group, network === undefined ? sandboxed : joinNetwork(NETWORK, sandboxed)),
         env: helperEnvironment,
         cwd: "/",

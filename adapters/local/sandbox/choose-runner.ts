@@ -16,7 +16,7 @@ export type RunnerChoice = "auto" | "container" | "bubblewrap" | "process";
 
 export interface ChosenRunner {
   readonly runner: Runner;
-  /** What enforces the limits of memory, CPU and processes. */
+  /** The mechanism that enforces the limits of memory, CPU and processes. */
   readonly limits: "cgroup" | "watchdog";
   /** Runs images built from a Dockerfile; a string is the reason that none can run. */
   readonly containers: Containers | string;

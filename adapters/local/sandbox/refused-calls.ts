@@ -1,6 +1,6 @@
 /** The system calls that a sandbox refuses, and why. Each has its number on x86-64 and, if it exists there, on arm64. */
 
-/** `EPERM`: not permitted. `ENOSYS`: the reply of a kernel without the call, so that programs fall back to another one. */
+/** `EPERM`: not permitted. `ENOSYS`: the error of a kernel without the call, so that programs fall back to another call. */
 type Refusal = "EPERM" | "ENOSYS";
 
 interface RefusedGroup {
@@ -11,7 +11,7 @@ interface RefusedGroup {
 
 export const refusedGroups: readonly RefusedGroup[] = [
   {
-    reason: "Make or enter a namespace, in which a process has rights that it lacks outside.",
+    reason: "Create or enter a namespace, which gives a process rights that it lacks outside.",
     answer: "EPERM",
     calls: { unshare: [272, 97], setns: [308, 268] },
   },
@@ -21,7 +21,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { clone3: [435, 435] },
   },
   {
-    reason: "Mount file systems, control groups among them, or change the root.",
+    reason: "Mount file systems, including control groups, or change the root.",
     answer: "EPERM",
     calls: {
       mount: [165, 40],
@@ -39,27 +39,27 @@ export const refusedGroups: readonly RefusedGroup[] = [
     },
   },
   {
-    reason: "Reach files by number, past every folder above them.",
+    reason: "Open files by handle, which bypasses the permissions of their folders.",
     answer: "EPERM",
     calls: { open_by_handle_at: [304, 265], name_to_handle_at: [303, 264] },
   },
   {
-    reason: "Use keyrings of the kernel, which services of one user share.",
+    reason: "Use kernel keyrings, which services of one user share.",
     answer: "EPERM",
     calls: { add_key: [248, 217], request_key: [249, 218], keyctl: [250, 219] },
   },
   {
-    reason: "Load programs into the kernel, or measure all that runs on the machine.",
+    reason: "Load programs into the kernel, or observe other processes of the machine.",
     answer: "EPERM",
     calls: { bpf: [321, 280], perf_event_open: [298, 241], fanotify_init: [300, 262] },
   },
   {
-    reason: "Stop the kernel while it copies memory: the usual help for exploits of the kernel.",
+    reason: "Pause the kernel while it copies memory, a common technique of kernel exploits.",
     answer: "ENOSYS",
     calls: { userfaultfd: [323, 282] },
   },
   {
-    reason: "Runs other calls where no filter sees them, and had many holes. Programs fall back to ordinary calls.",
+    reason: "Run other calls without the filter, and had many vulnerabilities. Programs fall back to ordinary calls.",
     answer: "ENOSYS",
     calls: { io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] },
   },
@@ -77,7 +77,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     },
   },
   {
-    reason: "Hold memory that no count of a process's memory shows.",
+    reason: "Allocate memory that does not count as memory of the process.",
     answer: "ENOSYS",
     calls: { memfd_secret: [447, 447] },
   },
@@ -113,12 +113,12 @@ export const refusedGroups: readonly RefusedGroup[] = [
     },
   },
   {
-    reason: "Reach hardware, or change the processor's tables.",
+    reason: "Access hardware, or change the processor's descriptor tables.",
     answer: "EPERM",
     calls: { iopl: [172], ioperm: [173], modify_ldt: [154] },
   },
   {
-    reason: "Are obsolete: no program of today calls them, and their code is little tested.",
+    reason: "Are obsolete: current programs do not call them, and their code is hardly tested.",
     answer: "ENOSYS",
     calls: {
       lookup_dcookie: [212, 18],
@@ -144,7 +144,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
 
 /** Also refused if Portside itself counts memory, from `/proc`. */
 export const uncountedMemory: RefusedGroup = {
-  reason: "Hold memory that belongs to no process, so that Portside cannot count it without control groups.",
+  reason: "Allocate memory that belongs to no process, so Portside cannot count it without control groups.",
   answer: "ENOSYS",
   calls: { memfd_create: [319, 279], shmget: [29, 194], msgget: [68, 186], semget: [64, 190] },
 };
@@ -173,7 +173,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "clone",
     number: [56, 220],
     argument: 0,
-    reason: "Makes a namespace, when a flag `CLONE_NEW…` is given.",
+    reason: "Creates a namespace if a `CLONE_NEW…` flag is set.",
     when: { hasBit: NAMESPACE_FLAGS },
     answer: "EPERM",
   },
@@ -181,7 +181,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "ioctl",
     number: [16, 29],
     argument: 1,
-    reason: "Types into the terminal of another (`TIOCSTI`, `TIOCLINUX`), or loads a line discipline (`TIOCSETD`).",
+    reason: "Injects input into a terminal (`TIOCSTI`, `TIOCLINUX`), or loads a line discipline (`TIOCSETD`).",
     when: { is: [0x5412, 0x541c, 0x5423] },
     answer: "EPERM",
   },
@@ -190,7 +190,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     number: [41, 198],
     argument: 0,
     reason:
-      "Opens a socket other than `AF_UNIX`, `AF_INET`, `AF_INET6`, `AF_NETLINK`: some reach past every network namespace, such as `AF_VSOCK`.",
+      "Opens a socket other than `AF_UNIX`, `AF_INET`, `AF_INET6`, `AF_NETLINK`: some, such as `AF_VSOCK`, bypass network namespaces.",
     when: { isNot: FAMILIES },
     answer: "EAFNOSUPPORT",
   },
@@ -198,7 +198,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "socketpair",
     number: [53, 199],
     argument: 0,
-    reason: "As `socket`.",
+    reason: "Same as `socket`.",
     when: { isNot: FAMILIES },
     answer: "EAFNOSUPPORT",
   },

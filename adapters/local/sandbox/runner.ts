@@ -116,7 +116,7 @@ export interface Runner {
   readonly mapsPaths: boolean;
   /** True if the runner supports the `folders` of a job. */
   readonly mountsFolders: boolean;
-  /** True if the runner supports the `user` of a job, else the reason that it does not. */
+  /** True if the runner supports the `user` of a job, otherwise the reason why it does not. */
   readonly setsUser: true | string;
   /** Protections that the sandbox lacks on this machine. */
   readonly gaps?: readonly string[];

@@ -62,7 +62,7 @@ export class DeployRows {
   note(deploy: StoredDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
     const isKept = finishedAt === null || exists;
-    // Also if the write fails, because the next start ends all deploys that are unfinished in the file.
+    // The copy in memory changes even if the write fails: the next start ends all deploys that are unfinished in the file.
     if (isKept) this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
     else this.#last.delete(scopeKey(owner, name));
     transaction(this.#db, () => {

@@ -31,7 +31,7 @@ export type StateVerdict =
   | { readonly kind: "good" }
   | {
       readonly kind: "refused";
-      /** What is wrong with the state file, as the rest of a sentence. */
+      /** The problem, as a clause that follows the name of the state file. */
       readonly problem: string;
       /** True if the content does not match its digest; false if it is missing or older. */
       readonly isDamaged: boolean;

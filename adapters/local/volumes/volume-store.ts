@@ -38,7 +38,7 @@ const down = (cause: unknown): Unavailable =>
     ? unavailable(cause.message, 60, cause)
     : storeUnavailable("The storage of this machine cannot be read or written.", cause);
 
-const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`The volume '${name}' does not exist.`);
 
 export class LocalVolumes implements VolumeStore {
   readonly #config: VolumesConfig;
@@ -108,7 +108,7 @@ export class LocalVolumes implements VolumeStore {
   moveToTrash(...[volume, deletedAt]: Parameters<VolumeStore["moveToTrash"]>): ReturnType<VolumeStore["moveToTrash"]> {
     return this.#guarded(async () => {
       if (!this.#config.rows.moveToTrash(volume.id, deletedAt))
-        return err(conflict(`'${volume.name}' is not being deleted any more.`));
+        return err(conflict(`'${volume.name}' is no longer being deleted.`));
       await this.#record({ ...volume, deletedAt });
       return ok(undefined);
     });
@@ -121,10 +121,10 @@ export class LocalVolumes implements VolumeStore {
   restore(...[owner, id]: Parameters<VolumeStore["restore"]>): ReturnType<VolumeStore["restore"]> {
     const { rows } = this.#config;
     const deleted = rows.trash(owner).find((one) => one.id === id);
-    const gone = notFound("There is no such volume in the trash.");
+    const gone = notFound("The trash does not contain this volume.");
     if (deleted === undefined) return errAsync(gone);
     const { kind } = rows.find(owner, deleted.name);
-    if (kind === "held" || kind === "hidden") return errAsync(conflict(`You have a volume '${deleted.name}' now.`));
+    if (kind === "held" || kind === "hidden") return errAsync(conflict(`You already have a volume '${deleted.name}'.`));
     return this.#guarded(async () => {
       const restored = rows.restore(owner, id);
       if (restored === undefined) return err(gone);

@@ -103,9 +103,9 @@ export const createMemoryPlatform = (world: World, clock: Clock): ServicePlatfor
 
   remove: (name, expected) => {
     const stored = world.services.get(name);
-    if (stored === undefined) return errAsync(notFound(`There is no service '${name}'.`));
+    if (stored === undefined) return errAsync(notFound(`The service '${name}' does not exist.`));
     if (stored.owner !== expected.owner || stored.etag !== expected.etag)
-      return errAsync(conflict(`'${name}' was changed meanwhile; try again.`));
+      return errAsync(conflict(`Another call changed '${name}'. Try again.`));
     world.services.delete(name);
     world.outcomes.delete(scopeKey(stored.owner, name));
     const until = plusMillis(clock.now(), freedNameDays * 86_400_000);

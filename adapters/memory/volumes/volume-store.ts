@@ -33,7 +33,7 @@ const named = (world: World, owner: AccountId, name: VolumeName): StoredBucket |
 /** Returns the bucket of a volume, unless it is deleted. */
 const bucketOf = (world: World, { id, name }: StoredVolume): Result<StoredBucket, NotFound> => {
   const bucket = livingBucket(world, id);
-  return bucket === undefined ? err(notFound(`There is no volume '${name}'.`)) : ok(bucket);
+  return bucket === undefined ? err(notFound(`The volume '${name}' does not exist.`)) : ok(bucket);
 };
 
 const objectOf = (world: World, volume: StoredVolume, path: ObjectPath): Result<StoredBytes, NotFound> =>
@@ -92,7 +92,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     },
     moveToTrash: (volume, deletedAt) => {
       const bucket = world.volumes.get(volume.id);
-      if (bucket?.hidden !== true) return errAsync(conflict(`'${volume.name}' is not being deleted any more.`));
+      if (bucket?.hidden !== true) return errAsync(conflict(`'${volume.name}' is no longer being deleted.`));
       Object.assign(bucket, { hidden: false, deletedAt });
       return okAsync(undefined);
     },
@@ -105,9 +105,9 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     restore: (owner, id) => {
       const bucket = world.volumes.get(id);
       if (bucket === undefined || bucket.owner !== owner || bucket.deletedAt === null)
-        return errAsync(notFound("There is no such volume in the trash."));
+        return errAsync(notFound("The trash does not contain this volume."));
       if (named(world, owner, bucket.name) !== undefined)
-        return errAsync(conflict(`You have a volume '${bucket.name}' now.`));
+        return errAsync(conflict(`You already have a volume '${bucket.name}'.`));
       bucket.deletedAt = null;
       return okAsync(volumeOf(bucket));
     },

@@ -15,7 +15,7 @@ const TRAILING_BYTES = 1 * MiB;
 
 const NOT_GZIP = "is not a gzip file; pack it with 'tar -czf'";
 const NOT_TAR = "is gzip, but not a tar archive; pack it with 'tar -czf'";
-const TRUNCATED = "is cut off; send it whole";
+const TRUNCATED = "is cut off; send the complete file";
 
 /** The first byte of gzip data. No permitted path begins with it. */
 const GZIP_MARK = 0x1f;
@@ -117,4 +117,4 @@ export class ArchiveWalk {
 }
 
 const formatGunzipError = (error: NodeJS.ErrnoException): string =>
-  error.code === "Z_BUF_ERROR" ? TRUNCATED : "is damaged: its gzip data does not add up";
+  error.code === "Z_BUF_ERROR" ? TRUNCATED : "is damaged: its gzip data is corrupt";

@@ -42,8 +42,8 @@ const words: Readonly<Record<DiskFault, { readonly fact: string; readonly remedy
 };
 
 /**
- * @param loss what was not done, as a clause
- * @param step what the client must do later, such as "Deploy again"
+ * @param loss the operation that was not completed, as a clause
+ * @param step the action that the client must take later, such as "Deploy again"
  */
 export const describeDiskFault = (fault: DiskFault, loss: string, step: string): string =>
   `${words[fault].fact}: ${loss}. ${step} when the server's operator ${words[fault].remedy}.`;

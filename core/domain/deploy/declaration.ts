@@ -48,7 +48,7 @@ const declarationOf = (
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
-/** What a deploy request is validated against, beyond the contract. */
+/** The rules for a deploy request in addition to the contract. */
 export interface DeclareContext {
   readonly capabilities: Capabilities;
   readonly limits?: AccountLimits;

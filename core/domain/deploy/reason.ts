@@ -35,7 +35,7 @@ export const deployReasonSchema = z.enum(Object.keys(deployReasons) as [DeployRe
 /** The failure of a build or rollout, as far as the provider knows it. */
 export interface DeployFailure {
   readonly reason: DeployReason;
-  /** For the client: what happened and what to do. */
+  /** For the client: the cause and the next step. */
   readonly message: string;
   readonly exitCode?: number;
   /** The last lines of the build or of the service, oldest first. */

@@ -1,4 +1,4 @@
-/** What a scheduler needs to call a service. A deploy and a restarted engine build the job by the same rule. */
+/** The job with which a scheduler calls a service. A deploy and a restarted engine derive it by the same rule. */
 import type { AccountId } from "../accounts/account.ts";
 import type { ServiceTemplate } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";

@@ -17,7 +17,7 @@ export interface StatementPart {
 export interface StatementSummary {
   /** The number of statements in the text. */
   readonly statements: number;
-  /** The kind of the first statement: `SELECT` for any form of query, else its first word. */
+  /** The kind of the first statement: `SELECT` for any form of query, otherwise its first word. */
   readonly root: string;
   /** Tables that no WITH clause of the statement defines, with all parts of their names. */
   readonly tables: readonly StatementPart[];

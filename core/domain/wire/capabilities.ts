@@ -1,5 +1,5 @@
 /**
- * What a provider supports and does not support, as data with reasons.
+ * The features that a provider supports or lacks, as data with reasons.
  *
  * One record selects the contract cases, feeds validation (a 422 before a rollout instead of a failure during it),
  * explains a 501, is served at `/v1/capabilities`, and generates the matrix in the docs.
@@ -94,13 +94,13 @@ export const capabilitiesSchema = z
   })
   .readonly();
 
-/** Version 1 of the API also answers two flags of volumes under their former names. */
+/** Version 1 of the API also returns two flags of volumes under their former names. */
 export const formerNames = {
   flatNamespace: z.boolean().meta({ deprecated: true, description: "The former name of `flat_namespace`." }),
   casePreserving: z.boolean().meta({ deprecated: true, description: "The former name of `case_preserving`." }),
 };
 
-/** What a provider supports. An adapter must report it truthfully: it selects contract cases and validates deploys. */
+/** The features that a provider supports. An adapter must report them truthfully: they select contract cases and validate deploys. */
 export type Capabilities = z.output<typeof capabilitiesSchema>;
 
 /** Capabilities as clients and contract cases read them. */

@@ -97,6 +97,6 @@ export const cancelDeploy = useCase({
     const last = run.lastRecord as DeployEvent;
     return last.status === "ERROR" && last.reason === "interrupted"
       ? ok({ detail: `The deploy of '${run.name}' was ended.` })
-      : err(conflict(`The deploy of '${run.name}' had ended already: ${last.status}.`));
+      : err(conflict(`The deploy of '${run.name}' has already ended: ${last.status}.`));
   },
 });

@@ -64,7 +64,7 @@ const ownService = async (
 ): Promise<Result<Service, ControlPlaneError>> => {
   const found = await findName(context, principal, name, options);
   return found.andThen((state) =>
-    state.kind === "held" ? ok(state.service) : err(notFound(`There is no deployment '${name}'.`)),
+    state.kind === "held" ? ok(state.service) : err(notFound(`The deployment '${name}' does not exist.`)),
   );
 };
 

@@ -1,4 +1,4 @@
-/** What the phases of a deploy share: their context and result, and the failures that any phase may have. */
+/** The context and result of a deploy's phases, and the failures that any phase may have. */
 import type { Principal } from "../../domain/accounts/account.ts";
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
@@ -52,5 +52,5 @@ export const failureOf = (
   const interrupted = failure === undefined || failure.reason === "interrupted";
   if (timedOut && interrupted) return { ...timeout, logTail: failure?.logTail ?? tail };
   if (run.signal.aborted && interrupted) return endedEarly(run);
-  return failure ?? { reason: "internal", message: "The provider ended the step without saying how." };
+  return failure ?? { reason: "internal", message: "The provider ended the step without a result." };
 };

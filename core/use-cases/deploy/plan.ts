@@ -74,7 +74,11 @@ export const preparePlan = async (
     if (own.value.length >= max)
       return err(
         invalidInput([
-          issue(["function_name"], `your account has its ${max} deployments; remove one first`, "quota_exceeded"),
+          issue(
+            ["function_name"],
+            `your account has reached its limit of ${max} deployments; delete one first`,
+            "quota_exceeded",
+          ),
         ]),
       );
   }

@@ -99,7 +99,7 @@ export class RunningDeploy implements DeployRun {
   /** Adds a record. Throws if the order of records forbids it. */
   emit(news: DeployNews): void {
     const phase = advance(this.#phase, news.status);
-    if (phase === undefined) throw new Error(`a deploy that is ${this.#phase} cannot say ${news.status}`);
+    if (phase === undefined) throw new Error(`a deploy in the phase ${this.#phase} cannot report ${news.status}`);
     this.#phase = phase;
     this.#lastAt = this.#clock.now();
     const { status, message, ...rest } = news;

@@ -76,7 +76,7 @@ export const readLogs = useCase({
     const { entries, seen, partial } = read.value;
     // A log without a deployment belongs to a deleted one. A name without entries was never deployed.
     if (state.kind !== "held" && seen === undefined && !(await hasLog(context, scope, options)))
-      return err(notFound(`There is no deployment '${service}'.`));
+      return err(notFound(`The deployment '${service}' does not exist.`));
     return ok(logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial));
   },
 });

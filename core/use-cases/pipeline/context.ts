@@ -1,4 +1,4 @@
-/** What use cases run on: the ports, the settings, and the deploys of this process. */
+/** The dependencies of use cases: the ports, the settings, and the deploys of this process. */
 
 import {
   type AccountLimits,

@@ -56,7 +56,7 @@ const checkTarget = (
   const target = object ?? path;
   if (target === undefined) return err([issue(["object"], "is required: the object's path", "missing")]);
   return object !== undefined && path !== undefined && object !== path
-    ? err([issue(["path"], `says '${path}' but object says '${object}'; keep one`, "value_error")])
+    ? err([issue(["path"], `is '${path}', but object is '${object}'; send only one`, "value_error")])
     : ok({ target });
 };
 

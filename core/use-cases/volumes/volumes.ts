@@ -1,4 +1,4 @@
-/** Volumes: create, list, delete, restore. The templates of the running services are the only record of what mounts them. */
+/** Volumes: create, list, delete, restore. The templates of the running services are the only record of their mounts. */
 import type { z } from "zod";
 import type { AccountId, Principal } from "../../domain/accounts/account.ts";
 import type { Service } from "../../domain/deploy/service-template.ts";
@@ -21,7 +21,7 @@ export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 /** The capability that every use case of volumes needs. */
 export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store;
 
-/** Returns the account's volume of that name. Without one, fails with 403 if another account has one, else with 404. */
+/** Returns the account's volume of that name. Without one, fails with 403 if another account has one, otherwise with 404. */
 export const findOwnVolume = async (
   { ports }: Context,
   { account }: Principal,

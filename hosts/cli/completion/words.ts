@@ -1,4 +1,4 @@
-/** What the scripts of all shells need to know about a command's arguments. */
+/** Words of a command's arguments, for the completion scripts of all shells. */
 import type { Option } from "../arguments.ts";
 import { type Command, commonOptions, type ListedCommand } from "../command.ts";
 

@@ -8,7 +8,7 @@ export type LogRow = LogPage["logs"][number];
 /** Entries per request: the API's maximum page size. */
 export const LOG_PAGE = fieldLimits.logs.max;
 
-/** Returns a page of up to `LOG_PAGE` entries, or undefined if the platform does not answer at the moment. */
+/** Returns a page of up to `LOG_PAGE` entries, or undefined if the platform does not respond. */
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
 
 export interface FollowOptions {
@@ -23,7 +23,7 @@ export interface FollowOptions {
 
 /** The pause between pages while entries arrive: the maximum delay of an entry, and five requests per second. */
 const PAUSE_MS = 200;
-/** The pause between pages of a quiet log, and between retries while the platform does not answer. */
+/** The pause between pages of a quiet log, and between retries while the platform does not respond. */
 const QUIET_MS = 1000;
 const IDLE_MS = 10_000;
 const IDLE_AGAIN_MS = 60_000;

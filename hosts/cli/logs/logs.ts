@@ -31,7 +31,7 @@ export const command: Command = {
       type: "string",
       short: "s",
       value: "TIME",
-      description: "Start at a time ago (30m, 1h30m, 7d), a date or a date-time",
+      description: "Show entries since a duration ago (30m, 1h30m, 7d), a date or a date-time",
     },
     lines: {
       type: "string",

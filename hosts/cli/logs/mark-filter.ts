@@ -3,7 +3,7 @@
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError } from "../terminal/io.ts";
 
-/** The number of a long filter's characters shown on each side. */
+/** The number of characters shown on each side of the mark in a long filter. */
 const AROUND = 40;
 
 /** Replaces characters that are invisible or several columns wide, which would misplace the mark. */

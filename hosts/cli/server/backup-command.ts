@@ -11,7 +11,7 @@ import { ProgressBar } from "../volumes/transfer/progress-bar.ts";
 
 export const backupOptions: Readonly<Record<string, Option>> = {
   ...jsonOption,
-  // Copies: the page of commands lists the options of a command that does not take all settings.
+  // Copies, because commands.md does not list options that are the shared objects.
   config: { ...(settingOptions["config"] as Option) },
   "data-dir": { ...(settingOptions["data-dir"] as Option) },
 };

@@ -56,10 +56,10 @@ export const command: Command = {
   usage: `doctor [--provider ${diagnosable.join("|")}] [options]`,
   options: {
     ...jsonOption,
-    repair: { type: "boolean", description: "Put back the newest good state, and every volume that is on disk." },
-    rebuild: { type: "boolean", description: "Make a new state from the records of volumes, if none is left." },
-    "purge-quarantine": { type: "boolean", description: "Delete volume folders that the state does not know." },
-    yes: { type: "boolean", short: "y", description: "Do not ask." },
+    repair: { type: "boolean", description: "Restore the newest intact state, and add all volumes on disk" },
+    rebuild: { type: "boolean", description: "Create a new state from the volumes' records, if no copy is readable" },
+    "purge-quarantine": { type: "boolean", description: "Delete volume folders that the state does not know" },
+    yes: { type: "boolean", short: "y", description: "Skip the confirmation" },
     ...settingOptions,
   },
   positionals: { min: 0, max: 0 },
@@ -69,13 +69,13 @@ export const command: Command = {
     "doctor --provider gcp --gcp-project my-project --gcp-region europe-west1",
   ],
   notes: [
-    "Exit code 1 where something is missing without which the platform cannot work.",
-    "Stop the server before --repair and --rebuild. Both keep the files that they replace.",
+    "The exit code is 1 if a requirement is missing.",
+    "Stop the server before --repair and --rebuild. Both move the files that they replace to the folder set-aside.",
   ],
   run: async (input, io) => {
     const settings = settingsFrom(input, io);
     const wanted = Object.keys(actions).filter((name) => input.flag(name));
-    if (wanted.length > 1) throw new UsageError(`--${wanted.join(" and --")} exclude each other. Choose one.`);
+    if (wanted.length > 1) throw new UsageError(`--${wanted.join(" and --")} cannot be combined. Choose one.`);
     const action = actions[wanted[0] ?? ""] ?? examine;
     try {
       return await action(input, io, settings);

@@ -11,7 +11,7 @@ export const command: Command = {
   usage: "restore FILE [options]",
   options: {
     ...backupOptions,
-    force: { type: "boolean", description: "Rename a data folder that has content, and take its place" },
+    force: { type: "boolean", description: "Replace a data folder that has content, and keep it under a new name" },
   },
   positionals: { min: 1, max: 1 },
   examples: ["restore nightly.tar.gz --data-dir restored", "restore --force nightly.tar.gz"],

@@ -26,7 +26,7 @@ export const command: Command = {
       type: "string",
       short: "s",
       value: "TIME",
-      description: "Start at a time ago (default: 30d), a date or a date-time",
+      description: "Show costs since a duration ago (default: 30d), a date or a date-time",
     },
     month: {
       type: "string",

@@ -27,7 +27,8 @@ export const readPeriod = (since: string | undefined, month: string | undefined,
   const period = parseMonth(name);
   if (period === undefined)
     throw new UsageError(`-m must be a month such as 2026-01, or empty for the current one, not '${month}'.`);
-  if (period.from > present) throw new UsageError(`-m must not be in the future, such as ${name}.`);
+  if (period.from > present)
+    throw new UsageError(`-m ${name} is in the future. Pass the current month or an earlier one.`);
   const isOver = period.to < present;
   return { from: period.from, to: isOver ? period.to : present, label: `in ${name}` };
 };

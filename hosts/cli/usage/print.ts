@@ -93,7 +93,7 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
   );
 };
 
-/** Prints what the numbers omit to standard error, because it is not part of the result. */
+/** Warns about omitted usage on standard error, because the warnings are not part of the result. */
 const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
   if (!complete)
     say(io, `Incomplete: the log does not reach back to ${timestampOf(period.from)}, because old entries expire.`);

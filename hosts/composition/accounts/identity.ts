@@ -1,4 +1,4 @@
-/** The platform's credentials: in the keys database, else the provider's own, else in the data folder. */
+/** Selects the store of credentials: the keys database, or else the provider's own, or else the data folder. */
 import { memoryDisk } from "../../../adapters/shared/archives/spool-place.ts";
 import type { LoadedProvider, RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import type { ServeSettings } from "../settings.ts";

@@ -28,7 +28,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     path: "/v1/key/create",
     summary: "Create an API key for your account.",
     description:
-      "The key has the rights of the account. It is in this response only, because the platform stores its hash. A " +
+      "The key has the rights of the account. Only this response contains it, because the platform stores a hash. A " +
       "token from `/v1/token` must not create keys (403).",
     fields: createKeyFields,
     response: newKeySchema,

@@ -148,9 +148,10 @@ class FormReader {
     if (name === FILE)
       return void this.#issues.push(issue([name], "must be a file part, with a filename", "value_error"));
     if (Object.hasOwn(this.#fields, name))
-      this.#issues.push(issue([name], "is given twice; send it once", "value_error"));
+      this.#issues.push(issue([name], "occurs twice; send it once", "value_error"));
     const tooLarge = cut || this.#textBytes > TEXT_BYTES;
-    if (tooLarge) this.#issues.push(issue([name], "takes the form's texts over 1 MiB", "too_large"));
+    if (tooLarge)
+      this.#issues.push(issue([name], "exceeds the limit of 1 MiB for all text fields together", "too_large"));
     this.#fields[name] = tooLarge ? "" : value;
   }
 
@@ -165,7 +166,7 @@ class FormReader {
       return void file.resume();
     }
     if (this.#files++ > 0) {
-      this.#issues.push(issue([FILE], "is given twice; send one archive", "value_error"));
+      this.#issues.push(issue([FILE], "occurs twice; send one archive", "value_error"));
       return void file.resume();
     }
     const received = await this.#receive(this.#counted(file), this.#stop.signal);

@@ -108,7 +108,7 @@ describe("bad usage is exit code 2, in words, with the nearest right word", () =
     [["deploy", "--env", "NOVALUE", "."], "does not have the form NAME=VALUE"],
     [["serve", "--port", "abc"], "--port must be a number from 0 to 65535, not 'abc'."],
     [["serve", "--data-dir", "/dev/null"], "--data-dir /dev/null is a file, not a folder."],
-    [["serve", "--jwt-issuer", "https://issuer.example"], "belong together"],
+    [["serve", "--jwt-issuer", "https://issuer.example"], "require each other"],
     [["init", "Bad Name!"], "is not a valid deployment name"],
     [["init", "fine", "--template", "cobol"], "node or python"],
   ])("%j", async (args, words) => {

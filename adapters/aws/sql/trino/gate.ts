@@ -1,6 +1,7 @@
 /**
- * The last check before a statement is sent. It reads the tree that is sent, which may read only `logs`, `billing` and
- * its own WITH clauses, and call only known functions. It relies on neither the statement rule nor the translator.
+ * The last check before Portside sends a statement. It checks the tree of the final text: the statement may read only
+ * `logs`, `billing` and its own WITH clauses, and call only known functions. It relies on neither the statement rule nor
+ * the translator.
  */
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { sqlTableNames } from "../../../../core/domain/sql/tables.ts";

@@ -50,7 +50,7 @@ export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): Depl
 const isWithoutClassic = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(engineMessage(error));
 
-/** Returns the image's id. Throws `BuildError` if the build fails. Aborting `signal` stops the build at the engine. */
+/** Returns the image's id. Throws `BuildError` if the build fails. Aborting `signal` stops the build in the engine. */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;
   const { dockerfile = "", ignore } = await readContext(source, signal);

@@ -5,9 +5,9 @@ import type { Limits } from "../../sandbox/runner.ts";
 
 export interface ContainerBuild {
   readonly source: Source;
-  /** The account, in the form used for names at the engine. */
+  /** The account, in the form used for names in the engine. */
   readonly owner: string;
-  /** The image's name at the engine. */
+  /** The image's name in the engine. */
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Limits for the classic builder's commands; BuildKit supports none, Podman only the memory limit. */

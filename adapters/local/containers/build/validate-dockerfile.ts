@@ -14,7 +14,7 @@ export interface RefusedLine {
   /** Starts at 1. */
   readonly line: number;
   readonly text: string;
-  /** What is wrong with it, and what to write instead. */
+  /** The problem, and the line to write instead. */
   readonly why: string;
 }
 

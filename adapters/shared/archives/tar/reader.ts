@@ -187,8 +187,8 @@ export class TarReader {
     if (hasLink) return "is a file or folder with the target of a link";
     if (size === undefined) return "has a size that is not a number";
     const { path: everyPath, flaw } = this.#global;
-    if (flaw !== undefined) return `follows a header for all files that ${flaw}`;
-    if (everyPath !== undefined) return "follows a header for all files that has a path";
+    if (flaw !== undefined) return `follows a global pax header that ${flaw}`;
+    if (everyPath !== undefined) return "follows a global pax header that sets a path";
     const sizes = [this.#pending.size, this.#global.size].filter((one) => one !== undefined);
     return sizes.every((one) => one === size) ? undefined : "has headers that disagree about its size";
   }

@@ -1,4 +1,4 @@
-/** Answers orders about a statement's text, without running it. */
+/** Handles orders about a statement's text without running the statement. */
 import type { SqlNews, TextOrder, Translate } from "../process/protocol.ts";
 import { composeStatement } from "./compose.ts";
 import { NotAStatement } from "./parser.ts";
@@ -11,7 +11,7 @@ const answerTo = (order: TextOrder, translate: Translate | undefined): SqlNews =
     case "compose":
       return { kind: "composed", ...composeStatement(order.statement, order.tables) };
     case "translate":
-      if (translate === undefined) return { kind: "trapped", message: "this process translates no statements" };
+      if (translate === undefined) return { kind: "trapped", message: "this process does not translate statements" };
       return { kind: "translated", ...translate(order.statement, order.tables, order.columns) };
   }
 };

@@ -7,7 +7,7 @@ import { NotOffered, rewrite } from "./rewrite.ts";
 import { summarise, type Token } from "./summary.ts";
 import { isObject, type Json, listOf, nameOf, nodeOf, placeAt } from "./tree.ts";
 
-/** Returns the statement with literals that the parser reads with GoogleSQL's meaning. */
+/** Rewrites the statement's literals so that the parser reads them as GoogleSQL does. */
 const plainText = (text: string): string => {
   const plain = plainLiterals(text);
   if (typeof plain === "string") return plain;

@@ -11,7 +11,7 @@ const isBundled =
   ) === null;
 
 /**
- * Returns why these packages cannot answer statements, or undefined if they can.
+ * Returns why these packages cannot run statements, or undefined if they can.
  *
  * @param find finds an installed package; tests pass their own
  */

@@ -19,7 +19,7 @@ const macros: readonly string[] = [
   "bq_json_string(j) AS (j ->> '$')",
   "bq_json_bool(j) AS CAST(j AS BOOLEAN)",
   "bq_regexp_contains(s, r) AS regexp_matches(s, r)",
-  // Returns the first group if the expression has one, else the whole match, or NULL without a match.
+  // Returns the first group if the expression has one, otherwise the whole match, or NULL without a match.
   ...[0, 1].flatMap((group) => [
     `bq_regexp_extract_${group}(s, r) AS (CASE WHEN regexp_matches(s, r) THEN regexp_extract(s, r, ${group}) END)`,
     `bq_regexp_extract_all_${group}(s, r) AS regexp_extract_all(s, r, ${group})`,

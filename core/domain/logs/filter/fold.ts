@@ -33,7 +33,7 @@ const LONG = 1000;
 let last = { text: "", folded: "" };
 
 export const fold = (text: string): string => {
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: what is remembered is what would be made again
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: the cache only saves repeated work
   if (text.length < LONG) return folded(text);
   if (last.text !== text) last = { text, folded: folded(text) };
   return last.folded;

@@ -50,7 +50,7 @@ export interface SpooledSource extends AsyncDisposable {
 export interface SpoolOptions {
   readonly signal: AbortSignal;
   readonly onSpooled: (bytes: number) => void;
-  /** Tests replace both. */
+  /** Tests replace both functions. */
   readonly folder?: string;
   readonly roomIn?: RoomIn;
 }
@@ -80,7 +80,7 @@ export const spoolSource = async (
     }
   };
   try {
-    // Also ends a source that sends nothing when the signal aborts.
+    // On an abort, also ends a source that sends nothing.
     await pipeline(opened(), keep, { signal });
   } catch (error) {
     await handle.close();

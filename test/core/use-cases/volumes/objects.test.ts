@@ -160,7 +160,7 @@ describe("signed URLs", () => {
       issues: [{ path: ["object"], message: "is required: the object's path", type: "missing" }],
     });
     expect((await upload(platform, { object: "a", path: "b" }))._unsafeUnwrapErr()).toMatchObject({
-      issues: [{ path: ["path"], message: "says 'b' but object says 'a'; keep one", type: "value_error" }],
+      issues: [{ path: ["path"], message: "is 'b', but object is 'a'; send only one", type: "value_error" }],
     });
     // Unreadable values are not compared.
     expect((await upload(platform, { object: "../a", path: "b" }))._unsafeUnwrapErr()).toMatchObject({

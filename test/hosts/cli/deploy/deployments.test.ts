@@ -55,7 +55,7 @@ describe("remove", () => {
     await using api = await serveMemory();
     const { code, stderr } = await portside(["remove", "nothing", "-y"], { env: await envOf(api) });
     expect(code).toBe(1);
-    expect(stderr).toContain("There is no deployment 'nothing'");
+    expect(stderr).toContain("The deployment 'nothing' does not exist");
   });
 });
 

@@ -127,7 +127,7 @@ test("a month is UTC's; -m alone is this one, and may stand before a name", asyn
 test.each([
   [["-b", "colour"], "-b must be user, chat or model"],
   [["-m", "2026-13"], "-m must be a month such as 2026-01"],
-  [["-m", "2199-01"], "-m must not be in the future, such as 2199-01."],
+  [["-m", "2199-01"], "-m 2199-01 is in the future. Pass the current month or an earlier one."],
   [["-m", "2026-01", "-s", "7d"], "Pass either -s or -m, not both."],
   [["-s", "soon"], "-s must be a time ago"],
 ])("%j is wrong usage", async (args, words) => {
