@@ -166,7 +166,7 @@ ${table(["limit", "maximum"], account)}
 
 ## Deploys
 
-The times of a build and until a service listens, and the number of waiting deploys, are settings.
+The time limits for building and listening, and the number of waiting deploys, are settings.
 
 ${table(["limit", "value"], deploy)}
 

@@ -1,7 +1,7 @@
 /** Maps errors of the control plane to HTTP responses. */
 import type { ControlPlaneError, ErrorKind } from "../../core/errors.ts";
 
-/** Where a request has its fields: the first element of an issue's `loc`. */
+/** The part of a request that contains its fields: the first element of an issue's `loc`. */
 export type FieldLocation = "body" | "query" | "path" | "header";
 
 export interface ErrorResponse {

@@ -406,7 +406,7 @@ const spoolMutants: Mutants<ProviderSubject> = {
     keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
     "ignores implied folders": spool(overlooking(/which includes each folder that a path implies/)),
     "accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
-    "trust in pax headers": spool(overlooking(/target of a link|disagree|for all files/)),
+    "trust in pax headers": spool(overlooking(/target of a link|disagree|global pax header/)),
     "shortening of paths": spool(overlooking(/control character|UTF-8/)),
     // Accepts whatever can be unpacked, without checking the entries.
     carelessness: spool(({ receive }) => ({

@@ -92,7 +92,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
           RoleName: role,
           AssumeRolePolicyDocument: JSON.stringify(trustPolicy(arn, config)),
           PermissionsBoundary: permissionsBoundaryArn,
-          Description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
+          Description: `Services of the account with the digest ${accountDigest(owner)} run with this role.`,
           Tags: [{ Key: "portside-owner", Value: accountDigest(owner) }],
         }),
       ),

@@ -1,7 +1,7 @@
 /**
- * Removes a deployment with conditional writes. First, a mark in the record makes every rollout lose. Then the
- * deployment's rules and its revisions' resources are deleted. Last, the name is reserved for its account. If the
- * removal is interrupted, the mark stays, and the next removal resumes.
+ * Removes a deployment with conditional writes. First, it marks the record, which makes every rollout fail. Then it
+ * deletes the deployment's rules and its revisions' resources. Last, it reserves the name for its account. The mark of
+ * an interrupted removal stays, and the next removal resumes.
  */
 
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
@@ -57,7 +57,7 @@ const target = async (
   return ok({ found, held });
 };
 
-/** Marks the record. From here on, every rollout of the deployment loses. */
+/** Marks the record. From then on, every rollout of the deployment fails. */
 const markRecord = async (
   deps: RemoveDeps,
   name: DeploymentName,

@@ -1,5 +1,5 @@
 /**
- * Runs services at the container engine: images built from a Dockerfile, and sources without one, which use this machine's
+ * Runs services in the container engine: images built from a Dockerfile, and sources without one, which use this machine's
  * programs. Everything has the server's label, so that the next server can find and remove it.
  */
 import { mkdirSync } from "node:fs";
@@ -132,7 +132,7 @@ export const openContainers = async (
   /** Podman cannot isolate containers in one network from each other, so each account gets its own network there. */
   const networkOf = async (owner: AccountId | undefined): Promise<string> => {
     const name = engine.name === "Docker" || owner === undefined ? network : `${network}-${ownerFolder(owner)}`;
-    // Every time, because `docker network prune` removes unused networks.
+    // Check every time, because `docker network prune` removes unused networks.
     await ensureNetwork(engine, name, scope);
     made.add(name);
     return name;

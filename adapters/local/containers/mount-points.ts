@@ -1,7 +1,7 @@
 /**
  * Turns open folders into paths that the engine can mount. The path of a folder within a volume is not safe: a service
  * could replace it by a link before the engine opens it. So this process, if it is root, mounts the open folder at a
- * place that no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
+ * path where no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
  */
 import { spawn } from "node:child_process";
 import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";

@@ -101,7 +101,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   images: "images",
   // Only the Python environments that images need. The next build downloads the rest again.
   cache: "environments",
-  // Valid only for this folder at this moment. A restore recreates the first, and the server the others.
+  // Valid only for this folder at this moment. A restore recreates the first file, and the server recreates the others.
   "state.check": "left out",
   "state.copy.sqlite": "left out",
   "state.copy.sqlite.new": "left out",

@@ -1,6 +1,6 @@
 /**
  * The sizes of Cloud Run. The gcp provider offers them. The memory provider simulates them, so that tests cover every
- * raise.
+ * adjustment of a declared size.
  */
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts";

@@ -4,8 +4,8 @@
  *
  * Four writes record the step: `rolling`, `moving`, and `moved` or `ended`. Each depends on the previous one and has a
  * deadline, so the next deploy can repair the state after a crash of the control plane. The rule itself takes no
- * condition. A writer that takes over from one that died while moving traffic first deletes that one's target group.
- * Then either a rule references the group and the revision serves, or no rule ever will.
+ * condition. If a writer died while moving traffic, the next writer first tries to delete the dead writer's target group.
+ * This fails if a rule references the group: the revision serves. Otherwise, no rule can ever reference the group.
  */
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";

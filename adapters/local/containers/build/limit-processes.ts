@@ -1,5 +1,5 @@
 /**
- * Limits processes of the classic builder's commands. Builds have no option for it, and user limits (nproc) do not apply
+ * Limits the processes of the classic builder's commands. Builds have no such option, and user limits (nproc) do not apply
  * to root. So each container of a build gets the limit as soon as the engine reports its creation.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
  */
@@ -12,7 +12,7 @@ type Docker = ContainerEngine["docker"];
 const limit = async (docker: Docker, id: string, network: string, processes: number): Promise<void> => {
   const container = docker.getContainer(id);
   const { HostConfig } = await container.inspect();
-  // Services on the network have limits from their creation, and it has no other containers.
+  // The network's only other containers are services, which have limits from their creation.
   if (HostConfig.NetworkMode === network && !HostConfig.PidsLimit) await container.update({ PidsLimit: processes });
 };
 
