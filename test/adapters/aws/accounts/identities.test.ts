@@ -111,7 +111,7 @@ test("waits for an identity that appears late; one that never appears, or exceed
   iam.looksUntilVisible = 1000;
   expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("not available yet");
   iam.most = iam.roles.size;
-  expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().message).toContain("quotas");
+  expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().message).toContain("IAM role quota");
 });
 
 test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)("retries %s at any call", async (kind) => {
