@@ -94,7 +94,7 @@ const send = async (io: Io, client: Client, deployable: Deployable): Promise<Res
   const packed = await packFolder(deployable.folder).finally(() => spinner.end());
   const total = mebibytes(packed.bytes);
   try {
-    spinner.begin(`PlannedUpload ${packed.files} files, ${total}`);
+    spinner.begin(`Uploading ${packed.files} files, ${total}`);
     return await client.expectOk("/v1/deploy", { body: formBody(formFields(deployable), packed), signal: io.signal });
   } finally {
     spinner.end();
