@@ -65,7 +65,7 @@ export class VolumeWork {
       await this.#client.post(path, body);
       return true;
     } catch (error) {
-      if (/answered 4\d\d/.test((error as Error).message)) return false;
+      if (/returned 4\d\d/.test((error as Error).message)) return false;
       throw error;
     }
   }

@@ -97,7 +97,7 @@ export class Client {
     const request = { deployment_name: name, limit: 1000 };
     const { logs } = await this.#json<{ logs: { message: string }[] }>("/v1/deployment/logs", request).catch(
       (error: Error) => {
-        if (error.message.includes("answered 404")) return { logs: [] };
+        if (error.message.includes("returned 404")) return { logs: [] };
         throw error;
       },
     );

@@ -40,7 +40,7 @@ const up = async (client: Client, name: string): Promise<void> => {
 const put = (url: string, body: string): Promise<Response> => fetch(url, { method: "PUT", body });
 
 const refusal = (fact: string, remedy: string): RegExp =>
-  new RegExp(`answered 503: .*The server's disk ${fact}: the call was not completed\\. Try again when .* ${remedy}\\.`);
+  new RegExp(`returned 503: .*The server's disk ${fact}: the call was not completed\\. Try again when .* ${remedy}\\.`);
 
 /** `/ready`, which checks at most every ten seconds. */
 const readyOf = async (url: string): Promise<{ status: number; text: string }> => {
