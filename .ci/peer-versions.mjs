@@ -102,7 +102,7 @@ for (const [message, words] of messages.map((message, at) => [
     /'vitest' 3\.\S+ is installed, and 4 or newer works: npm install vitest@5$/,
     /'stripe' 18\.\S+ is installed, and 23 or newer works: npm install stripe@23$/,
     /'@google-cloud\/storage' 7\.\S+ is installed, and 8 or newer works: npm install @google-cloud\/storage@8$/,
-    /^portside\/http needs Fastify 5; this is 4\./,
+    /^portside\/http needs Fastify 5, but the application has 4\./,
   ][at],
 ]))
   assert.match(message, words);
