@@ -67,13 +67,15 @@ test("files below a VOLUME of its image: ends the container, reports it, and rem
   const lines = `${Dockerfile}RUN mkdir /kept && echo content > /kept/y\nVOLUME /kept\n`;
   const before = await volumesOf();
   const filler = await platform.up(sourceOf({ Dockerfile: lines, "server.js": filling }), { function_name: "filler" });
-  expect(await volumesOf()).toHaveLength(before.length + 1);
+  // The engine may still remove volumes of the other tests.
+  const added = async () => (await volumesOf()).filter((volume) => !before.includes(volume));
+  expect(await added()).toHaveLength(1);
   await fetch(`${filler}/fill`);
   await eventually(async () => expect(await logged("filler")).toContain("to its own files"));
   await eventually(async () => expect(await (await fetch(filler)).text()).toBe("hi"));
   (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "filler" }))._unsafeUnwrap();
   await eventually(async () => expect(await containersOf("filler")).toEqual([]));
-  expect(await volumesOf()).toEqual(before);
+  expect(await added()).toEqual([]);
 });
 
 test("processes: cannot exceed the limit, and a neighbour starts and responds", async (context) => {
