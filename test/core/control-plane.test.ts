@@ -11,7 +11,9 @@ import { errAsync } from "../../core/result.ts";
 test("throws for a provider of another port version, naming both versions", () => {
   const { ports } = createMemoryProvider();
   const provider = { ...ports.provider, contractVersion: 2 as never };
-  expect(() => createControlPlane({ ...ports, provider })).toThrow("version 2 of Portside's ports, but this is version 1");
+  expect(() => createControlPlane({ ...ports, provider })).toThrow(
+    "version 2 of Portside's ports, but this is version 1",
+  );
 });
 
 test("each setting defaults to the contract's value independently of the others", () => {
