@@ -79,7 +79,7 @@ export const shellTests = (
       test("only root may enter a sandbox that a user has created, and the error explains it", () => {
         const { code, stdout, stderr } = shell(DEPLOYED, "ls mark");
         expect([code, stdout]).toEqual([1, ""]);
-        expect(stderr).toContain("enter it with sudo");
+        expect(stderr).toContain("Run the command with sudo and --data-dir.");
       });
       return;
     }
