@@ -1,11 +1,10 @@
 /** Shell scripts that prepare the environment of a command and then `exec` it. */
 
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { threadsOf } from "../instances/proc.ts";
 import type { ControlGroup } from "./cgroup.ts";
 import { enterNetwork } from "./network/enter-network.ts";
 import type { Job } from "./runner.ts";
-
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** RLIMIT_DATA counts reserved memory, so it exceeds the limit by this much. The watchdog measures the memory in use. */
 const DATA_SLACK = 1024 ** 3;
@@ -21,7 +20,7 @@ export const joinGroup = (
   argv: readonly string[],
 ): readonly string[] => {
   if (group === undefined) return argv;
-  const joins = group.joinFiles.map((file) => `echo 0 > ${quote(file)}`).join(" && ");
+  const joins = group.joinFiles.map((file) => `echo 0 > ${quoteForShell(file)}`).join(" && ");
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
 };
 

@@ -1,11 +1,12 @@
 /** The completion script for bash 3.2 and newer. */
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import type { Option } from "../arguments.ts";
 import type { ListedCommand } from "../command.ts";
-import { namesOf, nextWords, optionsOf, quoted, takesFiles, type Values, valuesOf } from "./words.ts";
+import { namesOf, nextWords, optionsOf, takesFiles, type Values, valuesOf } from "./words.ts";
 
 const actionOf = (values: Values): string => {
   if (values === "files" || values === "folders") return `_portside_paths -${values === "files" ? "f" : "d"}`;
-  return values === "none" ? "" : `_portside_words ${quoted(values.words.join(" "))}`;
+  return values === "none" ? "" : `_portside_words ${quoteForShell(values.words.join(" "))}`;
 };
 
 const flagsOf = ([name, { short }]: readonly [string, Option]): string[] => [
@@ -13,7 +14,7 @@ const flagsOf = ([name, { short }]: readonly [string, Option]): string[] => [
   ...(short === undefined ? [] : [`-${short}`]),
 ];
 
-const patterns = (words: readonly string[]): string => words.map(quoted).join("|");
+const patterns = (words: readonly string[]): string => words.map(quoteForShell).join("|");
 
 const valueCases = (listed: ListedCommand): string[] =>
   optionsOf(listed.command).flatMap((option) => {
@@ -26,7 +27,7 @@ const commandCase = (listed: ListedCommand): string => {
   const { command } = listed;
   const flags = optionsOf(command).map(([name]) => `--${name}`);
   return `    ${patterns(namesOf(listed))})
-      flags=${quoted(flags.join(" "))} words=${quoted(nextWords(command).join(" "))} files=${takesFiles(command) ? "1" : ""} ;;`;
+      flags=${quoteForShell(flags.join(" "))} words=${quoteForShell(nextWords(command).join(" "))} files=${takesFiles(command) ? "1" : ""} ;;`;
 };
 
 export const bashScript = (all: readonly ListedCommand[]): string => {
@@ -51,7 +52,7 @@ _portside() {
   if [[ $previous == = ]]; then previous=\${COMP_WORDS[COMP_CWORD-2]}; fi
   if [[ $cur == = ]]; then cur=; fi
   if ((COMP_CWORD == 1)); then
-    _portside_words ${quoted(top.join(" "))}
+    _portside_words ${quoteForShell(top.join(" "))}
     return
   fi
   case $command in

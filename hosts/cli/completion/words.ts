@@ -23,6 +23,3 @@ export const nextWords = ({ subcommands, choices }: Command): readonly string[] 
 
 /** Returns the words that start each command, such as `volume put`. */
 export const namesOf = ({ name, aliases }: ListedCommand): readonly string[] => [name, ...aliases];
-
-/** Quotes a word for bash, zsh and POSIX shells. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,7 +1,8 @@
 /** The completion script for zsh, for `eval` and for a folder of `fpath`. */
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import type { Option } from "../arguments.ts";
 import type { ListedCommand } from "../command.ts";
-import { namesOf, nextWords, optionsOf, quoted, takesFiles, type Values, valuesOf } from "./words.ts";
+import { namesOf, nextWords, optionsOf, takesFiles, type Values, valuesOf } from "./words.ts";
 
 const escaped = (text: string): string => text.replace(/[\\[\]:]/g, "\\$&");
 
@@ -18,28 +19,30 @@ const specOf = ([name, option]: readonly [string, Option]): string => {
   const argument = takesValue
     ? `:${optional === undefined ? "" : ":"}${escaped(value)}:${actionOf(valuesOf(option))}`
     : "";
-  const text = quoted(`[${escaped(description)}]${argument}`);
+  const text = quoteForShell(`[${escaped(description)}]${argument}`);
   const long = `--${name}${takesValue ? "=" : ""}`;
   const repeat = multiple === true ? "*" : "";
-  if (short === undefined) return `${quoted(repeat + long)}${text}`;
+  if (short === undefined) return `${quoteForShell(repeat + long)}${text}`;
   const exclusive = multiple === true ? "'*'" : `'(-${short} --${name})'`;
   return `${exclusive}{-${short}${takesValue ? "+" : ""},${long}}${text}`;
 };
 
 const described = (all: readonly ListedCommand[]): string =>
   all
-    .flatMap((one) => namesOf(one).map((name) => `    ${quoted(`${name.split(" ").at(-1)}:${escaped(one.summary)}`)}`))
+    .flatMap((one) =>
+      namesOf(one).map((name) => `    ${quoteForShell(`${name.split(" ").at(-1)}:${escaped(one.summary)}`)}`),
+    )
     .join("\n");
 
 const argumentsOf = (listed: ListedCommand): string => {
   const { command } = listed;
   const words = nextWords(command);
-  const first = words.length === 0 ? [] : [quoted(`1:argument:(${words.join(" ")})`)];
-  const rest = takesFiles(command) ? [quoted("*:file:_files")] : [];
+  const first = words.length === 0 ? [] : [quoteForShell(`1:argument:(${words.join(" ")})`)];
+  const rest = takesFiles(command) ? [quoteForShell("*:file:_files")] : [];
   return ["_arguments -s", ...optionsOf(command).map(specOf), ...first, ...rest].join(" \\\n        ");
 };
 
-const caseOf = (listed: ListedCommand): string => `    ${namesOf(listed).map(quoted).join("|")})
+const caseOf = (listed: ListedCommand): string => `    ${namesOf(listed).map(quoteForShell).join("|")})
       ${argumentsOf(listed)} ;;`;
 
 export const zshScript = (all: readonly ListedCommand[]): string => {

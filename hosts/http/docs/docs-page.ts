@@ -2,6 +2,7 @@
  * The page at `/docs`: the OpenAPI document as plain HTML. It has no scripts and loads no resources, so it works under
  * a strict content security policy of the application, such as @fastify/helmet's.
  */
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { Html, html } from "./html.ts";
 
 interface Schema {
@@ -144,9 +145,6 @@ const inputOf = ({ parameters = [], requestBody }: Call): Field[] => [
   ...Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => fieldsOf(schema)),
 ];
 
-/** Quotes a word for a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-
 const urlOf = ({ path, parameters = [] }: Call): string => {
   const exampleOf = ({ schema }: Parameter) => encodeURIComponent(String(schema.examples?.[0] ?? ""));
   const filled = parameters
@@ -167,12 +165,12 @@ const curlOf = (call: Call): string => {
   const options =
     type === "multipart/form-data"
       ? [
-          ...Object.entries(example).map(([name, value]) => `-F ${quoted(`${name}=${formValue(value)}`)}`),
+          ...Object.entries(example).map(([name, value]) => `-F ${quoteForShell(`${name}=${formValue(value)}`)}`),
           "-F source_archive=@source.tar.gz",
         ]
       : type === undefined
         ? []
-        : [`-H ${quoted(`Content-Type: ${type}`)}`, `-d ${quoted(JSON.stringify(example))}`];
+        : [`-H ${quoteForShell(`Content-Type: ${type}`)}`, `-d ${quoteForShell(JSON.stringify(example))}`];
   const start = method === "POST" && type === undefined ? "curl -X POST" : "curl";
   const lines = [
     `${start} "$PORTSIDE_URL${urlOf(call)}"`,

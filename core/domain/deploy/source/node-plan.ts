@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { archiveLimits } from "../../accounts/limits.ts";
 import { NothingStarts, type SourceFiles } from "./files.ts";
+import { quoteForShell } from "./quote-for-shell.ts";
 
 const textMap = z.record(z.string(), z.string()).catch({});
 
@@ -105,14 +106,12 @@ const lockWarning = ({ paths }: SourceFiles): string => {
     : `warning: ${unread} is not supported; npm installs the packages, and versions may differ`;
 };
 
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
-
 /** @param procfile the Procfile's command, which takes precedence over package.json */
 export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: string | undefined): NodePlan => {
   const script = manifest.scripts?.["start"];
   const main = procfile === undefined && script === undefined ? mainOf(manifest, files) : undefined;
   const command =
-    procfile ?? script ?? (main === undefined ? nothingStarts(manifest, files) : `exec node ${quoted(main)}`);
+    procfile ?? script ?? (main === undefined ? nothingStarts(manifest, files) : `exec node ${quoteForShell(main)}`);
   const lock = LOCKS.find((name) => files.paths.has(name));
   const buildScripts = ["build", "prestart"].filter((name) => manifest.scripts?.[name] !== undefined);
   const { dependencies, optionalDependencies, devDependencies, workspaces } = manifest;
