@@ -44,12 +44,12 @@ const tables: readonly Table[] = [
 /** The differences between page and code as messages. */
 const differences = (markdown: string, { heading, rows, words }: Table): string[] => {
   const documented = rowsUnder(markdown, heading);
-  const said = documented.map((cells) => cells.slice(0, cells.length - words).join(" | "));
-  const meant = rows.map((cells) => cells.join(" | "));
+  const onPage = documented.map((cells) => cells.slice(0, cells.length - words).join(" | "));
+  const inCode = rows.map((cells) => cells.join(" | "));
   return [
-    ...meant.filter((row) => !said.includes(row)).map((row) => `not on the page: ${row}`),
-    ...said.filter((row) => !meant.includes(row)).map((row) => `not in the code: ${row}`),
-    ...(new Set(said).size < said.length ? ["a row is repeated"] : []),
+    ...inCode.filter((row) => !onPage.includes(row)).map((row) => `not on the page: ${row}`),
+    ...onPage.filter((row) => !inCode.includes(row)).map((row) => `not in the code: ${row}`),
+    ...(new Set(onPage).size < onPage.length ? ["a row is repeated"] : []),
     ...documented
       .filter((cells) => cells.slice(-words).some((cell) => !/\.$/.test(cell)))
       .map(([word]) => `no sentence for ${word}`),

@@ -104,7 +104,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   /** Builds that the current test has started. */
   const begun = () => cloud.builds(world).slice(since);
 
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
 
   const build = async (
     { source = node, owner = "acme", signal, clock = createLeapingClock() }: Options = {},
@@ -239,7 +239,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   test("a permission error of the platform's own account is in the operator's log", async () => {
     cloud.faultsOf(world).builds.inject({ nth: 1, kind: "permission_denied" });
     await build();
-    expect(said.some((line) => line.includes("refuses a call; check the platform"))).toBe(true);
+    expect(logged.some((line) => line.includes("refuses a call; check the platform"))).toBe(true);
   });
 
   test("closes a source whose upload breaks off", async () => {

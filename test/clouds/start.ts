@@ -9,11 +9,11 @@ import { runtimeDeps } from "./subject.ts";
 export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) => {
   const folder = folderWith();
   const fakes = await start("simulated");
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   return {
     fakes,
     /** Messages that the provider has logged. */
-    said,
+    logged,
     start: () => provide(fakes, folder.path, { ...runtimeDeps(), logger }),
     close: async () => {
       await fakes.close();
@@ -44,19 +44,19 @@ export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }
     });
 
     test("a missing permission to check is a warning in the log, and the platform starts", async () => {
-      const { fakes, start, said, close } = await openFakes(cloud);
+      const { fakes, start, logged, close } = await openFakes(cloud);
       hidden.hide(fakes);
       const { close: stop } = await start();
-      expect(said.join("\n")).toContain(hidden.word);
+      expect(logged.join("\n")).toContain(hidden.word);
       await stop();
       await close();
     });
 
     test("logs nothing if everything exists", async () => {
-      const { start, said, close } = await openFakes(cloud);
+      const { start, logged, close } = await openFakes(cloud);
       const { close: stop } = await start();
       await stop();
-      expect(said).toEqual([]);
+      expect(logged).toEqual([]);
       await close();
     });
   });

@@ -40,7 +40,7 @@ const deploy = async (Dockerfile: string) => {
   const records = await platform.deploy(sourceOf({ Dockerfile, "server.js": server }), { function_name: "based" });
   const last = records.at(-1);
   const answer = last?.url === undefined ? undefined : await (await fetch(last.url)).text();
-  return { last, answer, said: records.map(({ message }) => message).join("\n") };
+  return { last, answer, output: records.map(({ message }) => message).join("\n") };
 };
 
 /** An operator's image with these lines as triggers. */
@@ -80,8 +80,8 @@ describe.each([
       `FROM ${base} AS one\nRUN true\nFROM ${BASE}\nCOPY --from=one /secret /\n`,
       `ARG BASE=${base}\nFROM $BASE\n`,
     ]) {
-      const { last, said } = await deploy(`${lines}${more}RUN cat /secret\n`);
-      expect(said).not.toContain("theirs-4711");
+      const { last, output } = await deploy(`${lines}${more}RUN cat /secret\n`);
+      expect(output).not.toContain("theirs-4711");
       expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
       expect(last?.message).toMatch(
         /^Line \d of the Dockerfile \(FROM .*\) names an image with a trigger \(ONBUILD COPY/,
@@ -121,7 +121,7 @@ describe.each([
     const lines = `FROM ${pulled("moving")} AS one\nFROM ${BASE}\nCOPY --from=one /from-registry /\n${more}${END}`;
     const asked = registry.asked.length;
     const deployed = await Promise.all([deploy(lines), deploy(`${lines}# another\n`)]);
-    for (const { answer, said } of deployed) expect(answer, said).toBe("up");
+    for (const { answer, output } of deployed) expect(answer, output).toBe("up");
     const tags = registry.asked.slice(asked).filter((path) => path === "/v2/moving/manifests/latest");
     // Docker asks for the head of a manifest before it fetches it by its digest.
     expect(tags).toHaveLength(1);
@@ -131,8 +131,8 @@ describe.each([
   test("triggers may copy from the source", async (context) => {
     needs(context, "base images", "buildkit");
     const base = triggering("COPY server.js /", "RUN test -f /server.js");
-    const { answer, said } = await deploy(`FROM ${base}\n${more}CMD ["node", "/server.js"]\n`);
-    expect(answer, said).toBe("up");
+    const { answer, output } = await deploy(`FROM ${base}\n${more}CMD ["node", "/server.js"]\n`);
+    expect(answer, output).toBe("up");
   });
 
   test("never contacts a registry on this machine, and reports the line that names it", async (context) => {

@@ -23,22 +23,22 @@ const deploy = async (Dockerfile: string, deps: LocalDeps) => {
   const records = await platform.deploy(sourceOf({ Dockerfile, "server.js": server }));
   const last = records.at(-1);
   const answer = last?.url === undefined ? undefined : await (await fetch(last.url)).text();
-  return { last, answer, said: records.map(({ message }) => message).join("\n") };
+  return { last, answer, output: records.map(({ message }) => message).join("\n") };
 };
 
 test("BuildKit builds RUN --mount if docker has it", async (context) => {
   needs(context, "base images", "buildkit");
-  const { answer, said } = await deploy(withMount, {});
-  expect(answer, said).toBe("hi");
-  expect(said).toContain("RUN --mount=type=cache");
+  const { answer, output } = await deploy(withMount, {});
+  expect(answer, output).toBe("hi");
+  expect(output).toContain("RUN --mount=type=cache");
 });
 
 test("reports a failed step with its exit code and last lines", async (context) => {
   needs(context, "base images", "buildkit");
   const Dockerfile = "FROM node:24-bookworm-slim\nRUN --mount=type=cache,target=/x echo before && exit 7\n";
-  const { last, said } = await deploy(Dockerfile, {});
+  const { last, output } = await deploy(Dockerfile, {});
   expect(last).toMatchObject({ status: "ERROR", reason: "build_failed", exit_code: 7 });
-  expect(said).toContain("before");
+  expect(output).toContain("before");
 });
 
 test.for(["# syntax=docker/dockerfile:1\nFROM scratch\n", "FROM scratch\nRUN --mount=type=cache,target=/x true\n"])(
@@ -93,8 +93,8 @@ test("an engine without the classic builder builds with BuildKit", async (contex
   const proxy = await engineWithoutClassic(socket);
   try {
     const DOCKER_HOST = `unix://${socket}`;
-    const { answer, said } = await deploy(plain, { environment: { ...process.env, DOCKER_HOST } });
-    expect(answer, said).toBe("hi");
+    const { answer, output } = await deploy(plain, { environment: { ...process.env, DOCKER_HOST } });
+    expect(answer, output).toBe("hi");
     const { last } = await deploy(`${plain}# other\n`, { environment: { ...nowhere, DOCKER_HOST } });
     expect(last).toMatchObject({ status: "ERROR", reason: "no_builder" });
     expect(last?.message).toContain("builds only with BuildKit");

@@ -139,15 +139,15 @@ CMD ["node", "main.js"]
 
 const failing = async (files: Readonly<Record<string, string>>) => {
   const records = await platform.deploy(sourceOf(files), { function_name: "failing" });
-  return { last: records.at(-1), said: words(records) };
+  return { last: records.at(-1), output: words(records) };
 };
 
 test("reports a failed step with its exit code and last lines", async (context) => {
   needs(context, "base images");
-  const { last, said } = await failing({ Dockerfile: "FROM node:24-bookworm-slim\nRUN echo before && exit 7\n" });
+  const { last, output } = await failing({ Dockerfile: "FROM node:24-bookworm-slim\nRUN echo before && exit 7\n" });
   expect(last).toMatchObject({ status: "ERROR", reason: "build_failed", exit_code: 7 });
   expect(last?.message).toContain("RUN echo before && exit 7");
-  expect(said).toContain("before");
+  expect(output).toContain("before");
 });
 
 test("reports a base image that does not exist", async (context) => {

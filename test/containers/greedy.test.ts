@@ -139,9 +139,9 @@ made=0; while [ $made -lt 6000 ]; do sleep 100 & made=$((made + 1)); echo $made 
   const lines = `FROM node:24-bookworm-slim\nCOPY bomb.sh /\nRUN sh /bomb.sh || true\nRUN echo "made $(cat /made)"\n`;
   const deployed = platform.deploy(sourceOf({ Dockerfile: lines, "bomb.sh": bomb }), { function_name: "bomber" });
   expect(await (await fetch(neighbour)).text()).toBe("hi");
-  const said = (await deployed).map(({ message }) => message).join("\n");
-  const [, made = ""] = /^made (\d+)$/m.exec(said) ?? [];
-  expect(Number(made), said).toBeGreaterThan(1000);
-  expect(Number(made), said).toBeLessThan(4096);
+  const output = (await deployed).map(({ message }) => message).join("\n");
+  const [, made = ""] = /^made (\d+)$/m.exec(output) ?? [];
+  expect(Number(made), output).toBeGreaterThan(1000);
+  expect(Number(made), output).toBeLessThan(4096);
   expect(await (await fetch(neighbour)).text()).toBe("hi");
 });

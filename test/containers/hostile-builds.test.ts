@@ -33,7 +33,7 @@ const deploy = async (name: string, Dockerfile: string, fields: object = {}, mor
   const records = await platform.deploy(archive, { function_name: name, ...fields });
   const last = records.at(-1);
   const answer = last?.url === undefined ? undefined : await (await fetch(last.url)).text();
-  return { last, answer, said: records.map(({ message }) => message).join("\n") };
+  return { last, answer, output: records.map(({ message }) => message).join("\n") };
 };
 
 /** A step that plants each kind at each path that the engine touches afterwards, and reports it. */
@@ -83,8 +83,8 @@ describe("a Dockerfile", () => {
     needs(context, "base images");
     const before = fingerprint(outside.path);
     const Dockerfile = `FROM ${BASE}\n${planting(`${outside.path}/etc`)}COPY . /srv/link/\nCOPY server.js /\nCMD ["node", "/server.js"]\n`;
-    const { said, last } = await deploy("planter", Dockerfile);
-    expect(said).toContain("planted 16 of 16");
+    const { output, last } = await deploy("planter", Dockerfile);
+    expect(output).toContain("planted 16 of 16");
     expect(last?.status).toMatch(/^(?:DONE|ERROR)$/);
     expect(fingerprint(outside.path)).toBe(before);
   });
@@ -96,9 +96,9 @@ describe("a Dockerfile", () => {
       const before = fingerprint(outside.path);
       const name = title.replaceAll(/[^a-z]+/g, "-").slice(0, 40);
       const Dockerfile = `FROM ${BASE}\nCOPY server.js /\nCMD ["node", "/server.js"]\n${lines.replaceAll("OUTSIDE", outside.path)}\n`;
-      const { answer, said } = await deploy(name, Dockerfile, { volumes });
+      const { answer, output } = await deploy(name, Dockerfile, { volumes });
       expect(fingerprint(outside.path)).toBe(before);
-      if (answers) expect(answer, said).toBe("up");
+      if (answers) expect(answer, output).toBe("up");
     },
   );
 
@@ -129,8 +129,8 @@ describe("a Dockerfile", () => {
     const [id = ""] = await imagesOf("neighbour");
     for (const part of [id, id.slice(7, 19), id.slice(7, 15)])
       for (const line of [`COPY --from=${part} /secret /`, `FROM ${part}`]) {
-        const { last, said } = await deploy("thief", `FROM ${BASE}\n${line}\nRUN cat /secret\n`);
-        expect(said).not.toContain("theirs-4711");
+        const { last, output } = await deploy("thief", `FROM ${BASE}\n${line}\nRUN cat /secret\n`);
+        expect(output).not.toContain("theirs-4711");
         expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
       }
   });
@@ -144,9 +144,9 @@ describe("a Dockerfile", () => {
     }).listen(0, "127.0.0.1");
     await once(listener, "listening");
     const { port } = listener.address() as AddressInfo;
-    const { last, said } = await deploy("fetcher", `FROM ${BASE}\nADD http://127.0.0.1:${port}/x /x\nRUN cat /x\n`);
+    const { last, output } = await deploy("fetcher", `FROM ${BASE}\nADD http://127.0.0.1:${port}/x /x\nRUN cat /x\n`);
     listener.close();
-    expect({ asked, said }).toMatchObject({ asked: 0, said: expect.not.stringContaining("loopback-4711") });
+    expect({ asked, output }).toMatchObject({ asked: 0, output: expect.not.stringContaining("loopback-4711") });
     expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
   });
 

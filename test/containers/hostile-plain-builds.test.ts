@@ -136,9 +136,9 @@ test("hostile builds in containers change nothing outside and stall no other bui
       const account = `a-${kind}-${vector}`.replace(".", "-");
       const volumes = { "/app/data/deep": "v", "/data": "w" };
       const records = await platform.deploy(source, { function_name: account, volumes }, account);
-      const said = records.map(({ message }) => message).join("\n");
-      expect(records.at(-1)?.status, said).toMatch(/^(?:DONE|ERROR)$/);
-      if (["postinstall", "build", "prestart"].includes(vector)) expect(said, account).toMatch(/planted [1-9]\d* of/);
+      const output = records.map(({ message }) => message).join("\n");
+      expect(records.at(-1)?.status, output).toMatch(/^(?:DONE|ERROR)$/);
+      if (["postinstall", "build", "prestart"].includes(vector)) expect(output, account).toMatch(/planted [1-9]\d* of/);
       expect(fingerprint(outside.path), account).toBe(before);
       expect(await (await fetch(neighbour)).text()).toBe("hello");
     }

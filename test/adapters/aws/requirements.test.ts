@@ -8,6 +8,6 @@ const sentIn = (file: string): string[] =>
 
 test("declares the actions of every command that the adapter sends, and of no other", () => {
   const sent = globSync("adapters/aws/**/*.ts").flatMap(sentIn);
-  const said = Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.keys(calls));
-  expect([...new Set(sent)].sort()).toEqual(said.sort());
+  const documented = Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.keys(calls));
+  expect([...new Set(sent)].sort()).toEqual(documented.sort());
 });

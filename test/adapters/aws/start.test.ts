@@ -57,11 +57,11 @@ test("uses the resources that the stack names", async () => {
 });
 
 test("starts with a warning if the trash is not readable", async () => {
-  const { fakes, start, said, close } = await openFakes(aws);
+  const { fakes, start, logged, close } = await openFakes(aws);
   fakes.faults.s3.inject({ method: "s3.ListObjectsV2", nth: 1, kind: "permission_denied" });
   const { provider, close: stop } = await start();
   expect(await expectOk(provider.volumes.list(accountOf("acme")))).toEqual([]);
   await stop();
-  expect(said.join("\n")).toContain("the purge of trashed volumes failed; the next start retries it");
+  expect(logged.join("\n")).toContain("the purge of trashed volumes failed; the next start retries it");
   await close();
 });

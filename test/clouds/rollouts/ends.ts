@@ -61,7 +61,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
       kind: "failed",
       failure: { reason: "internal", message: "The platform could not roll out the revision." },
     });
-    expect(run.said.some((line) => line.includes("a rollout failed because of an internal error"))).toBe(true);
+    expect(run.logged.some((line) => line.includes("a rollout failed because of an internal error"))).toBe(true);
   });
 
   test("a first revision receives no requests before it may serve", async () => {

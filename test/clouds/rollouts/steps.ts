@@ -62,7 +62,7 @@ export type RolloutSteps = ReturnType<typeof rolloutSteps>;
 export interface FakePlatform extends RolloutSteps {
   readonly clock: Clock;
   /** Messages that the platform has logged. */
-  readonly said: readonly string[];
+  readonly logged: readonly string[];
   /** The revision that receives a service's requests. */
   routed(name: string): string | undefined;
   readonly faultsOf: Readonly<Record<string, Faults>>;

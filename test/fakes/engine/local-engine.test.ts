@@ -88,9 +88,10 @@ test("logs a revision's output and exit", async () => {
   const image = await imageOf("leaving", nodeContractSources.exits(7));
   const revision = "leaving-one";
   await expect(created("leaving", { service: { template: { revision, containers: [{ image }] } } })).rejects.toThrow();
-  const said = () => world.lines.filter((line) => line.revision === revision).map(({ log, text }) => `${log}: ${text}`);
-  await eventually(() => expect(said()).toContain("stdout: leaving"));
-  expect(said()).toContain("varlog/system: Container called exit(7).");
+  const lines = () =>
+    world.lines.filter((line) => line.revision === revision).map(({ log, text }) => `${log}: ${text}`);
+  await eventually(() => expect(lines()).toContain("stdout: leaving"));
+  expect(lines()).toContain("varlog/system: Container called exit(7).");
 });
 
 test("logs requests", async () => {

@@ -63,11 +63,11 @@ test("replaces a port of the chosen provider", async () => {
 });
 
 test("loggerOf passes message and fields to pino", () => {
-  const said: unknown[][] = [];
-  const note = (...args: unknown[]) => void said.push(args);
+  const logged: unknown[][] = [];
+  const note = (...args: unknown[]) => void logged.push(args);
   const log = loggerOf({ debug: note, info: note, warn: note, error: note } as never);
   log.warn("a word", { field: 1 });
-  expect(said).toEqual([[{ field: 1 }, "a word"]]);
+  expect(logged).toEqual([[{ field: 1 }, "a word"]]);
 });
 
 test("suggests the closest setting for an unknown one", () => {

@@ -60,14 +60,14 @@ const build = (folder: Folder, overrides: PlatformOverrides, flags: Readonly<Rec
 test("loads a module by its path, with its section of the configuration file and the embedder's overrides", async () => {
   const { folder } = folderFor(GOOD);
   using _folder = folder;
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const clock = createManualClock();
   const platform = await build(folder, { clock, logger });
   const checked = await platform.controlPlane.check();
   expect(checked._unsafeUnwrapErr().message).toBe(`https://acme.example failed 2 times at ${clock.now()}`);
   expect(platform.controlPlane.capabilities().provider).toBe("memory");
   await platform.close();
-  expect(said).toContain("acme closed {}");
+  expect(logged).toContain("acme closed {}");
 });
 
 test("rebinds a port of the module's provider", async () => {
@@ -86,10 +86,10 @@ test("rebinds a port of the module's provider", async () => {
 test("closes the provider if a later part fails to start", async () => {
   const { folder } = folderFor(GOOD);
   using _folder = folder;
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const started = build(folder, { logger }, { keysDatabase: "postgres://127.0.0.1:1/keys" });
   await expect(started).rejects.toThrow("The keys' database (PORTSIDE_KEYS_DATABASE) cannot be used");
-  expect(said).toContain("acme closed {}");
+  expect(logged).toContain("acme closed {}");
 });
 
 test.each([

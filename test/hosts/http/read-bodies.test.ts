@@ -15,8 +15,8 @@ const caller = (): Principal => ({ account: "acme", credentialId: "session" }) a
 
 /** @param greedy reads every body first */
 const serveBehindExpress = async (greedy: boolean) => {
-  const said: string[] = [];
-  const stream = { write: (line: string) => void said.push(line) };
+  const logged: string[] = [];
+  const stream = { write: (line: string) => void logged.push(line) };
   const api = Fastify({ logger: { level: "error", stream } });
   const controlPlane = createControlPlane(createMemoryProvider().ports);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type has an overload for it
@@ -31,7 +31,7 @@ const serveBehindExpress = async (greedy: boolean) => {
   const post = (path: string, type: string, body: string | Uint8Array<ArrayBuffer>) =>
     fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers: { "content-type": type }, body });
   return {
-    said,
+    logged,
     post,
     get: () => fetch(`http://127.0.0.1:${port}/v1/volume/list`),
     [Symbol.dispose]: () => server.close(),
@@ -45,7 +45,7 @@ test.each([
   using greedy = await serveBehindExpress(true);
   const refused = await greedy.post(path, type, body as string);
   expect(refused.status).toBe(500);
-  expect(greedy.said.join("")).toContain("Mount Portside before body parsers such as express.json().");
+  expect(greedy.logged.join("")).toContain("Mount Portside before body parsers such as express.json().");
   expect((await greedy.get()).status).toBe(200);
   using modest = await serveBehindExpress(false);
   expect((await modest.post(path, type, body as string)).status).not.toBe(500);

@@ -90,11 +90,11 @@ const checkPending = async (client: Client, known: Known, listed: Deployment | u
       assert(text === known.pending?.text, "a deploy that is DONE does not serve", { last, text });
   }
   if (deployId === undefined) return;
-  const said = (await client.entries(known.name)).filter((entry) => entry["deploy_id"] === deployId);
+  const entries = (await client.entries(known.name)).filter((entry) => entry["deploy_id"] === deployId);
   // A first deploy that was killed before it began leaves nothing.
-  if (listed === undefined && said.length === 0) return;
-  const ended = said.filter(({ status }) => status === "DONE" || status === "ERROR");
-  assert(ended.length === 1, "the log does not have the deploy's end exactly once", said);
+  if (listed === undefined && entries.length === 0) return;
+  const ended = entries.filter(({ status }) => status === "DONE" || status === "ERROR");
+  assert(ended.length === 1, "the log does not have the deploy's end exactly once", entries);
   if (last == null) return;
   assert(ended[0]?.["status"] === last.status, "the list and the log disagree on the end", { ended, last });
   assert((ended[0]?.["reason"] ?? null) === last.reason, "the list and the log disagree", { ended, last });

@@ -5,8 +5,8 @@ const nothing = (): void => undefined;
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-export const keepingLogger = (): { readonly logger: Logger; readonly said: string[] } => {
-  const said: string[] = [];
-  const keep = (message: string, fields?: object) => void said.push(`${message} ${JSON.stringify(fields ?? {})}`);
-  return { logger: { debug: keep, info: keep, warn: keep, error: keep }, said };
+export const keepingLogger = (): { readonly logger: Logger; readonly logged: string[] } => {
+  const logged: string[] = [];
+  const keep = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields ?? {})}`);
+  return { logger: { debug: keep, info: keep, warn: keep, error: keep }, logged };
 };

@@ -18,7 +18,7 @@ export const openFakeCloudRun = async (
   clock: Clock = createLeapingClock(),
 ) => {
   const world = await openRunWorld({ engine: createFakeEngine, ...options });
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const replica = (): ServicePlatform => {
     const needs = { lastLines: world.lastLines };
     // A zero pause would let a polling loop never reach its deadline.
@@ -33,7 +33,7 @@ export const openFakeCloudRun = async (
   return {
     ...world,
     ...rolloutSteps({ replica, image }),
-    said,
+    logged,
     clock,
     faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },
     /** The revision that receives requests. */

@@ -17,7 +17,7 @@ export const openFakeEcs = async (
   clock: Clock = createLeapingClock(),
 ) => {
   const world = await openEcsWorld({ engine: createFakeEngine, ...options });
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
     // A zero pause would let a polling loop never reach its deadline.
     const deps = { clock, ids: randomIds, logger, random: () => 0.5 };
@@ -32,7 +32,7 @@ export const openFakeEcs = async (
     ...world,
     ...rolloutSteps({ replica, image }),
     replica,
-    said,
+    logged,
     clock,
     faultsOf: {
       state: world.state.faults,

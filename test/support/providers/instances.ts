@@ -36,7 +36,7 @@ export interface Instances {
   /** What the platform logged about them. */
   readonly complaints: string[];
   /** The messages while the last one started. */
-  readonly said: string[];
+  readonly messages: string[];
   readonly runDir: string;
   start(
     server: string,
@@ -54,7 +54,7 @@ export interface Instances {
 export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}): Instances => {
   const entries: NewLogEntry[] = [];
   const complaints: string[] = [];
-  const said: string[] = [];
+  const messages: string[] = [];
   const complain = (message: string) => void complaints.push(message);
   const runDir = join(bench.folder, "run");
   mkdirSync(runDir);
@@ -80,7 +80,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
   return {
     entries,
     complaints,
-    said,
+    messages,
     runDir,
     start: (server, more = {}) => {
       const { template: changed = {}, command = "exec node server.js" } = more;
@@ -88,13 +88,18 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
       const app = join(bench.folder, `app${++sources}`);
       mkdirSync(app);
       writeFileSync(join(app, "server.js"), server);
-      said.length = 0;
+      messages.length = 0;
       const spec: InstanceSpec = {
         template: { ...template, ...changed },
         revision: "app-00001",
         image: { reference: "local://test", app, kind: "node", command, path: [], needs: [], requires: [] },
       };
-      return startInstance(deps, spec, { listenMillis, signal, verifies, say: (message) => void said.push(message) });
+      return startInstance(deps, spec, {
+        listenMillis,
+        signal,
+        verifies,
+        say: (message) => void messages.push(message),
+      });
     },
   };
 };

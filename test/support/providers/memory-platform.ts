@@ -118,8 +118,8 @@ export const words = (records: readonly DeployEvent[]): string[] =>
   records.map(({ status, message }) => `${status} ${message}`);
 
 /** A logger that records its messages. */
-export const recorder = (): { readonly logger: Logger; readonly said: string[] } => {
-  const said: string[] = [];
-  const note = (message: string) => void said.push(message);
-  return { said, logger: { debug: note, info: note, warn: note, error: note } };
+export const recorder = (): { readonly logger: Logger; readonly logged: string[] } => {
+  const logged: string[] = [];
+  const note = (message: string) => void logged.push(message);
+  return { logged, logger: { debug: note, info: note, warn: note, error: note } };
 };

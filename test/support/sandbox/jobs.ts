@@ -32,7 +32,7 @@ export interface Started {
   readonly stdout: string[];
   readonly stderr: string[];
   /** Resolves when standard output has a line that equals or begins with `text`. */
-  said(text: string): Promise<string>;
+  printed(text: string): Promise<string>;
 }
 
 export interface Bench extends AsyncDisposable {
@@ -98,7 +98,7 @@ export const createBench = async ({ kind, limits }: JobSetup): Promise<Bench> =>
         return undefined;
       },
     );
-    const said: Started["said"] = (text) =>
+    const printed: Started["printed"] = (text) =>
       new Promise((resolve, reject) => {
         const look = () => {
           const line = stdout.find((one) => one.startsWith(text));
@@ -110,7 +110,7 @@ export const createBench = async ({ kind, limits }: JobSetup): Promise<Bench> =>
         look();
         void running.exited.then(() => reject(new Error(`it ended without printing '${text}': ${stdout} ${stderr}`)));
       });
-    return { running, stdout, stderr, said };
+    return { running, stdout, stderr, printed };
   };
   return {
     runner,

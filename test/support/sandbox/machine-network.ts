@@ -70,8 +70,8 @@ const reach = async ({ pid }: Network, host: string): Promise<string> => {
 /** What it receives once it cannot reach the secret any more. */
 const reachOnceClosed = async (network: Network, host: string): Promise<string> => {
   for (;;) {
-    const said = await reach(network, host);
-    if (!said.includes("secret")) return said;
+    const outcome = await reach(network, host);
+    if (!outcome.includes("secret")) return outcome;
     await sleep(50);
   }
 };

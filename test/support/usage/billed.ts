@@ -31,8 +31,8 @@ export const openBilled = (
 ) => {
   const ofFile = recorder();
   const file = new BillingFile(folder, ofFile.logger);
-  const { logger, said } = recorder();
+  const { logger, logged } = recorder();
   const meter = new Meter({ file, prices, clock, logger });
   const rows = new BillingRows(file);
-  return { file, meter, rows, clock, said, fileSaid: ofFile.said, told: () => told(rows) };
+  return { file, meter, rows, clock, logged, fileLogged: ofFile.logged, told: () => told(rows) };
 };

@@ -25,7 +25,7 @@ test("waits until ECS sees that a target group has a load balancer", async () =>
 test("logs a service that ECS rejects, and leaves none of its resources", async () => {
   run.ecs.settings.triesUntilAssociated = Number.POSITIVE_INFINITY;
   expect(await deploy()).toMatchObject({ kind: "failed", failure: { reason: "internal" } });
-  expect(run.said.some((line) => line.includes("rejected a service"))).toBe(true);
+  expect(run.logged.some((line) => line.includes("rejected a service"))).toBe(true);
   expect([run.balancer.groups(), run.balancer.rules(), run.ecs.definitions()]).toEqual([[], [], []]);
 });
 

@@ -35,13 +35,13 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
   const clock = createLeapingClock("2026-01-31T00:00:00Z");
   const fake = await startFakeCloudWatch({ clock, ...options });
   fakes.push(fake);
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const deps = { clock, ids: randomIds, logger };
   const make = (more: Partial<AwsConfig> = {}) =>
     createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), deps);
   const line = (text: string, owner: AccountId = scope.owner, service: DeploymentName = scope.service) =>
     fake.ingest({ stream: `${streamPrefixOf(owner, service)}app-00001/app/task-1`, line: text });
-  return { clock, fake, logs: make(), make, line, said };
+  return { clock, fake, logs: make(), make, line, logged };
 };
 
 logReadTests(FILTER as string, start);
@@ -176,10 +176,10 @@ describe("faults", () => {
   });
 
   test("an entry that is too large is lost, without affecting others", async () => {
-    const { logs, said } = await start();
+    const { logs, logged } = await start();
     await expectOk(logs.append([note("before"), note("x".repeat(1_048_576)), note("behind")]));
     expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
-    expect(said.join()).toContain("lost");
+    expect(logged.join()).toContain("lost");
     await expectOk(logs.append([note("y".repeat(1_000_000))]));
     expect((await expectOk(logs.newest(scope, ask("", { limit: 1 })))).entries[0]?.text).toHaveLength(1_000_000);
   });

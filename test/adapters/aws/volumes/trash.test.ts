@@ -84,12 +84,12 @@ describe("after a week", () => {
     await inTime(expectOk(volumes.moveToTrash(second, timestampOf(clock.now()))));
     await clock.advance(8 * DAY_MS);
     for (let nth = 1; nth <= 50; nth++) files.faults.inject({ method, nth, kind: "permission_denied" });
-    const { logger, said } = keepingLogger();
+    const { logger, logged } = keepingLogger();
     const other = volumesOver(s3, { clock, files: files.client, logger });
     await inTime(expectOk(other.sweep()));
     expect([s3.world.live.has(volume.id), s3.world.live.has(second.id)]).toEqual([false, false]);
     expect(await inTime(expectOk(other.trash(owner)))).toEqual([]);
-    expect(said.filter((one) => one.includes("denied the deletion"))).toHaveLength(1);
+    expect(logged.filter((one) => one.includes("denied the deletion"))).toHaveLength(1);
     await Promise.all([s3.close(), files.close()]);
   });
 

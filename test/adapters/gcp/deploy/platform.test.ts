@@ -81,9 +81,9 @@ test("mounts use the account's buckets and the second generation, with access an
   run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
   expect(events.at(-1)?.kind).toBe("ready");
-  const said = events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
-  expect(said.some((line) => line.startsWith("Memory raised to 512Mi"))).toBe(true);
-  expect(said.some((line) => line.includes("of memory may be too little"))).toBe(true);
+  const messages = events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
+  expect(messages.some((line) => line.startsWith("Memory raised to 512Mi"))).toBe(true);
+  expect(messages.some((line) => line.includes("of memory may be too little"))).toBe(true);
   const { template } = run.run.stored("app") ?? {};
   expect(template.executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
   expect(template.containers[0].resources.limits.memory).toBe("512Mi");

@@ -32,8 +32,8 @@ describe("grants", () => {
   });
 
   test("are unavailable if IAM refuses to sign, and the log names the missing permission", async () => {
-    const said: string[] = [];
-    const logger = { ...silentLogger, error: (message: string) => void said.push(message) };
+    const logged: string[] = [];
+    const logger = { ...silentLogger, error: (message: string) => void logged.push(message) };
     const authClient = new Impersonated({
       sourceClient: new PassThroughClient(),
       targetPrincipal: "unknown",
@@ -43,7 +43,7 @@ describe("grants", () => {
     const volumes = volumesOver(fake, { logger, storage });
     const { volume } = await expectOk(volumes.create(account(), data));
     expect((await expectError(volumes.grantUpload(volume, a, inAMinute()))).kind).toBe("unavailable");
-    expect(said).toEqual([expect.stringContaining("iam.serviceAccounts.signBlob")]);
+    expect(logged).toEqual([expect.stringContaining("iam.serviceAccounts.signBlob")]);
   });
 
   test("expire at the requested time, and after twelve hours at most", async () => {

@@ -105,8 +105,8 @@ describe.each(runners)("%s", (runner) => {
     const before = archives();
     const sources = ["a", "b"].map((name) => source({ files: { [`${name}.txt`]: name } }));
     const deploys = sources.map((one, index) => words(platform.deploy(one, { function_name: `app-${index}` })));
-    const said = await Promise.all(deploys);
-    expect(said.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
+    const outputs = await Promise.all(deploys);
+    expect(outputs.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
     expect(archives()).toBe(before + 1);
   });
 

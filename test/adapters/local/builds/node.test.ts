@@ -114,7 +114,7 @@ describe.each(runners)("%s", (runner) => {
 
   test("warns about an unsupported engine", async () => {
     await using platform = await startLocal({ runner });
-    const said = async (node: string) => {
+    const warning = async (node: string) => {
       const records = await platform.deploy(
         source({ ...module, engines: { node } }, { "server.js": answers("hello") }),
       );
@@ -123,9 +123,11 @@ describe.each(runners)("%s", (runner) => {
         .map(({ message }) => message)
         .find((message) => message.startsWith("warning: package.json requires"));
     };
-    expect(await said(">=90")).toBe(`warning: package.json requires Node >=90; this platform runs ${process.version}`);
-    expect(await said(">=18")).toBeUndefined();
-    expect(await said("whatever")).toBeUndefined();
+    expect(await warning(">=90")).toBe(
+      `warning: package.json requires Node >=90; this platform runs ${process.version}`,
+    );
+    expect(await warning(">=18")).toBeUndefined();
+    expect(await warning("whatever")).toBeUndefined();
   });
 });
 

@@ -37,34 +37,37 @@ describe.each(runners)("%s", (runner) => {
     const network = { HTTPS_PROXY: "http://proxy.invalid:3128", NODE_EXTRA_CA_CERTS: "/etc/ssl/own.pem" };
     const environment = { PATH: process.env["PATH"], HOME: "/root", ...secrets, ...network };
     await using platform = await startLocal({ runner }, {}, { environment });
-    const said = await messages(platform, buildSource("env; echo; cat /proc/self/environ | tr '\\0' '\\n'"));
-    const all = said.join("\n");
+    const lines = await messages(platform, buildSource("env; echo; cat /proc/self/environ | tr '\\0' '\\n'"));
+    const all = lines.join("\n");
     expect(all).not.toContain(SECRET);
-    expect(said).toContain("HTTPS_PROXY=http://proxy.invalid:3128");
-    expect(said).toContain("NODE_EXTRA_CA_CERTS=/etc/ssl/own.pem");
-    expect(said).toContain("CI=true");
-    expect(said.find((line) => line.startsWith("HOME="))).not.toBe("HOME=/root");
+    expect(lines).toContain("HTTPS_PROXY=http://proxy.invalid:3128");
+    expect(lines).toContain("NODE_EXTRA_CA_CERTS=/etc/ssl/own.pem");
+    expect(lines).toContain("CI=true");
+    expect(lines.find((line) => line.startsWith("HOME="))).not.toBe("HOME=/root");
   });
 
   test("finds Node.js, npm and the tools of the source", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
-    const said = await messages(platform, buildSource("node --version; npm --version; npx --version; command -v node"));
-    expect(said).toContain(process.version);
-    expect(said.filter((line) => /^\d+\.\d+\.\d+$/.test(line)).length).toBe(2);
+    const lines = await messages(
+      platform,
+      buildSource("node --version; npm --version; npx --version; command -v node"),
+    );
+    expect(lines).toContain(process.version);
+    expect(lines.filter((line) => /^\d+\.\d+\.\d+$/.test(line)).length).toBe(2);
   });
 
   test("omits the middle of megabytes of output, reports that once, and continues", async (context) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner });
     const print = `for (let n = 0; n < 80_000; n++) console.log(String(n).padEnd(99, "."));`;
-    const said = await messages(platform, buildSource("node print.js", { "print.js": print }));
-    const numbers = said.filter((line) => line.endsWith("....")).map((line) => Number.parseInt(line, 10));
+    const lines = await messages(platform, buildSource("node print.js", { "print.js": print }));
+    const numbers = lines.filter((line) => line.endsWith("....")).map((line) => Number.parseInt(line, 10));
     const cut = numbers.findIndex((number, index) => number !== index);
     expect(cut).toBeGreaterThan(19_900);
     expect(numbers.slice(cut)).toEqual(numbers.slice(cut).map((_, index, last) => 80_000 - last.length + index));
     expect(numbers.length).toBeLessThan(22_000);
-    expect(said.filter((line) => /lines \(6 MB\) of build output omitted/.test(line)).length).toBe(1);
+    expect(lines.filter((line) => /lines \(6 MB\) of build output omitted/.test(line)).length).toBe(1);
   });
 
   test("reports the last lines of long output with a failure", async (context) => {
@@ -100,9 +103,9 @@ test("in a sandbox, commands can write only their folder and cache, and see no o
     "cat /cache/secret 2>/dev/null || echo no secret",
     "echo mine > made.txt && cat made.txt",
   ];
-  const said = await messages(platform, buildSource(steps.join("; ")));
-  expect(said.filter((line) => line.startsWith("refused")).length).toBe(4);
-  for (const line of ["seen tools", "no secret", "mine"]) expect(said).toContain(line);
+  const lines = await messages(platform, buildSource(steps.join("; ")));
+  expect(lines.filter((line) => line.startsWith("refused")).length).toBe(4);
+  for (const line of ["seen tools", "no secret", "mine"]) expect(lines).toContain(line);
 });
 
 test("drops special bits such as set-user-id, and keeps only the executable bit", async () => {

@@ -28,8 +28,8 @@ test("finds npm on the path, or as the program that started the server, and runs
   expect(onPath.npm).toBe(realpathSync(script));
   const started = findToolchain(join(folder, "tools"), { PATH: "/nowhere", npm_execpath: script });
   expect(started.npm).toBe(script);
-  const said = execFileSync(join(started.shims, "npm"), ["run", "a b"], { encoding: "utf8" });
-  expect(said.trim()).toBe(`${process.execPath} run,a b`);
+  const output = execFileSync(join(started.shims, "npm"), ["run", "a b"], { encoding: "utf8" });
+  expect(output.trim()).toBe(`${process.execPath} run,a b`);
 });
 
 test("does not use another package manager that started the server as npm", () => {

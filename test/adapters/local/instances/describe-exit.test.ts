@@ -58,9 +58,9 @@ describe("describeExit", () => {
     "sh: 1: Cannot allocate memory",
   ])("reports out_of_memory if memory is limited and the last line is %s", (line) => {
     const exit = { code: 1, signal: null, outOfMemory: false };
-    const said = [...tail, line, "the end"];
-    expect(describeExit({ ...exit, dataLimited: true }, MEMORY, said).reason).toBe("out_of_memory");
-    expect(describeExit({ ...exit, dataLimited: false }, MEMORY, said).reason).toBe("crashed");
-    expect(describeExit({ ...exit, code: 0, dataLimited: true }, MEMORY, said).reason).toBe("exited");
+    const lines = [...tail, line, "the end"];
+    expect(describeExit({ ...exit, dataLimited: true }, MEMORY, lines).reason).toBe("out_of_memory");
+    expect(describeExit({ ...exit, dataLimited: false }, MEMORY, lines).reason).toBe("crashed");
+    expect(describeExit({ ...exit, code: 0, dataLimited: true }, MEMORY, lines).reason).toBe("exited");
   });
 });

@@ -21,8 +21,8 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     await using bench = await createBench(setup);
     const code = `process.on("SIGTERM", () => setTimeout(() => { console.log("finished"); process.exit(4); }, 100));
       setInterval(() => {}, 1000); console.log("up")`;
-    const { running, said, stdout } = bench.start(sh(`'${process.execPath}' -e '${code}'; exit $?`));
-    await said("up");
+    const { running, printed, stdout } = bench.start(sh(`'${process.execPath}' -e '${code}'; exit $?`));
+    await printed("up");
     const exit = await stopRunning(running, 20_000);
     expect(exit).toMatchObject({ code: 4, signal: null });
     expect(stdout).toEqual(["up", "finished"]);
@@ -30,10 +30,10 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
 
   test("kills a command that ignores SIGTERM after the grace period, and not before", async () => {
     await using bench = await createBench(setup);
-    const { running, said } = bench.start(
+    const { running, printed } = bench.start(
       node(`process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
     );
-    await said("up");
+    await printed("up");
     const begun = Date.now();
     const exit = await stopRunning(running, 500);
     expect(exit).toMatchObject({ code: null, signal: "SIGKILL" });
@@ -47,8 +47,8 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
     ["it is stopped", "setInterval(() => {}, 1000)"],
   ])("leaves no process when %s", async (_when, end) => {
     await using bench = await createBench(setup);
-    const { running, said } = bench.start(node(scatter.replace("END", end)));
-    await said("scattered");
+    const { running, printed } = bench.start(node(scatter.replace("END", end)));
+    await printed("scattered");
     if (end.startsWith("setInterval")) {
       expect(bench.survivors().length).toBeGreaterThan(4);
       running.terminate();
@@ -62,10 +62,10 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
 
   test("kills a process that has the name of the sandbox's program", async () => {
     await using bench = await createBench(setup);
-    const { running, said } = bench.start(
+    const { running, printed } = bench.start(
       node(`process.title = "bwrap"; process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
     );
-    await said("up");
+    await printed("up");
     await stopRunning(running, 100);
     expect(bench.survivors()).toEqual([]);
   });

@@ -37,8 +37,8 @@ describe.each(runners)("limits enforced by the kernel (%s)", (kind) => {
     needs(context, "cgroups");
     await using bench = await createBench(setup);
     const limits = { memory: 128 * MiB, cpu: 0.25, processes: 20 };
-    const { running, said } = bench.start(sh("echo busy; while :; do :; done"), { limits });
-    await said("busy");
+    const { running, printed } = bench.start(sh("echo busy; while :; do :; done"), { limits });
+    await printed("busy");
     const [usedBefore, begun] = [ticksOf(running.processes()), Date.now()];
     await sleep(1500);
     const used = (ticksOf(running.processes()) - usedBefore) * 10;
@@ -75,8 +75,8 @@ const version2Tree = (offered = "cpuset cpu io memory pids"): string => {
 test("finds the Portside groups of a process", async (context) => {
   needs(context, "cgroups");
   await using bench = await createBench({ kind: "process", limits: "cgroup" });
-  const { running, said } = bench.start(sh("echo up; exec sleep 60"));
-  await said("up");
+  const { running, printed } = bench.start(sh("echo up; exec sleep 60"));
+  await printed("up");
   const [pid = 0] = running.processes();
   const files = groupFilesOf(pid);
   expect(files.length).toBeGreaterThan(0);

@@ -86,7 +86,7 @@ describe.each(servers)("of $server, service $service", ({ server, service }) => 
       if (user.uid !== undefined) await chown(folder, PLAIN, PLAIN);
       const argv = [child, scope, join(folder, "sandbox"), String(moment), ...service];
       const started = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"], ...user });
-      const [said, [, signal]] = await Promise.all([text(started.stdout), once(started, "exit")]);
+      const [stdout, [, signal]] = await Promise.all([text(started.stdout), once(started, "exit")]);
       expect(signal).toBe("SIGKILL");
       let quiet = 0;
       await expect
@@ -95,7 +95,7 @@ describe.each(servers)("of $server, service $service", ({ server, service }) => 
           return quiet;
         })
         .toBeGreaterThanOrEqual(QUIET_POLLS);
-      const { networks, uptime } = said === "" ? { networks: [], uptime: 0 } : (JSON.parse(said) as SeenNetworks);
+      const { networks, uptime } = stdout === "" ? { networks: [], uptime: 0 } : (JSON.parse(stdout) as SeenNetworks);
       expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
       expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
     },

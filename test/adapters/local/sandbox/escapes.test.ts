@@ -46,7 +46,7 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
     test("all scripts concurrently do not affect a neighbour", async () => {
       await using bench = await createBench(setup);
       const neighbour = bench.start(sh("echo up; exec sleep 600"), { limits });
-      await neighbour.said("up");
+      await neighbour.printed("up");
       const scripts = Object.values({ ...memory, ...processEscapes });
       const ran = await Promise.all(scripts.map((script) => bench.run(attack(script), { limits })));
       expect(ran.map(({ stdout }) => stdout)).toEqual(scripts.map(() => []));
@@ -59,13 +59,13 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
   test.each(Object.entries(rightEscapes))("%s", async (_name, script) => {
     await using bench = await createBench(setup);
     const neighbour = bench.start(sh("echo up; exec sleep 600"), { limits });
-    await neighbour.said("up");
+    await neighbour.printed("up");
     const [itsPid = 0] = neighbour.running.processes();
     const before = limitsOf(itsPid);
-    const { running, said, stdout } = bench.start(attack(`${script}\nprint("tried", flush=True); time.sleep(600)`), {
+    const { running, printed, stdout } = bench.start(attack(`${script}\nprint("tried", flush=True); time.sleep(600)`), {
       limits,
     });
-    await said("tried");
+    await printed("tried");
     expect(stdout).toEqual(["tried"]);
     const [pid = 0] = running.processes();
     expect(limitsOf(pid)).toEqual(before);

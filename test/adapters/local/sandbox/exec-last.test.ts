@@ -47,7 +47,7 @@ describe.each(jobSetups)("a stopped instance logs no shell message ($kind with $
     const instance = await instances.start(server, { command });
     if ("reason" in instance) throw new Error(instance.message);
     await instance.stop();
-    const said = instances.entries.map(({ logName, text }) => `${logName} ${text}`);
-    expect(said).toEqual([command.startsWith("A=") ? "stdout up 1" : "stdout up undefined"]);
+    const lines = instances.entries.map(({ logName, text }) => `${logName} ${text}`);
+    expect(lines).toEqual([command.startsWith("A=") ? "stdout up 1" : "stdout up undefined"]);
   });
 });

@@ -39,8 +39,8 @@ const listens = ({ host, port }) => new Promise((resolve) => {
 createServer(async (request, response) => {
   const url = new URL(request.url, "http://x");
   const what = { "/tcp": tcp, "/http": http, "/listen": listens, "/name": name }[url.pathname];
-  const said = what === undefined ? "hi" : await what(Object.fromEntries(url.searchParams)).catch(String);
-  response.end(said);
+  const outcome = what === undefined ? "hi" : await what(Object.fromEntries(url.searchParams)).catch(String);
+  response.end(outcome);
 }).listen(process.env.PORT);`);
 
 const lacking = has("bubblewrap") ? await whyNoNetworks("test") : "bubblewrap does not work here";
@@ -93,7 +93,7 @@ test("a service reaches no port of this machine at any of its addresses", async 
   const heard = await Promise.all(
     hosts.flatMap((host) => [everywhere, loopback].map(async (port) => [host, await ask("/tcp", { host, port })])),
   );
-  expect(heard.filter(([, said]) => said === "secret" || said === "ended")).toEqual([]);
+  expect(heard.filter(([, outcome]) => outcome === "secret" || outcome === "ended")).toEqual([]);
 });
 
 test("a service is refused immediately at clouds' metadata addresses", async () => {
@@ -121,7 +121,9 @@ const textAt = (at: string): Promise<string> =>
 
 test("a service occupies no port of this machine", async () => {
   for (const port of [platform.local.ingressPort, portOf(url), 8080])
-    await ask("/listen", { host: "0.0.0.0", port }).then((said) => expect(["listens", "EADDRINUSE"]).toContain(said));
+    await ask("/listen", { host: "0.0.0.0", port }).then((outcome) =>
+      expect(["listens", "EADDRINUSE"]).toContain(outcome),
+    );
   const loopbacks = ["127.0.0.1", "127.0.0.2", "[::1]"];
   for (const host of loopbacks)
     for (const port of [platform.local.ingressPort, portOf(url), 8080])

@@ -78,5 +78,5 @@ test("no network reaches an address that the machine gets later", async (context
   const { stdout } = await run("unshare", argv, { timeout: 60_000, killSignal: "SIGKILL" });
   const heard = Object.entries(JSON.parse(stdout) as Record<string, string>);
   expect(heard.length).toBe(8);
-  expect(heard.filter(([, said]) => !/^(ECONNREFUSED|silent)(,silent)?$/.test(said))).toEqual([]);
+  expect(heard.filter(([, outcome]) => !/^(ECONNREFUSED|silent)(,silent)?$/.test(outcome))).toEqual([]);
 });

@@ -61,7 +61,7 @@ describe.each(runners)("%s", (kind) => {
     await using bench = await createBench(setup);
     const many = { limits: { ...limits, processes: 200 } };
     const neighbour = bench.start(sh("echo up; n=0; while [ $n -lt 40 ]; do sleep 0.05; n=$((n+1)); done"), many);
-    await neighbour.said("up");
+    await neighbour.printed("up");
     // The command ignores failed forks, so the watchdog has seconds to notice it, even on a busy machine.
     const bomb = `const { spawn } = require("child_process");
       setInterval(() => { for (let n = 0; n < 4; n++) spawn("sleep", ["100"]).on("error", () => {}); }, 20);`;

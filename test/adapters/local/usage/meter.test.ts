@@ -75,14 +75,14 @@ test("continues from the file after a restart, and counts nothing again", async 
 
 test("retries a failed write, once", async () => {
   using folder = folderWith();
-  const { file, meter, clock, said, told } = openBilled(folder.path);
+  const { file, meter, clock, logged, told } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
   const exec = (sql: string) => file.use((db) => db.exec(sql));
   exec("CREATE TRIGGER broken BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   meter.flush();
   expect(told()).toEqual([]);
-  expect(said).toEqual(["could not write metered usage; will retry"]);
+  expect(logged).toEqual(["could not write metered usage; will retry"]);
   await clock.advance(1000);
   exec("DROP TRIGGER broken");
   for (let n = 0; n < 3; n++) meter.flush();
@@ -92,7 +92,7 @@ test("retries a failed write, once", async () => {
 
 test("sets aside a file that is damaged while it is open, and continues in a new one", async () => {
   using folder = folderWith();
-  const { file, meter, clock, told, said, fileSaid } = openBilled(folder.path);
+  const { file, meter, clock, told, logged, fileLogged } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
   meter.flush();
@@ -102,8 +102,8 @@ test("sets aside a file that is damaged while it is open, and continues in a new
   file.use((db) => db.exec("PRAGMA shrink_memory"));
   await clock.advance(2000);
   meter.flush();
-  expect(said).toEqual([]);
-  expect(fileSaid).toEqual(["set aside the damaged file of metered usage; the SQL table 'billing' starts empty"]);
+  expect(logged).toEqual([]);
+  expect(fileLogged).toEqual(["set aside the damaged file of metered usage; the SQL table 'billing' starts empty"]);
   expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
   const [kept] = readdirSync(join(folder.path, "set-aside"));
   expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");

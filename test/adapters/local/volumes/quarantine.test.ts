@@ -26,7 +26,7 @@ test("moves an unknown volume folder to quarantine, and reports its size and pat
   chmodSync(unknown, 0o500);
   mkdirSync(join(folder.path, "storage", "volumes", "vol-empty"));
 
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   for (const _start of [1, 2]) {
     await using platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
     expect(platform.dataDir).toBe(folder.path);
@@ -42,7 +42,7 @@ test("moves an unknown volume folder to quarantine, and reports its size and pat
     id: "vol-unknown",
     reason: "the state has no volume of this id",
   });
-  const reports = said.filter((line) => line.includes("quarantine"));
+  const reports = logged.filter((line) => line.includes("quarantine"));
   expect(reports).toHaveLength(1);
   expect(reports[0]).toContain(JSON.stringify({ folders: 1, bytes: 13, path: quarantine }));
 });

@@ -18,7 +18,7 @@ const setUp = (wrap: (records: KeyRecords) => KeyRecords = (records) => records,
   const logger = {
     debug: () => {},
     info: () => {},
-    warn: (...said: unknown[]) => warnings.push(said),
+    warn: (...args: unknown[]) => warnings.push(args),
     error: () => {},
   };
   const keys = createApiKeys({ records: wrap(createMemoryKeys(world)), clock, ids, logger });

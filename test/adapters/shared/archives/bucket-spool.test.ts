@@ -98,11 +98,11 @@ test.for([
   { answer: "an outage", failure: unavailable("not now", 1), isToldOf: true },
   { answer: "that there is none any more", failure: GONE, isToldOf: false },
 ])("a refused source's upload is aborted; reported to the operator after $answer: $isToldOf", async (failed) => {
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
   expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("refused");
   expect(notes).toEqual(["begin", PUT, "abort an upload"]);
-  expect(said.join("\n").includes("could not delete a part of a source")).toBe(failed.isToldOf);
+  expect(logged.join("\n").includes("could not delete a part of a source")).toBe(failed.isToldOf);
 });
 
 test("a source names its own bucket only", async () => {

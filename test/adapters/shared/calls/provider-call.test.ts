@@ -19,7 +19,7 @@ const busy = new Failure({ kind: "busy" });
 /** Calls a function that fails with these errors and then succeeds. */
 const called = async (failures: readonly Error[], timeoutMs?: number, signal?: AbortSignal, random = 0.5) => {
   const clock = createLeapingClock();
-  const { logger, said } = keepingLogger();
+  const { logger, logged } = keepingLogger();
   const faultOf = (error: unknown) => (error instanceof Failure ? error.fault : undefined);
   const call = providerCall({ clock, logger, faultOf, cloud: "The Cloud", random: () => random });
   const begun = millisOf(clock.now());
@@ -34,7 +34,7 @@ const called = async (failures: readonly Error[], timeoutMs?: number, signal?: A
       return "answer";
     },
   );
-  return { result, moments, said };
+  return { result, moments, logged };
 };
 
 test("returns a result without a pause", async () => {
@@ -77,20 +77,20 @@ test("does not begin a pause that exceeds the timeout", async () => {
 });
 
 test("does not retry a permission error, and logs it", async () => {
-  const { result, moments, said } = await called([new Failure({ kind: "refused" })]);
+  const { result, moments, logged } = await called([new Failure({ kind: "refused" })]);
   expect(result._unsafeUnwrapErr()).toMatchObject({
     kind: "unavailable",
     message: "The Cloud refuses this platform's requests.",
     retryAfterSeconds: 60,
   });
   expect(moments).toEqual([0]);
-  expect(said).toEqual([expect.stringMatching(/credentials and permissions.*things\.get/)]);
+  expect(logged).toEqual([expect.stringMatching(/credentials and permissions.*things\.get/)]);
 });
 
 test("returns a state to the caller", async () => {
-  const { result, said } = await called([new Failure({ kind: "state", code: "not_found" })]);
+  const { result, logged } = await called([new Failure({ kind: "state", code: "not_found" })]);
   expect(result._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "not_found" });
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
 });
 
 test("rethrows a bug", async () => {
@@ -104,9 +104,9 @@ test("does not retry after an abort", async () => {
 });
 
 test("returns the install command for a missing package, and does not retry", async () => {
-  const { result, moments, said } = await called([new UnusablePackage("The provider gcp", ["@google-cloud/run"])]);
+  const { result, moments, logged } = await called([new UnusablePackage("The provider gcp", ["@google-cloud/run"])]);
   const message = "The provider gcp needs the package '@google-cloud/run': npm install @google-cloud/run@4";
   expect(result._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", message });
   expect(moments).toEqual([0]);
-  expect(JSON.stringify(said)).toContain(message);
+  expect(JSON.stringify(logged)).toContain(message);
 });

@@ -17,13 +17,13 @@ let url = "";
 /** It prints its address, given any port. */
 const listening = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
-    let said = "";
+    let output = "";
     child.stdout?.on("data", (chunk) => {
-      said += chunk;
-      const port = /Listening for HTTP at address: .*:(\d+)/.exec(said)?.[1];
+      output += chunk;
+      const port = /Listening for HTTP at address: .*:(\d+)/.exec(output)?.[1];
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
     });
-    child.once("exit", () => reject(new Error(`stripe-mock ended: ${said}`)));
+    child.once("exit", () => reject(new Error(`stripe-mock ended: ${output}`)));
   });
 
 beforeAll(async () => {

@@ -128,17 +128,17 @@ describe("env", () => {
 });
 
 test("announces unenforced features, and affinity and read-only mounts only if declared", () => {
-  const said = (fields: Readonly<Record<string, unknown>>) =>
+  const notEnforced = (fields: Readonly<Record<string, unknown>>) =>
     plan(fields, { capabilities: minimalCapabilities }).notEnforced;
-  expect(said({})).toEqual([
+  expect(notEnforced({})).toEqual([
     "memory is not enforced: no memory limit here",
     "cpu is not enforced: no CPU limit here",
     "concurrency is not enforced: no cap here",
     "timeout is not enforced: no timeout here",
   ]);
-  expect(said({ session_affinity: true })).toContain("session_affinity is not enforced: no affinity here");
-  expect(said({ volumes: { "/a": "one", "/b": { name: "two", read_only: true } } })).toContain(
+  expect(notEnforced({ session_affinity: true })).toContain("session_affinity is not enforced: no affinity here");
+  expect(notEnforced({ volumes: { "/a": "one", "/b": { name: "two", read_only: true } } })).toContain(
     "read_only of volumes is not enforced: no read-only mounts here",
   );
-  expect(said({ volumes: { "/a": "one" } }).join()).not.toContain("read_only");
+  expect(notEnforced({ volumes: { "/a": "one" } }).join()).not.toContain("read_only");
 });

@@ -178,15 +178,15 @@ describe("for any declaration", () => {
     fc.assert(
       fc.property(declaration, policies, (declares, all) => {
         const ruled = rule(all, question(declares))._unsafeUnwrap();
-        const said = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+        const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
         const fields = Object.fromEntries(
-          Object.entries(writtenFields(declares)).map(([name, value]) => [name, said(value)]),
+          Object.entries(writtenFields(declares)).map(([name, value]) => [name, asText(value)]),
         );
         for (const { field, from, to } of ruled.adjustments) {
           expect(fields[field]).toBe(from);
           fields[field] = to;
         }
-        const after = Object.entries(writtenFields(ruled.declaration)).map(([name, value]) => [name, said(value)]);
+        const after = Object.entries(writtenFields(ruled.declaration)).map(([name, value]) => [name, asText(value)]);
         expect(fields).toEqual(Object.fromEntries(after));
       }),
       runs(200),

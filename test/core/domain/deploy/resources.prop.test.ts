@@ -88,11 +88,11 @@ test("explains exactly the raised values, from old to new", () => {
     fc.property(withCatalogue, ({ catalogue, wanted }) => {
       const fitted = fitResources(wanted, catalogue);
       fc.pre(fitted !== undefined);
-      const said = explainFit(wanted, fitted, catalogue).map(({ field, from, to }) => [field, from, to]);
+      const changes = explainFit(wanted, fitted, catalogue).map(({ field, from, to }) => [field, from, to]);
       const cpu = fitted.cpu === wanted.cpu ? [] : [["cpu", String(wanted.cpu), String(fitted.cpu)]];
       const memory =
         fitted.memory === wanted.memory ? [] : [["memory", formatMemory(wanted.memory), formatMemory(fitted.memory)]];
-      expect(said).toEqual([...cpu, ...memory]);
+      expect(changes).toEqual([...cpu, ...memory]);
     }),
     runs(500),
   );

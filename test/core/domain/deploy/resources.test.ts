@@ -84,24 +84,25 @@ describe("fitResources", () => {
 });
 
 describe("explainFit describes what was raised, in the contract's wording", () => {
-  const said = (cpu: number, memory: number, catalogue = cloudRunLikeCatalogue) => {
+  const messages = (cpu: number, memory: number, catalogue = cloudRunLikeCatalogue) => {
     const wanted = { cpu, memory };
     const fitted = fitResources(wanted, catalogue);
     return fitted === undefined ? undefined : explainFit(wanted, fitted, catalogue).map((one) => one.message);
   };
 
-  test("nothing raised", () => expect(said(2, 4 * GiB)).toEqual([]));
-  test("CPU for memory", () => expect(said(1, 8 * GiB)).toEqual(["CPU raised from 1 to 2: 8Gi of memory needs it"]));
+  test("nothing raised", () => expect(messages(2, 4 * GiB)).toEqual([]));
+  test("CPU for memory", () =>
+    expect(messages(1, 8 * GiB)).toEqual(["CPU raised from 1 to 2: 8Gi of memory needs it"]));
   test("a CPU that the provider lacks", () =>
-    expect(said(3, 4 * GiB)).toEqual(["CPU raised from 3 to 4: this provider has no 3"]));
+    expect(messages(3, 4 * GiB)).toEqual(["CPU raised from 3 to 4: this provider has no 3"]));
   test("memory for CPU", () =>
-    expect(said(4, GiB)).toEqual(["Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi"]));
+    expect(messages(4, GiB)).toEqual(["Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi"]));
   test("a memory size that the provider lacks", () =>
-    expect(said(8, 17 * GiB, fargateLikeCatalogue)).toEqual([
+    expect(messages(8, 17 * GiB, fargateLikeCatalogue)).toEqual([
       "Memory raised from 17Gi to 20Gi: this provider has no 17Gi",
     ]));
   test("both", () =>
-    expect(said(5, 2 * GiB)).toEqual([
+    expect(messages(5, 2 * GiB)).toEqual([
       "CPU raised from 5 to 6: this provider has no 5",
       "Memory raised from 2Gi to 4Gi: 6 CPU needs at least 4Gi",
     ]));

@@ -92,8 +92,10 @@ describe("what JSON cannot preserve", () => {
 });
 
 test("any line becomes a valid entry with a severity", () => {
-  const said = fc.oneof(nastyString(), fc.jsonValue());
-  const object = fc.record({ severity: said, level: said }, { requiredKeys: [] }).map((value) => JSON.stringify(value));
+  const value = fc.oneof(nastyString(), fc.jsonValue());
+  const object = fc
+    .record({ severity: value, level: value }, { requiredKeys: [] })
+    .map((value) => JSON.stringify(value));
   fc.assert(
     fc.property(fc.oneof(nastyString(), object), fc.constantFrom("stdout", "stderr"), (line, stream) => {
       const read = readLine(line, stream);

@@ -14,18 +14,18 @@ const plain: StatementSummary = {
   unnamed: [],
 };
 
-const said = (change: Partial<StatementSummary>): string[] =>
+const problems = (change: Partial<StatementSummary>): string[] =>
   statementProblems({ ...plain, ...change }).map(({ message }) => message);
 
 test("accepts a SELECT over logs and billing with known functions", () => {
-  expect(said({})).toEqual([]);
-  expect(said({ tables: [{ name: "Billing" }, { name: "LOGS" }], functions: [{ name: "count" }] })).toEqual([]);
+  expect(problems({})).toEqual([]);
+  expect(problems({ tables: [{ name: "Billing" }, { name: "LOGS" }], functions: [{ name: "count" }] })).toEqual([]);
 });
 
 test("names every rejected part with its position, all together", () => {
   const place = { line: 3, column: 7 };
   expect(
-    said({
+    problems({
       tables: [{ name: "main.logs", ...place }, { name: "secret" }],
       functions: [{ name: "REPEAT", ...place }],
       tableFunctions: [{ name: "READ_CSV", ...place }],
@@ -43,21 +43,21 @@ test("names every rejected part with its position, all together", () => {
 });
 
 test("accepts exactly one statement, a SELECT", () => {
-  expect(said({ statements: 2 })).toEqual(["must be exactly one statement; this text has 2"]);
-  expect(said({ statements: 0, root: "NOTHING" })).toEqual(["must be exactly one statement; this text has none"]);
-  expect(said({ root: "DELETE" })).toEqual(["only SELECT (or WITH ... SELECT) is allowed; this is DELETE"]);
+  expect(problems({ statements: 2 })).toEqual(["must be exactly one statement; this text has 2"]);
+  expect(problems({ statements: 0, root: "NOTHING" })).toEqual(["must be exactly one statement; this text has none"]);
+  expect(problems({ root: "DELETE" })).toEqual(["only SELECT (or WITH ... SELECT) is allowed; this is DELETE"]);
 });
 
 test("rejects every other name, whatever else the statement has", () => {
   const name = fc.string({ minLength: 1 }).filter((one) => !/^(logs|billing)$/i.test(one));
-  fc.assert(fc.property(name, (one) => said({ tables: [...plain.tables, { name: one }] }).length === 1));
+  fc.assert(fc.property(name, (one) => problems({ tables: [...plain.tables, { name: one }] }).length === 1));
   const unknown = fc.string({ minLength: 1 }).filter((one) => !sqlFunctionNames.has(one.toUpperCase()));
-  fc.assert(fc.property(unknown, (one) => said({ functions: [...plain.functions, { name: one }] }).length === 1));
+  fc.assert(fc.property(unknown, (one) => problems({ functions: [...plain.functions, { name: one }] }).length === 1));
 });
 
 test("truncates a long list of issues", () => {
   const functions = Array.from({ length: 1000 }, (_, n) => ({ name: `F${n}` }));
-  expect(said({ functions })).toHaveLength(20);
+  expect(problems({ functions })).toHaveLength(20);
 });
 
 test("columns need unique names", () => {

@@ -15,7 +15,7 @@ const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
 const useCases = Object.keys(startMemory().controlPlane).filter((name) => !withoutAccount.includes(name));
 
 test.each(useCases)("%s rejects a caller without an account, and does nothing", async (name) => {
-  const { logger, said } = recorder();
+  const { logger, logged } = recorder();
   const { controlPlane, memory } = startMemory({ logger });
   const before = memory.snapshot();
   for (const principal of nobodies) {
@@ -29,7 +29,7 @@ test.each(useCases)("%s rejects a caller without an account, and does nothing", 
     });
   }
   expect(memory.snapshot()).toEqual(before);
-  expect(said).toHaveLength(nobodies.length);
+  expect(logged).toHaveLength(nobodies.length);
 });
 
 test("different accounts see nothing of each other", async () => {
@@ -41,7 +41,7 @@ test("different accounts see nothing of each other", async () => {
 
 test("a port that throws gives `internal`, and its cause is in the log", async () => {
   const cause = new TypeError("no such field");
-  const { logger, said } = recorder();
+  const { logger, logged } = recorder();
   const platform = startMemory({
     logger,
     around: ({ volumes }) => ({
@@ -52,7 +52,7 @@ test("a port that throws gives `internal`, and its cause is in the log", async (
   });
   const error = (await platform.controlPlane.listVolumes(platform.principal()))._unsafeUnwrapErr();
   expect(error).toMatchObject({ kind: "internal", cause });
-  expect(said).toEqual(["a use case failed with a bug"]);
+  expect(logged).toEqual(["a use case failed with a bug"]);
 });
 
 test("accountOf accepts an account's name and explains the format otherwise", () => {

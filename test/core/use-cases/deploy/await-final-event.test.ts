@@ -33,13 +33,13 @@ const watch = async (
   signal = new AbortController().signal,
 ) => {
   const clock = createManualClock();
-  const said: string[] = [];
+  const messages: string[] = [];
   const from = clock.now();
   const watched = await whileTicking(
     clock,
-    awaitFinalEvent<Event>(start, { clock, signal, deadline }, (message) => said.push(message)),
+    awaitFinalEvent<Event>(start, { clock, signal, deadline }, (message) => messages.push(message)),
   );
-  return { ...watched, said, seconds: Number((clock.now() - from) / 1_000_000_000n) };
+  return { ...watched, messages, seconds: Number((clock.now() - from) / 1_000_000_000n) };
 };
 
 test("the port's last event is the outcome", async () => {
@@ -48,7 +48,7 @@ test("the port's last event is the outcome", async () => {
     yield { kind: "progress", message: "two" };
     yield { kind: "ready" };
   });
-  expect(watched).toMatchObject({ end: { kind: "ready" }, timedOut: false, said: ["one", "two"] });
+  expect(watched).toMatchObject({ end: { kind: "ready" }, timedOut: false, messages: ["one", "two"] });
 });
 
 test("a port that stops without a last event is reported as such", async () => {
@@ -108,7 +108,7 @@ describe("an abort", () => {
 
 test("events after the call was abandoned are dropped", async () => {
   const clock = createManualClock();
-  const said: string[] = [];
+  const messages: string[] = [];
   const late = async function* (): AsyncGenerator<Event> {
     await clock.sleep(80_000);
     yield { kind: "progress", message: "too late" };
@@ -116,11 +116,11 @@ test("events after the call was abandoned are dropped", async () => {
   const watched = awaitFinalEvent<Event>(
     late,
     { clock, signal: new AbortController().signal, deadline: 60_000 },
-    (message) => said.push(message),
+    (message) => messages.push(message),
   );
   await clock.advance(100_000);
   expect(await watched).toEqual({ end: undefined, timedOut: true });
-  expect(said).toEqual([]);
+  expect(messages).toEqual([]);
 });
 
 test("rethrows an exception of the port, which is a bug", async () => {

@@ -33,7 +33,7 @@ const outcomeOf = async (
   return run.isErr() ? run.error.kind : ((await Array.fromAsync(run.value.follow())).at(-1) as DeployEvent);
 };
 
-const said = (outcome: DeployEvent | string): string =>
+const reasonOrStatus = (outcome: DeployEvent | string): string =>
   typeof outcome === "string" ? outcome : (outcome.reason ?? outcome.status);
 
 const delays = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 1, maxLength: 8 });
@@ -51,7 +51,7 @@ test.each(["one replica", "two replicas"])(
           const theirs = outcomeOf(where === "one replica" ? one : two, { port: 4000 }, "other");
           return Promise.all([mine, theirs]);
         };
-        const [mine, theirs] = (await whileTicking(one.clock, race())).map(said);
+        const [mine, theirs] = (await whileTicking(one.clock, race())).map(reasonOrStatus);
         const acmeWon = mine === "DONE";
         // A request for a taken name is rejected before its stream begins.
         expect(acmeWon ? ["name_taken", "forbidden"] : ["DONE"]).toContain(theirs);
@@ -79,7 +79,7 @@ test("one account, two replicas: the loser ends with `superseded` or `deleted`, 
         await one.clock.sleep(later);
         return Promise.all([here, outcomeOf(two, { port: 4000 }, "acme")]);
       };
-      const outcomes = (await whileTicking(one.clock, race())).map(said);
+      const outcomes = (await whileTicking(one.clock, race())).map(reasonOrStatus);
       for (const outcome of outcomes) expect(["DONE", "superseded"]).toContain(outcome);
       expect(outcomes).toContain("DONE");
       const [listed] = (await one.memory.provider.services.list("acme" as never))._unsafeUnwrap();

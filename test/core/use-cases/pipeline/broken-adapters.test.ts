@@ -18,23 +18,23 @@ const throwing = (method: "build" | "rollout" | "noteDeploy") => {
   const bug = () => {
     throw new Error("s3cret of the provider");
   };
-  const { logger, said } = recorder();
+  const { logger, logged } = recorder();
   const platform = startMemory({
     logger,
     around: ({ services, builder }) =>
       method === "build" ? { builder: { ...builder, build: bug } } : { services: { ...services, [method]: bug } },
   });
-  return { platform, said };
+  return { platform, logged };
 };
 
 test.each(["build", "rollout", "noteDeploy"] as const)(
   "%s: ends as `internal`, and only the log has the cause",
   async (method) => {
-    const { platform, said } = throwing(method);
+    const { platform, logged } = throwing(method);
     const records = await recordsOf(platform, await accepted(platform));
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
     expect(JSON.stringify(records)).not.toContain("s3cret");
-    expect(said).toContain("a deploy failed with a bug");
+    expect(logged).toContain("a deploy failed with a bug");
     expect(platform.kept.size).toBe(0);
     await platform.controlPlane.close();
   },
@@ -66,7 +66,7 @@ test("an event stream without a last event is a bug, too", async () => {
 });
 
 test("a source that cannot be discarded affects neither the deploy nor the server", async () => {
-  const { logger, said } = recorder();
+  const { logger, logged } = recorder();
   const platform = startMemory({ logger });
   const discard = () => Promise.reject(new Error("EPERM"));
   const source = { digest: "sha256:0", bytes: 1, open: async function* () {}, discard };
@@ -79,7 +79,7 @@ test("a source that cannot be discarded affects neither the deploy nor the serve
   expect(records.at(-1)?.status).toBe("DONE");
   expect((await deploy({ port: 0 }))._unsafeUnwrapErr().kind).toBe("invalid_input");
   await platform.controlPlane.close();
-  expect(said).toEqual(["a source was not discarded", "a source was not discarded"]);
+  expect(logged).toEqual(["a source was not discarded", "a source was not discarded"]);
 });
 
 test("an error kind that no port may return ends the deploy as `internal`, without its message", async () => {

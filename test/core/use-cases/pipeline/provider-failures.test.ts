@@ -81,7 +81,7 @@ describe.each(cases)("$port.$method, call $count, response lost: $after", (where
   const tolerated = ["noteDeploy", "append"].includes(where.method);
 
   test("the client gets a message and a reason", async () => {
-    const { logger, said } = recorder();
+    const { logger, logged } = recorder();
     const platform = breaking(where, logger);
     const run = await whileTicking(platform.clock, platform.submit());
     if (before) {
@@ -93,7 +93,7 @@ describe.each(cases)("$port.$method, call $count, response lost: $after", (where
       // Recording the outcome must not fail the deploy.
       if (tolerated) expect(records.at(-1)?.status).toBe("DONE");
       else expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
-      expect(said.length).toBe(tolerated ? 1 : 0);
+      expect(logged.length).toBe(tolerated ? 1 : 0);
     }
     expect(platform.kept.size).toBe(0);
   });

@@ -18,7 +18,7 @@ const down = unavailable("The storage is down.");
 /** A platform with the volume `data`, in the trash if `trashed`, whose ports then fail at these methods. */
 const broken = async (port: "volumes" | "services", methods: readonly string[], trashed = false) => {
   let fails = false;
-  const { logger, said } = recorder();
+  const { logger, logged } = recorder();
   const platform = startMemory({
     logger,
     around: (provider) =>
@@ -32,7 +32,7 @@ const broken = async (port: "volumes" | "services", methods: readonly string[], 
   (await controlPlane.createVolume(principal(), { name: "data" }))._unsafeUnwrap();
   if (trashed) (await controlPlane.deleteVolume(principal(), { name: "data" }))._unsafeUnwrap();
   fails = true;
-  return { platform, said, mend: () => (fails = false) };
+  return { platform, logged, mend: () => (fails = false) };
 };
 
 const names = async ({ controlPlane, principal }: MemoryPlatform) =>
@@ -79,9 +79,9 @@ test.each<["volumes" | "services", string]>([
 });
 
 test("reports a volume that can be neither trashed nor shown again to the operator", async () => {
-  const { platform, said } = await broken("volumes", ["moveToTrash", "abortDelete"]);
+  const { platform, logged } = await broken("volumes", ["moveToTrash", "abortDelete"]);
   expect(await remove(platform)).toEqual(down);
-  expect(said).toEqual(["a volume stays hidden after its deletion failed"]);
+  expect(logged).toEqual(["a volume stays hidden after its deletion failed"]);
 });
 
 /** The outcome of a deploy that mounts `data` if the storage fails at this method after the build. */

@@ -64,11 +64,11 @@ test.runIf(existsSync(MEMORY))("warns that keys on a disk in memory are lost, an
   using folder = folderWith({ "provider.ts": MODULE });
   const dataDir = mkdtempSync(join(MEMORY, "portside-test-"));
   try {
-    const { logger, said } = keepingLogger();
+    const { logger, logged } = keepingLogger();
     const settings = resolveSettings({ dataDir, logLevel: "silent", provider: join(folder.path, "provider.ts") }, {});
     const platform = await buildPlatform(settings, { logger });
     await platform.close();
-    expect(said.join("\n")).toMatch(
+    expect(logged.join("\n")).toMatch(
       /is on a disk in memory\. They are lost with it\. Store them in PostgreSQL with --keys-database\./,
     );
   } finally {

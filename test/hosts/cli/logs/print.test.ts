@@ -16,8 +16,8 @@ const shown = (row: Partial<LogRow>, env: NodeJS.ProcessEnv = {}, columns?: numb
   return stdout();
 };
 
-/** What stands behind time, severity and source. */
-const said = (fields: unknown, row: Partial<LogRow> = {}): string =>
+/** The printed line without time, severity and source. */
+const messageOf = (fields: unknown, row: Partial<LogRow> = {}): string =>
   shown({ ...row, message: JSON.stringify(fields) })
     .slice(`${TIME} EMERGENCY platform `.length)
     .trimEnd();
@@ -84,16 +84,16 @@ describe("a structured entry", () => {
     ["an error without a stack", { msg: "no", err: { type: "Error", message: "bad" } }, 'no err="Error: bad"'],
     ["a traceback", { message: "no", exception: "Traceback:\n  File\n" }, "no\n    Traceback:\n      File"],
     ["a text of several lines", { message: "hi", sql: "SELECT\n1" }, "hi\n    sql:\n    SELECT\n    1"],
-  ])("%s", (_what, fields, text) => expect(said(fields)).toBe(text));
+  ])("%s", (_what, fields, text) => expect(messageOf(fields)).toBe(text));
 
   test("of the platform: what happened, without its name for it", () => {
-    expect(said({ event: "idle", message: "Stopping an idle instance" }, { log_name: "platform" })).toBe(
+    expect(messageOf({ event: "idle", message: "Stopping an idle instance" }, { log_name: "platform" })).toBe(
       "Stopping an idle instance",
     );
   });
 
   test("of a request that was served: one short line", () => {
     const http = { requestMethod: "GET", requestUrl: "http://h/a?b", status: 200, latency: "0.012s" };
-    expect(said({ httpRequest: http, request_id: "r" }, { log_name: "requests" })).toBe("GET /a?b → 200 in 12 ms");
+    expect(messageOf({ httpRequest: http, request_id: "r" }, { log_name: "requests" })).toBe("GET /a?b → 200 in 12 ms");
   });
 });
