@@ -8,7 +8,8 @@ import { createControlPlane } from "../../core/control-plane.ts";
 import { helloServer, nodeSource } from "../support/archives/archives.ts";
 import { principalOf, startLocal, type TestPlatform } from "../support/providers/local-platform.ts";
 
-const saying = (text: string) => nodeSource(`console.log(${JSON.stringify(`${text} is up`)});${helloServer(text)}`);
+const serverSource = (text: string) =>
+  nodeSource(`console.log(${JSON.stringify(`${text} is up`)});${helloServer(text)}`);
 const answerOf = async (url: string) => (await fetch(url)).text();
 
 const messagesOf = async ({ controlPlane }: TestPlatform): Promise<string[]> => {
@@ -19,7 +20,7 @@ const messagesOf = async ({ controlPlane }: TestPlatform): Promise<string[]> => 
 test("deploying, logging, deleting and stopping on one does not affect the other", async () => {
   const one = await startLocal();
   await using two = await startLocal();
-  const [first, second] = await Promise.all([one.up(saying("one")), two.up(saying("two"))]);
+  const [first, second] = await Promise.all([one.up(serverSource("one")), two.up(serverSource("two"))]);
   expect(await answerOf(first)).toBe("one");
   expect(await answerOf(second)).toBe("two");
   expect(await messagesOf(one)).toContain("one is up");
@@ -28,13 +29,13 @@ test("deploying, logging, deleting and stopping on one does not affect the other
   expect(await answerOf(second)).toBe("two");
   await one[Symbol.asyncDispose]();
   expect(await answerOf(second)).toBe("two");
-  expect(await answerOf(await two.up(saying("two again")))).toBe("two again");
+  expect(await answerOf(await two.up(serverSource("two again")))).toBe("two again");
 });
 
 test("a platform in memory next to one with an engine has separate state", async () => {
   await using local = await startLocal();
   const memory = createControlPlane(createMemoryProvider().ports);
-  const url = await local.up(saying("here"));
+  const url = await local.up(serverSource("here"));
   expect((await memory.listDeployments(principalOf("acme")))._unsafeUnwrap()).toEqual([]);
   await memory.close();
   expect(await answerOf(url)).toBe("here");

@@ -84,14 +84,14 @@ try {
     open.add(one);
   }, 1000 / Number(values.rate));
   const sampling = setInterval(() => memory.push(processMemory(served.child.pid as number).now), 1000);
-  let told = 0;
+  let reported = 0;
   while (Date.now() < end) {
     const next = Date.now() + Number(values.every) * 1000;
     await deploy();
-    if (memory.length - told >= 60) {
-      const recent = median(memory.slice(told));
+    if (memory.length - reported >= 60) {
+      const recent = median(memory.slice(reported));
       console.log(`${deploys} deploys, ${requests} requests, ${failures} failed, ${(recent / MiB).toFixed(1)} MiB`);
-      told = memory.length;
+      reported = memory.length;
     }
     await sleep(Math.max(0, Math.min(next, end) - Date.now()));
   }

@@ -90,9 +90,9 @@ export const shellTests = (
         "ls mark; echo $K_SERVICE $PORT; env | grep -c SECRET_OF_WHO_ENTERS; exit 7",
       );
       expect(stderr).toContain(`Entering '${DEPLOYED}' (${kind})`);
-      const [mark, told, secrets] = stdout.split("\n");
+      const [mark, entered, secrets] = stdout.split("\n");
       expect([mark, secrets]).toEqual(["mark", "0"]);
-      expect(told).toMatch(/^entered \d+$/);
+      expect(entered).toMatch(/^entered \d+$/);
       expect(code).toBe(7);
     });
 

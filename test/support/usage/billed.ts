@@ -16,7 +16,7 @@ export const sized = (cpu: number, memory: number, name = "app") => ({
 });
 
 /** Every row of the account as `day deployment unit amount cost`. */
-export const told = (rows: BillingRows, account = acme): string[] =>
+export const billedRows = (rows: BillingRows, account = acme): string[] =>
   rows
     .ofAccount(account)
     .map(
@@ -34,5 +34,5 @@ export const openBilled = (
   const { logger, logged } = recorder();
   const meter = new Meter({ file, prices, clock, logger });
   const rows = new BillingRows(file);
-  return { file, meter, rows, clock, logged, fileLogged: ofFile.logged, told: () => told(rows) };
+  return { file, meter, rows, clock, logged, fileLogged: ofFile.logged, billed: () => billedRows(rows) };
 };

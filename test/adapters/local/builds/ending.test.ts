@@ -31,7 +31,7 @@ type Run = Awaited<ReturnType<typeof begin>>;
 /** Follows a run until a message with this prefix. Resolves with the rest of the message. */
 const heard = async (run: Run, start: string): Promise<string> => {
   for await (const { message } of run.follow()) if (message.startsWith(start)) return message.slice(start.length);
-  throw new Error(`the deploy ended without saying '${start}'`);
+  throw new Error(`the deploy ended without printing '${start}'`);
 };
 
 const lastOf = async (run: Run): Promise<DeployEvent | undefined> => (await Array.fromAsync(run.follow())).at(-1);
@@ -143,12 +143,14 @@ describe.each(runners)("%s", (runner) => {
     const runs = await Promise.all(["a", "b"].map((name) => begin(platform, source, name)));
     const both = await Promise.all(runs.map((run) => Array.fromAsync(run.follow())));
     expect(both.map((records) => records.at(-1)?.status)).toEqual(["DONE", "DONE"]);
-    const says = (records: readonly DeployEvent[], part: string) =>
+    const contains = (records: readonly DeployEvent[], part: string) =>
       records.some(({ message }) => message.includes(part));
-    expect(both.filter((records) => says(records, "really building")).length).toBe(1);
-    expect(both.filter((records) => says(records, "was built before")).length).toBe(1);
-    expect(says(await platform.deploy(source), "was built before")).toBe(true);
+    expect(both.filter((records) => contains(records, "really building")).length).toBe(1);
+    expect(both.filter((records) => contains(records, "was built before")).length).toBe(1);
+    expect(contains(await platform.deploy(source), "was built before")).toBe(true);
     expect(images(platform).length).toBe(1);
-    expect(says(await platform.deploy(source, { function_name: "theirs" }, "others"), "really building")).toBe(true);
+    expect(contains(await platform.deploy(source, { function_name: "theirs" }, "others"), "really building")).toBe(
+      true,
+    );
   });
 });

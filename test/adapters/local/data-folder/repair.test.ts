@@ -147,8 +147,8 @@ test("the command line repairs, reports the size of the quarantine and purges it
   }
   folder.write({ "storage/volumes/vol-unknown/file": "12345" });
   await (await start())[Symbol.asyncDispose]();
-  const told = await portside(["doctor", "--json", "--data-dir", folder.path]);
-  const findings = told.stdout
+  const doctor = await portside(["doctor", "--json", "--data-dir", folder.path]);
+  const findings = doctor.stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));

@@ -115,16 +115,16 @@ test("names the file on a full disk", async () => {
   full.exec("PRAGMA max_page_count = 1");
   const { page_count: pages } = full.prepare("PRAGMA page_count").get() as { page_count: number };
   full.exec(`PRAGMA max_page_count = ${pages}`);
-  let met: unknown;
+  let thrown: unknown;
   try {
     full.exec("CREATE TABLE filler (x); INSERT INTO filler SELECT zeroblob(1000000)");
   } catch (error) {
-    met = error;
+    thrown = error;
   }
   full.close();
-  expect((met as Error).message).toBe("database or disk is full");
+  expect((thrown as Error).message).toBe("database or disk is full");
   const { explainFileError } = await import("../../../../adapters/local/data-folder/data-folder-error.ts");
-  const explained = explainFileError(met, join(folder.data, "state.sqlite"));
+  const explained = explainFileError(thrown, join(folder.data, "state.sqlite"));
   expect(explained).toMatchObject({ kind: "full", path: join(folder.data, "state.sqlite") });
   expect(explained?.message).toMatch(/state\.sqlite cannot be written: the disk is full.*Free space/);
 });

@@ -97,10 +97,10 @@ createServer((request, response) => response.end(JSON.stringify(request.headers)
   expect(await behind.up(source, { function_name: "one" })).toBe("https://one.apps.example");
   expect(await behind.up(http2Service, { function_name: "two", use_http2: true })).toBe("https://two.apps.example");
   const url = `http://127.0.0.1:${behind.local.ingressPort}`;
-  const told = async (host: string) => JSON.parse((await send(url, { headers: { host } })).text);
-  expect(await told("one.apps.example")).toMatchObject({ "x-forwarded-proto": "https" });
-  expect(await told("one.localhost")).toMatchObject({ "x-forwarded-proto": "http" });
-  expect((await told("two.apps.example")).headers).toMatchObject({ "x-forwarded-proto": "https" });
+  const headersFor = async (host: string) => JSON.parse((await send(url, { headers: { host } })).text);
+  expect(await headersFor("one.apps.example")).toMatchObject({ "x-forwarded-proto": "https" });
+  expect(await headersFor("one.localhost")).toMatchObject({ "x-forwarded-proto": "http" });
+  expect((await headersFor("two.apps.example")).headers).toMatchObject({ "x-forwarded-proto": "https" });
   const acme = principalOf("acme");
   (await behind.controlPlane.createVolume(acme, { name: "files" }))._unsafeUnwrap();
   const granted = (await behind.controlPlane.grantUpload(acme, { volume: "files", object: "a" }))._unsafeUnwrap();

@@ -40,40 +40,40 @@ test("passes an error of the output to the reader", async () => {
 
 test("stops a writer that is ahead, and resumes it when the reader has caught up", async () => {
   let held = false;
-  const told: string[] = [];
+  const calls: string[] = [];
   const brake = {
     hold: () => {
       held = true;
-      told.push("hold");
+      calls.push("hold");
     },
-    release: () => told.push("release"),
+    release: () => calls.push("release"),
   };
   const flood = (async function* () {
     while (!held) yield Buffer.from("x");
-    while (told.at(-1) !== "release") await sleep(1);
+    while (calls.at(-1) !== "release") await sleep(1);
   })();
   for await (const _ of paceOutput(flood, brake)) busy(1);
-  expect(told).toEqual(["hold", "release"]);
+  expect(calls).toEqual(["hold", "release"]);
 });
 
 test("resumes a stopped writer when its output ends", async () => {
-  const told: string[] = [];
-  const brake = { hold: () => told.push("hold"), release: () => told.push("release") };
+  const calls: string[] = [];
+  const brake = { hold: () => calls.push("hold"), release: () => calls.push("release") };
   const flood = (async function* () {
-    while (told.length === 0) yield Buffer.from("x");
+    while (calls.length === 0) yield Buffer.from("x");
   })();
   for await (const _ of paceOutput(flood, brake)) busy(1);
-  expect(told).toEqual(["hold", "release"]);
+  expect(calls).toEqual(["hold", "release"]);
 });
 
 test("never stops a writer that the reader waits for", async () => {
-  const told: string[] = [];
-  const brake = { hold: () => told.push("hold"), release: () => told.push("release") };
+  const calls: string[] = [];
+  const brake = { hold: () => calls.push("hold"), release: () => calls.push("release") };
   const calm = (async function* () {
     for (let n = 0; n < 30; n++) {
       await sleep(20);
       yield Buffer.from("x");
     }
   })();
-  for await (const _ of paceOutput(calm, brake)) expect(told).toEqual([]);
+  for await (const _ of paceOutput(calm, brake)) expect(calls).toEqual([]);
 });

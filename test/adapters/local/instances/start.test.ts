@@ -93,10 +93,10 @@ describe.each(runners)("%s", (kind) => {
   test("passes the memory limit to Node.js without a control group, unless the service sets its own", async () => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench, { tellsNodeItsMemory: true });
-    const says = `console.log("options:" + process.env.NODE_OPTIONS); ${hello}`;
+    const server = `console.log("options:" + process.env.NODE_OPTIONS); ${hello}`;
     const heard = async (env: Record<string, string>) => {
       const from = instances.entries.length;
-      await started(await instances.start(says, { template: { memory: 512 * 1024 ** 2, env } })).stop();
+      await started(await instances.start(server, { template: { memory: 512 * 1024 ** 2, env } })).stop();
       return instances.entries.slice(from).find(({ text }) => text?.startsWith("options:"))?.text;
     };
     expect(await heard({})).toBe("options:--max-old-space-size=384");

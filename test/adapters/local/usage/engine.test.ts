@@ -8,7 +8,7 @@ import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
 import { startLocalIn } from "../../../support/providers/local-platform.ts";
-import { acme, openBilled, told } from "../../../support/usage/billed.ts";
+import { acme, billedRows, openBilled } from "../../../support/usage/billed.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 const amountOf = (rows: readonly string[], unit: string): number =>
@@ -27,7 +27,7 @@ test("meters an instance and its requests, and nothing while it is stopped or th
   // An hour without the server costs nothing, and the service starts only with its first request.
   clock.set(3_600_000);
   const second = await open();
-  const rows = told(second.local.billing, acme);
+  const rows = billedRows(second.local.billing, acme);
   const cpu = amountOf(rows, "vCPU-second");
   expect(cpu).toBeGreaterThanOrEqual(7200);
   expect(cpu).toBeLessThan(7200 + 600);
@@ -35,8 +35,8 @@ test("meters an instance and its requests, and nothing while it is stopped or th
   expect(amountOf(rows, "request")).toBe(3);
   clock.set(3_600_000);
   expect((await fetch(url)).status).toBe(200);
-  await eventually(() => expect(amountOf(told(second.local.billing, acme), "request")).toBe(4));
-  expect(amountOf(told(second.local.billing, acme), "vCPU-second")).toBeLessThan(7200 + 1200);
+  await eventually(() => expect(amountOf(billedRows(second.local.billing, acme), "request")).toBe(4));
+  expect(amountOf(billedRows(second.local.billing, acme), "vCPU-second")).toBeLessThan(7200 + 1200);
   await second[Symbol.asyncDispose]();
 });
 
@@ -75,7 +75,7 @@ test("crashes lose nothing that was written, and nothing is counted twice", asyn
     if (metering.exitCode === null && metering.signalCode === null) await once(metering, "exit");
     ran += performance.now() - begun;
   }
-  const { file, told: rows } = openBilled(folder.path);
+  const { file, billed: rows } = openBilled(folder.path);
   const counted = amountOf(rows(), "vCPU-second");
   file.close();
   expect(counted).toBeGreaterThanOrEqual(safe);

@@ -7,7 +7,7 @@ import { createManualClock } from "../../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
-import { acme, GiB, openBilled, sized, told } from "../../../support/usage/billed.ts";
+import { acme, billedRows, GiB, openBilled, sized } from "../../../support/usage/billed.ts";
 
 const request = (fields: Partial<NewLogEntry> = {}): NewLogEntry => ({
   ...{ owner: acme, service: sized(1, GiB).name, severity: "INFO", logName: "requests", instance: "i1", ...fields },
@@ -15,29 +15,29 @@ const request = (fields: Partial<NewLogEntry> = {}): NewLogEntry => ({
 
 test("charges the declared size of an instance from start to exit, exactly", async () => {
   using folder = folderWith();
-  const { meter, clock, told } = openBilled(folder.path);
+  const { meter, clock, billed } = openBilled(folder.path);
   const ended = meter.started(sized(2, GiB / 2));
   await clock.advance(1500);
   ended();
   await clock.advance(60_000);
   ended();
   meter.close();
-  expect(told()).toEqual(["2026-01-01 app vCPU-second 3 0.000054", "2026-01-01 app GiB-second 0.75 0.0000015"]);
+  expect(billed()).toEqual(["2026-01-01 app vCPU-second 3 0.000054", "2026-01-01 app GiB-second 0.75 0.0000015"]);
 });
 
 test("counts a running instance continuously, split by UTC day", async () => {
   using folder = folderWith();
-  const { meter, clock, told } = openBilled(folder.path, createManualClock("2026-02-28T23:59:59Z"));
+  const { meter, clock, billed } = openBilled(folder.path, createManualClock("2026-02-28T23:59:59Z"));
   meter.started(sized(1, 3 * 1024));
   await clock.advance(500);
   meter.flush();
-  expect(told()).toEqual([
+  expect(billed()).toEqual([
     "2026-02-28 app vCPU-second 0.5 0.000009",
     "2026-02-28 app GiB-second 0.000001430511474609375 0.00000000000286102294921875",
   ]);
   await clock.advance(86_400_000 + 1500);
   meter.close();
-  const cpu = told().filter((row) => row.includes("vCPU"));
+  const cpu = billed().filter((row) => row.includes("vCPU"));
   expect(cpu).toEqual([
     "2026-02-28 app vCPU-second 1 0.000018",
     "2026-03-01 app vCPU-second 86400 1.5552",
@@ -47,12 +47,12 @@ test("counts a running instance continuously, split by UTC day", async () => {
 
 test("counts only requests that reached an instance", () => {
   using folder = folderWith();
-  const { meter, told } = openBilled(folder.path);
+  const { meter, billed } = openBilled(folder.path);
   for (const entry of [request(), request(), request({ logName: "stdout" })]) meter.served(entry);
   const { instance: _none, ...refused } = request();
   meter.served(refused);
   meter.close();
-  expect(told()).toEqual(["2026-01-01 app request 2 0"]);
+  expect(billed()).toEqual(["2026-01-01 app request 2 0"]);
 });
 
 test("continues from the file after a restart, and counts nothing again", async () => {
@@ -70,29 +70,29 @@ test("continues from the file after a restart, and counts nothing again", async 
   ended();
   second.meter.close();
   second.meter.flush();
-  expect(second.told()[0]).toBe("2026-01-01 app vCPU-second 15 0.00027");
+  expect(second.billed()[0]).toBe("2026-01-01 app vCPU-second 15 0.00027");
 });
 
 test("retries a failed write, once", async () => {
   using folder = folderWith();
-  const { file, meter, clock, logged, told } = openBilled(folder.path);
+  const { file, meter, clock, logged, billed } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
   const exec = (sql: string) => file.use((db) => db.exec(sql));
   exec("CREATE TRIGGER broken BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   meter.flush();
-  expect(told()).toEqual([]);
+  expect(billed()).toEqual([]);
   expect(logged).toEqual(["could not write metered usage; will retry"]);
   await clock.advance(1000);
   exec("DROP TRIGGER broken");
   for (let n = 0; n < 3; n++) meter.flush();
-  expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
+  expect(billed()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
   meter.close();
 });
 
 test("sets aside a file that is damaged while it is open, and continues in a new one", async () => {
   using folder = folderWith();
-  const { file, meter, clock, told, logged, fileLogged } = openBilled(folder.path);
+  const { file, meter, clock, billed, logged, fileLogged } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
   meter.flush();
@@ -104,17 +104,17 @@ test("sets aside a file that is damaged while it is open, and continues in a new
   meter.flush();
   expect(logged).toEqual([]);
   expect(fileLogged).toEqual(["set aside the damaged file of metered usage; the SQL table 'billing' starts empty"]);
-  expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
+  expect(billed()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
   const [kept] = readdirSync(join(folder.path, "set-aside"));
   expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");
   await clock.advance(1000);
   meter.close();
-  expect(told()[0]).toBe("2026-01-01 app vCPU-second 3 0.000054");
+  expect(billed()[0]).toBe("2026-01-01 app vCPU-second 3 0.000054");
 });
 
 test("does not repeat a commit that succeeded but reported an error", async () => {
   using folder = folderWith();
-  const { file, meter, clock, told } = openBilled(folder.path);
+  const { file, meter, clock, billed } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
   const db = file.use((opened) => opened);
@@ -127,7 +127,7 @@ test("does not repeat a commit that succeeded but reported an error", async () =
   db.exec = exec;
   meter.flush();
   meter.close();
-  expect(told()[0]).toBe("2026-01-01 app vCPU-second 1 0.000018");
+  expect(billed()[0]).toBe("2026-01-01 app vCPU-second 1 0.000018");
 });
 
 test("counts nothing twice if the clock is set back", async () => {
@@ -135,7 +135,7 @@ test("counts nothing twice if the clock is set back", async () => {
   let back = 0;
   const clock = createManualClock();
   const set = { ...clock, now: () => (clock.now() - BigInt(back) * 1_000_000n) as ReturnType<typeof clock.now> };
-  const { meter, told } = openBilled(folder.path, set);
+  const { meter, billed } = openBilled(folder.path, set);
   meter.started(sized(1, GiB));
   await clock.advance(5000);
   meter.flush();
@@ -143,7 +143,7 @@ test("counts nothing twice if the clock is set back", async () => {
   meter.flush();
   await clock.advance(4000);
   meter.close();
-  expect(told()[0]).toBe("2026-01-01 app vCPU-second 6 0.000108");
+  expect(billed()[0]).toBe("2026-01-01 app vCPU-second 6 0.000108");
 });
 
 test("uses a new price from then on, and separate rows for another currency", async () => {
@@ -153,11 +153,11 @@ test("uses a new price from then on, and separate rows for another currency", as
     const path = join(folder.path, "prices.json");
     writeFileSync(path, JSON.stringify({ ...list, ...change }));
     const clock = createManualClock();
-    const { file, meter, told } = openBilled(folder.path, clock, loadPrices(path));
+    const { file, meter, billed } = openBilled(folder.path, clock, loadPrices(path));
     meter.started(sized(1, GiB));
     await clock.advance(1000);
     meter.close();
-    const rows = told().filter((row) => row.includes("vCPU"));
+    const rows = billed().filter((row) => row.includes("vCPU"));
     file.close();
     return rows;
   };
@@ -177,7 +177,7 @@ test("returns only the account's rows, from a day on, with every field", async (
   meter.started({ ...sized(1, GiB), owner: "beta" as AccountId });
   await clock.advance(86_400_000 + 1000);
   meter.close();
-  expect(told(rows, "beta" as AccountId)).toHaveLength(4);
+  expect(billedRows(rows, "beta" as AccountId)).toHaveLength(4);
   expect(rows.since(acme, "2026-01-02")[0]).toEqual({
     usage_start_time: "2026-01-02T00:00:00+00:00",
     usage_end_time: "2026-01-03T00:00:00+00:00",

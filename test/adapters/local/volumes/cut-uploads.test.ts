@@ -49,10 +49,10 @@ test("an upload that is truncated while its file is created leaves no file", asy
   const open = fs.open.bind(fs) as (...args: unknown[]) => void;
   let made = 0;
   const slowly = (...args: unknown[]) => {
-    const told = args.pop() as (...answer: unknown[]) => void;
+    const callback = args.pop() as (...answer: unknown[]) => void;
     const tell = (...answer: unknown[]) => {
       made++;
-      told(...answer);
+      callback(...answer);
     };
     setTimeout(() => open(...args, tell), 100);
   };
