@@ -47,7 +47,7 @@ import {
   sourceSpoolCases,
   sqlEngineCases,
 } from "../contracts/index.ts";
-import { biteTests, type Mutants, subjectWith } from "../support/vitest/mutants.ts";
+import { type Mutants, mutantTests, subjectWith } from "../support/vitest/mutants.ts";
 
 const services = (change: (port: ServicePlatform) => Partial<ServicePlatform>) => () =>
   subjectWith((provider) => ({ services: { ...provider.services, ...change(provider.services) } }));
@@ -558,15 +558,15 @@ const idsMutants: Mutants<Ids> = {
   secret: () => ({ ...randomIds, secret: (length) => "a".repeat(length) }),
 };
 
-biteTests("ServicePlatform", servicePlatformCases, platformMutants);
-biteTests("running services", runningServiceCases, runningMutants);
-biteTests("ImageBuilder", imageBuilderCases, builderMutants);
-biteTests("LogStore", logStoreCases, logMutants);
-biteTests("LogStore, searched", logSearchCases, searchMutants);
-biteTests("SqlEngine", sqlEngineCases, sqlMutants);
-biteTests("SourceSpool", sourceSpoolCases, spoolMutants);
-biteTests("identity", identityCases, identityMutants);
-biteTests("Billing", billingCases, billingMutants);
-biteTests("providers, reopened", durableCases, durableMutants);
-biteTests("Clock", clockCases, clockMutants);
-biteTests("Ids", idsCases, idsMutants);
+mutantTests("ServicePlatform", servicePlatformCases, platformMutants);
+mutantTests("running services", runningServiceCases, runningMutants);
+mutantTests("ImageBuilder", imageBuilderCases, builderMutants);
+mutantTests("LogStore", logStoreCases, logMutants);
+mutantTests("LogStore, searched", logSearchCases, searchMutants);
+mutantTests("SqlEngine", sqlEngineCases, sqlMutants);
+mutantTests("SourceSpool", sourceSpoolCases, spoolMutants);
+mutantTests("identity", identityCases, identityMutants);
+mutantTests("Billing", billingCases, billingMutants);
+mutantTests("providers, reopened", durableCases, durableMutants);
+mutantTests("Clock", clockCases, clockMutants);
+mutantTests("Ids", idsCases, idsMutants);

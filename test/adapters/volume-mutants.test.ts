@@ -9,7 +9,7 @@ import type { Scheduler } from "../../core/ports/scheduler.ts";
 import type { VolumeStore } from "../../core/ports/volume-store.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { type ProviderSubject, schedulerCases, volumeObjectCases, volumeStoreCases } from "../contracts/index.ts";
-import { biteTests, type Mutants, subjectWith } from "../support/vitest/mutants.ts";
+import { type Mutants, mutantTests, subjectWith } from "../support/vitest/mutants.ts";
 
 const volumes = (change: (port: VolumeStore) => Partial<VolumeStore>) => () =>
   subjectWith((provider) => ({ volumes: { ...provider.volumes, ...change(provider.volumes) } }));
@@ -174,6 +174,6 @@ const scheduleMutants: Mutants<ProviderSubject> = {
   },
 };
 
-biteTests("VolumeStore", volumeStoreCases, storeMutants);
-biteTests("VolumeStore, objects", volumeObjectCases, objectMutants);
-biteTests("Scheduler", schedulerCases, scheduleMutants);
+mutantTests("VolumeStore", volumeStoreCases, storeMutants);
+mutantTests("VolumeStore, objects", volumeObjectCases, objectMutants);
+mutantTests("Scheduler", schedulerCases, scheduleMutants);

@@ -16,7 +16,7 @@ export interface Setup extends AsyncDisposable {
 }
 
 /** The reason why this machine cannot run the benchmark. */
-export const notHere = (why: string): Setup => ({
+export const skipped = (why: string): Setup => ({
   subject: { name: why, measure: async () => Number.NaN },
   peers: [],
   missing: [why],

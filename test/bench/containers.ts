@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { removeImagesOf } from "../support/providers/at-docker.ts";
 import { has } from "../support/vitest/machine.ts";
-import { type Bench, notHere } from "./bench.ts";
+import { type Bench, skipped } from "./bench.ts";
 import { firstByte } from "./cold-start.ts";
 import { startServer } from "./processes.ts";
 
@@ -59,7 +59,7 @@ export const containerDeploy: Bench = {
   unit: "ms",
   goals: [{ peer: "docker build and docker run", at: "most", bound: 1.2 }],
   prepare: async () => {
-    if (!has("base images")) return notHere(`Docker with ${BASE}`);
+    if (!has("base images")) return skipped(`Docker with ${BASE}`);
     const server = await startServer();
     const source = sourceFolder();
     const measure = async () => {
@@ -94,7 +94,7 @@ export const coldStartContainer: Bench = {
   unit: "ms",
   goals: [{ peer: "docker run", at: "most", bound: 1, plus: 50 }],
   prepare: async () => {
-    if (!has("base images")) return notHere(`Docker with ${BASE}`);
+    if (!has("base images")) return skipped(`Docker with ${BASE}`);
     const server = await startServer("--idle-seconds", "0.2");
     const source = sourceFolder();
     await server.cli("deploy", source.path, "--name", SERVICE);

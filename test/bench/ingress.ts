@@ -8,9 +8,9 @@ import { startOnFreePort } from "../support/http/free-port.ts";
 import type { Bench, Contender } from "./bench.ts";
 import {
   canPin,
-  endWithUs,
   installed,
   instancesOf,
+  killOnExit,
   pin,
   programPath,
   startPeer,
@@ -50,7 +50,7 @@ const startNginx = (folder: string, upstream: number) =>
 http { access_log off; keepalive_requests 1000000000; upstream u { server 127.0.0.1:${upstream}; keepalive 64; keepalive_requests 1000000000; }
 server { listen 127.0.0.1:${port}; location / { proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; } } }`,
     );
-    return endWithUs(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
+    return killOnExit(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
   }, "/");
 
 export const ingress: Bench = {

@@ -33,7 +33,7 @@ export const stop = async (child: ChildProcess): Promise<void> => {
 };
 
 /** Ends a process together with this one, because a benchmark that fails during its setup does not stop it. */
-export const endWithUs = (child: ChildProcess): ChildProcess => {
+export const killOnExit = (child: ChildProcess): ChildProcess => {
   process.once("exit", () => child.kill());
   return child;
 };
@@ -74,7 +74,7 @@ export const startServer = async (...flags: string[]): Promise<Server> => {
     "error",
     ...flags,
   ];
-  const child = endWithUs(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] }));
+  const child = killOnExit(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] }));
   const { url, api_key: apiKey } = JSON.parse(await firstLine(child)) as { url: string; api_key: string };
   const env = { PORTSIDE_URL: url, PORTSIDE_API_KEY: apiKey };
   return {
@@ -96,7 +96,7 @@ export const startServer = async (...flags: string[]): Promise<Server> => {
 
 /** A peer that prints its port once it listens. */
 export const startPeer = async (file: string, ...args: string[]) => {
-  const child = endWithUs(spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] }));
+  const child = killOnExit(spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] }));
   const port = Number(await firstLine(child));
   return { port, pid: child.pid as number, [Symbol.asyncDispose]: () => stop(child) };
 };

@@ -8,7 +8,7 @@ import { nodeSource } from "../support/archives/archives.ts";
 import { Client } from "../support/http/served.ts";
 import { greedy } from "../support/sandbox/greedy.ts";
 import { has } from "../support/vitest/machine.ts";
-import { type Bench, type Contender, notHere } from "./bench.ts";
+import { type Bench, type Contender, skipped } from "./bench.ts";
 import { canPin, installed, pin, type Server, startServer, wrk } from "./processes.ts";
 
 const hello = `require("node:http").createServer((q, r) => r.end("hello world\\n")).listen(process.env.PORT);`;
@@ -88,11 +88,11 @@ const latencyOf = async (url: string, agent: Agent, requests: number): Promise<L
 };
 
 /** Keeps calling a greedy service, whatever happens to it. */
-const keepAt = (url: string, deed: string) => {
+const keepAt = (url: string, way: string) => {
   const stop = new AbortController();
   const run = async () => {
     while (!stop.signal.aborted) {
-      await fetch(`${url}/${deed}`, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(2000)]) }).catch(
+      await fetch(`${url}/${way}`, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(2000)]) }).catch(
         () => {},
       );
       await sleep(100);
@@ -105,9 +105,9 @@ const keepAt = (url: string, deed: string) => {
   };
 };
 
-const DEEDS = ["memory", "forks", "disk", "logs"] as const;
+const WAYS = ["memory", "forks", "disk", "logs"] as const;
 
-type Deed = (typeof DEEDS)[number];
+type Way = (typeof WAYS)[number];
 
 /** Load on the machine while the service is measured. */
 interface Noise {
@@ -117,10 +117,10 @@ interface Noise {
   remove(): void;
 }
 
-/** Busy services with one CPU each, one for each deed. Except for `cpu`, each exceeds a limit. */
-const greedyServices = async (server: Server, deeds: readonly (Deed | "cpu")[]): Promise<Noise> => {
-  const all = deeds.map((deed, index) => ({
-    deed,
+/** Busy services with one CPU each, one for each way to exceed a limit. `cpu` stays within its limits. */
+const greedyServices = async (server: Server, ways: readonly (Way | "cpu")[]): Promise<Noise> => {
+  const all = ways.map((way, index) => ({
+    way,
     name: `loud-${index}`,
     source: sourceOf(`loud-${index}`, greedy, { memory: "256Mi", cpu: 1 }),
     leave: async () => {},
@@ -131,7 +131,7 @@ const greedyServices = async (server: Server, deeds: readonly (Deed | "cpu")[]):
   await deployAll();
   return {
     begin: async () => {
-      for (const one of all) one.leave = keepAt(await urlOf(server, one.name), one.deed);
+      for (const one of all) one.leave = keepAt(await urlOf(server, one.name), one.way);
       await sleep(500);
     },
     end: async () => {
@@ -192,7 +192,7 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
     unit: "ms",
     goals: [{ peer: normName, at: "most", bound: 2 }],
     prepare: async ({ small }) => {
-      if (!has(need)) return notHere(`${runner} is not available`);
+      if (!has(need)) return skipped(`${runner} is not available`);
       const server = await startServer("--runner", runner, "--grace-seconds", "1", "--drain-seconds", "1");
       const quiet = sourceOf("quiet", hello);
       await server.cli("deploy", quiet.path);
@@ -236,7 +236,7 @@ const crowd: Neighbour = {
   noise: (server, small) =>
     greedyServices(
       server,
-      Array.from({ length: crowdSize(small) }, (_, index) => DEEDS[index % DEEDS.length] as Deed),
+      Array.from({ length: crowdSize(small) }, (_, index) => WAYS[index % WAYS.length] as Way),
     ),
   // The neighbours declare ten CPUs, more than the machine has: they slow a service even within their limits.
   norm: {
@@ -257,11 +257,11 @@ const noisyBuilder: Neighbour = {
 
 /** The crowd and the build take a minute, so they are measured with one runner only. */
 export const neighbours: readonly Bench[] = machine.flatMap((one) => [
-  ...DEEDS.map((deed) =>
+  ...WAYS.map((way) =>
     neighbour(one, {
-      name: deed,
-      does: `a neighbour with one CPU exceeds its ${deed}`,
-      noise: (server) => greedyServices(server, [deed]),
+      name: way,
+      does: `a neighbour with one CPU exceeds its ${way}`,
+      noise: (server) => greedyServices(server, [way]),
     }),
   ),
   ...(one.runner === "bubblewrap" ? [neighbour(one, crowd), neighbour(one, noisyBuilder)] : []),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { startOnFreePort } from "../support/http/free-port.ts";
 import type { Bench, Setup } from "./bench.ts";
-import { canPin, endWithUs, installed, pin, startServer, stop } from "./processes.ts";
+import { canPin, installed, killOnExit, pin, startServer, stop } from "./processes.ts";
 
 const run = promisify(execFile);
 
@@ -37,7 +37,7 @@ http { access_log off; sendfile on; client_body_temp_path ${folder}/half; server
 location = /up { return 204; }
 location / { root ${folder}/files; dav_methods PUT; client_max_body_size 0; } } }`,
     );
-    return endWithUs(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
+    return killOnExit(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
   }, "/up");
 
 const prepare = async (small: boolean) => {

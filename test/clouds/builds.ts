@@ -14,7 +14,7 @@ import type { FaultKind, Faults } from "../fakes/faults.ts";
 import { nodeSource, sourceOf } from "../support/archives/archives.ts";
 import { createLeapingClock } from "../support/clocks/leaping-clock.ts";
 import { accountOf, nameOf } from "../support/http/brands.ts";
-import { keepingLogger } from "../support/logs/silent-logger.ts";
+import { recordingLogger } from "../support/logs/silent-logger.ts";
 import { eventually } from "../support/vitest/eventually.ts";
 
 interface BuildDeps {
@@ -104,7 +104,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   /** Builds that the current test has started. */
   const begun = () => cloud.builds(world).slice(since);
 
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
 
   const build = async (
     { source = node, owner = "acme", signal, clock = createLeapingClock() }: Options = {},

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { storageLife } from "../models/storage-life.ts";
-import { liveOut, runningSystem } from "../support/providers/storage-system.ts";
+import { runLife, runningSystem } from "../support/providers/storage-system.ts";
 import { runs, within } from "../support/vitest/runs.ts";
 import { type Cloud, type Fakes, openPlatform } from "./cloud.ts";
 
@@ -13,7 +13,7 @@ export const lifeTests = <F extends Fakes>(cloud: Cloud<F>): void => {
     await fc.assert(
       fc.asyncProperty(storageLife(15), async (life) => {
         const { controlPlane, close } = await openPlatform(cloud);
-        await liveOut(life, { ...runningSystem(controlPlane), close });
+        await runLife(life, { ...runningSystem(controlPlane), close });
       }),
       runs(2),
     );

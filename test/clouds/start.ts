@@ -1,7 +1,7 @@
 /** A platform does not start on a broken cloud account, and reports everything that is missing. */
 import { describe, expect, test } from "vitest";
 import { folderWith } from "../support/archives/folders.ts";
-import { keepingLogger } from "../support/logs/silent-logger.ts";
+import { recordingLogger } from "../support/logs/silent-logger.ts";
 import type { Cloud, Fakes } from "./cloud.ts";
 import { runtimeDeps } from "./subject.ts";
 
@@ -9,7 +9,7 @@ import { runtimeDeps } from "./subject.ts";
 export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) => {
   const folder = folderWith();
   const fakes = await start("simulated");
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   return {
     fakes,
     /** Messages that the provider has logged. */

@@ -24,7 +24,7 @@ export const providerWith = (prefix: string, ports: Partial<Provider>): Provider
 });
 
 /** Wraps existing clients as a client source. */
-export const givenClients =
+export const fixedClients =
   <C>(clients: Partial<C>) =>
   async <K extends keyof C>(name: K): Promise<C[K]> =>
     clients[name] as C[K];

@@ -38,9 +38,9 @@ const logged = async (name = "greedy"): Promise<string> => {
     .join("\n");
 };
 
-/** The log reports the deed, the neighbour keeps responding, and the service is up again. */
-const contained = async (deed: string, words: string) => {
-  await fetch(`${url}${deed}`);
+/** The log reports the violation, the neighbour keeps responding, and the service is up again. */
+const contained = async (path: string, words: string) => {
+  await fetch(`${url}${path}`);
   await eventually(async () => {
     expect(await (await fetch(neighbour)).text()).toBe("hi");
     expect(await logged()).toContain(words);
@@ -88,7 +88,7 @@ test("processes: cannot exceed the limit, and a neighbour starts and responds", 
   expect(await (await fetch(neighbour)).text()).toBe("hi");
   expect(await processesOf(id)).toBeLessThanOrEqual(1024);
   (await platform.controlPlane.deleteDeployment(principalOf("other"), { name: "late" }))._unsafeUnwrap();
-  // An idle one, for the next test.
+  // The next test needs an idle service.
   url = await platform.up(server, { function_name: "greedy", memory: "256Mi" });
 });
 

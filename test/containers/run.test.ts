@@ -7,7 +7,7 @@ import { folderWith } from "../support/archives/folders.ts";
 import { portside } from "../support/cli/terminal.ts";
 import { containersOf, imagesOf } from "../support/providers/at-docker.ts";
 import { needs } from "../support/vitest/machine.ts";
-import { watched } from "../support/vitest/watched.ts";
+import { watchOutput } from "../support/vitest/watch-output.ts";
 
 const Dockerfile = `FROM node:24-bookworm-slim
 COPY server.mjs /
@@ -18,7 +18,7 @@ test("a save builds the image again, and Ctrl-C removes everything", async (cont
   needs(context, "base images");
   using folder = folderWith({ Dockerfile, "server.mjs": helloServer("first") });
   writeFileSync(join(folder.path, "portside.json"), JSON.stringify({ name: "saved", volumes: {} }));
-  const output = watched();
+  const output = watchOutput();
   const stop = new AbortController();
   const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
   const url = (await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m))[1] as string;

@@ -1,4 +1,4 @@
-/** Uncovered branches are found in a report and missed on the page; so are outdated rows. */
+/** Finds the uncovered branches of a report, and the differences to the page. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { differences, namedBranches, uncoveredBranches } from "./uncovered.ts";

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Capabilities, Feature } from "../../core/domain/wire/capabilities.ts";
 import type { Ports } from "../../core/ports/provider.ts";
-import { portside, type Ran, type RunOptions } from "../support/cli/terminal.ts";
+import { type CommandResult, portside, type RunOptions } from "../support/cli/terminal.ts";
 import { serveApi, type TestApi } from "../support/http/api.ts";
 
 export interface Subject {
@@ -14,7 +14,7 @@ export interface Subject {
   /** A name that no earlier case used. */
   name(): string;
   /** The command line, signed in as an account. */
-  cli(args: readonly string[], options?: RunOptions & { readonly account?: string }): Promise<Ran>;
+  cli(args: readonly string[], options?: RunOptions & { readonly account?: string }): Promise<CommandResult>;
 }
 
 export interface E2eCase {

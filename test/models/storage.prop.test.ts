@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { startMemory } from "../support/providers/memory-platform.ts";
-import { liveOut, tickingSystem } from "../support/providers/storage-system.ts";
+import { runLife, tickingSystem } from "../support/providers/storage-system.ts";
 import { runs, within } from "../support/vitest/runs.ts";
 import { storageLife } from "./storage-life.ts";
 
@@ -10,7 +10,7 @@ test("volumes of the memory provider agree with the model after any commands", {
   await fc.assert(
     fc.asyncProperty(storageLife(), async (life) => {
       const platform = startMemory();
-      await liveOut(life, { ...tickingSystem(platform), close: () => platform.memory.close() });
+      await runLife(life, { ...tickingSystem(platform), close: () => platform.memory.close() });
     }),
     runs(60),
   );

@@ -5,7 +5,7 @@ import { createManualClock } from "../../../adapters/memory/index.ts";
 import type { VolumeStore } from "../../../core/ports/volume-store.ts";
 import { storageLife } from "../../models/storage-life.ts";
 import { startMemory } from "../../support/providers/memory-platform.ts";
-import { liveOut, tickingSystem } from "../../support/providers/storage-system.ts";
+import { runLife, tickingSystem } from "../../support/providers/storage-system.ts";
 import { runs, within } from "../../support/vitest/runs.ts";
 
 interface OpenStorage {
@@ -29,7 +29,7 @@ export const volumeLifeTests = (storage: string, open: () => Promise<OpenStorage
 
   test(`any sequence of volume operations on ${storage} matches the model`, { timeout: within() }, async () => {
     await fc.assert(
-      fc.asyncProperty(storageLife(30), async (life) => liveOut(life, await startSystem())),
+      fc.asyncProperty(storageLife(30), async (life) => runLife(life, await startSystem())),
       runs(8),
     );
   });

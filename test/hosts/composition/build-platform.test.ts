@@ -9,7 +9,7 @@ import { unavailable } from "../../../core/errors.ts";
 import { errAsync } from "../../../core/result.ts";
 import { buildPlatform, loggerOf, type PlatformOverrides, resolveSettings } from "../../../hosts/composition/index.ts";
 import { folderWith } from "../../support/archives/folders.ts";
-import { keepingLogger } from "../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../support/logs/silent-logger.ts";
 import { principalOf } from "../../support/providers/local-platform.ts";
 
 const build = (dataDir: string, own: PlatformOverrides) =>
@@ -28,7 +28,7 @@ test("applies policies in addition to the limits of the settings", async () => {
 test("uses the embedder's clock, ids, logger, identity and billing", async () => {
   using folder = folderWith();
   const clock = createManualClock();
-  const { logger } = keepingLogger();
+  const { logger } = recordingLogger();
   const ids = { id: () => "a".repeat(20), secret: (length: number) => "s".repeat(length) };
   const other = await build(folder.path, {});
   const { identity, billing } = other.ports;

@@ -10,7 +10,7 @@ import { buildPlatform, type PlatformOverrides, resolveSettings } from "../../..
 import { providerNames } from "../../../hosts/composition/providers/index.ts";
 import { type Folder, folderWith } from "../../support/archives/folders.ts";
 import { portside } from "../../support/cli/terminal.ts";
-import { keepingLogger } from "../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../support/logs/silent-logger.ts";
 
 const repository = join(import.meta.dirname, "../../..");
 
@@ -60,7 +60,7 @@ const build = (folder: Folder, overrides: PlatformOverrides, flags: Readonly<Rec
 test("loads a module by its path, with its section of the configuration file and the embedder's overrides", async () => {
   const { folder } = folderFor(GOOD);
   using _folder = folder;
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const clock = createManualClock();
   const platform = await build(folder, { clock, logger });
   const checked = await platform.controlPlane.check();
@@ -73,7 +73,7 @@ test("loads a module by its path, with its section of the configuration file and
 test("rebinds a port of the module's provider", async () => {
   const { folder } = folderFor(GOOD);
   using _folder = folder;
-  const { logger } = keepingLogger();
+  const { logger } = recordingLogger();
   const platform = await build(folder, {
     logger,
     provider: (chosen) => ({ ...chosen, capabilities: { ...chosen.capabilities, provider: "acme" } }),
@@ -86,7 +86,7 @@ test("rebinds a port of the module's provider", async () => {
 test("closes the provider if a later part fails to start", async () => {
   const { folder } = folderFor(GOOD);
   using _folder = folder;
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const started = build(folder, { logger }, { keysDatabase: "postgres://127.0.0.1:1/keys" });
   await expect(started).rejects.toThrow("The keys' database (PORTSIDE_KEYS_DATABASE) cannot be used");
   expect(logged).toContain("acme closed {}");

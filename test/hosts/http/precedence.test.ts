@@ -4,7 +4,7 @@ import { faulty } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
 import { sourceOf } from "../../support/archives/archives.ts";
-import { type Answer, serveMemory, type TestApi } from "../../support/http/api.ts";
+import { type ApiResponse, serveMemory, type TestApi } from "../../support/http/api.ts";
 import { type DiskApi, serveOnDisk } from "../../support/http/disk-api.ts";
 import { callEndpoint } from "../../support/http/endpoint-calls.ts";
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
@@ -15,7 +15,7 @@ const TOO_LONG = `{"name":"${"x".repeat(1024 * 1024)}"}`;
 const json = { "content-type": "application/json" };
 const text = { "content-type": "text/plain" };
 
-const remove = (api: TestApi, options: object): Promise<Answer> =>
+const remove = (api: TestApi, options: object): Promise<ApiResponse> =>
   api.call("POST", "/v1/deployment/delete", { account: "acme", ...options });
 
 /** A platform on which `beta` has the deployment `taken`. */

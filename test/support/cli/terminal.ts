@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { runProgram } from "../../../hosts/cli/program.ts";
 import type { Io } from "../../../hosts/cli/terminal/io.ts";
 
-export interface Ran {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -53,7 +53,7 @@ export const terminal = (options: RunOptions = {}) => {
 };
 
 /** Runs a command line in this process, with pipes or with a terminal of some width. */
-export const portside = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+export const portside = async (args: readonly string[], options: RunOptions = {}): Promise<CommandResult> => {
   const { io, stdout, stderr } = terminal(options);
   const code = await runProgram(args, io);
   return { code, stdout: stdout(), stderr: stderr() };

@@ -2,13 +2,13 @@
 import type { MemoryProvider } from "../../../adapters/memory/index.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
 import { serveApi, serveMemory, type TestApi } from "../http/api.ts";
-import { portside, type Ran, type RunOptions } from "./terminal.ts";
+import { type CommandResult, portside, type RunOptions } from "./terminal.ts";
 
 export interface VolumeCli<Api extends TestApi = TestApi> extends AsyncDisposable {
   readonly api: Api;
   readonly env: NodeJS.ProcessEnv;
   /** `portside volume …` */
-  volume(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  volume(args: readonly string[], options?: RunOptions): Promise<CommandResult>;
   /** An object's bytes through a new signed URL; undefined if it does not exist. */
   read(path: string): Promise<Buffer | undefined>;
   write(path: string, bytes: string | Uint8Array<ArrayBuffer>): Promise<void>;

@@ -7,7 +7,7 @@ import type { SettingsInput } from "../../../core/use-cases/pipeline/context.ts"
 import { createPino } from "../../../hosts/composition/logger.ts";
 import { createServer } from "../../../hosts/http/server/server.ts";
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -22,13 +22,13 @@ export interface TestApi extends AsyncDisposable {
   /** A new key of the account. */
   key(account?: string): Promise<string>;
   /** A call with a key of the account; pass `key: null` for none. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  call(method: string, path: string, options?: CallOptions): Promise<ApiResponse>;
   /** Sends a deploy form; resolves when the stream has ended. */
   deploy(
     fields: Readonly<Record<string, string>>,
     archive?: Uint8Array,
     options?: CallOptions & { path?: string },
-  ): Promise<Answer>;
+  ): Promise<ApiResponse>;
 }
 
 export interface CallOptions {
@@ -102,7 +102,7 @@ export const serveApi = async (ports: Ports, settings: SettingsInput = {}): Prom
 
 /** The records of a finished stream. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
-export const recordsOf = (answer: Answer): any[] =>
+export const recordsOf = (answer: ApiResponse): any[] =>
   answer.text
     .trim()
     .split("\n")

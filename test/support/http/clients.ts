@@ -91,15 +91,15 @@ export interface RawConnection {
 /** A connection for raw bytes. */
 export const openRaw = (url: string): RawConnection => {
   const socket = connect({ host: "127.0.0.1", port: portOf(url) });
-  let came = "";
+  let received = "";
   const watchers = new Set<() => void>();
   socket.on("data", (chunk) => {
-    came += chunk.toString("latin1");
+    received += chunk.toString("latin1");
     for (const watch of watchers) watch();
   });
   socket.on("error", () => undefined);
   const closed = new Promise<string>((resolve) => {
-    socket.once("close", () => resolve(came));
+    socket.once("close", () => resolve(received));
   });
   return {
     socket,
@@ -107,12 +107,12 @@ export const openRaw = (url: string): RawConnection => {
     received: (text) =>
       new Promise((resolve, reject) => {
         const watch = () => {
-          if (!came.includes(text)) return;
+          if (!received.includes(text)) return;
           watchers.delete(watch);
-          resolve(came);
+          resolve(received);
         };
         watchers.add(watch);
-        void closed.then(() => reject(new Error(`the connection was closed after: ${came}`)));
+        void closed.then(() => reject(new Error(`the connection was closed after: ${received}`)));
         watch();
       }),
   };
@@ -126,5 +126,5 @@ export const sendRaw = (url: string, bytes: string): Promise<string> => {
 };
 
 /** The status codes of all responses in the received bytes. */
-export const statusesOf = (came: string): number[] =>
-  [...came.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));
+export const statusesOf = (received: string): number[] =>
+  [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));

@@ -1,7 +1,7 @@
 /** A valid call of each endpoint; a new endpoint needs one here. */
 import { endpoints } from "../../../hosts/http/endpoints.ts";
 import { sourceOf } from "../archives/archives.ts";
-import type { Answer, CallOptions, TestApi } from "./api.ts";
+import type { ApiResponse, CallOptions, TestApi } from "./api.ts";
 import { deployForm } from "./record-stream.ts";
 
 /** The deployment and the deploy that calls name. */
@@ -68,7 +68,7 @@ export const callEndpoint = (
   endpoint: string,
   names: Partial<Names> = {},
   options: CallOptions = {},
-): Promise<Answer> => {
+): Promise<ApiResponse> => {
   const [method = ""] = endpoint.split(" ");
   const { path, json, form } = sampleOf(endpoint, names);
   const body = { ...(json === undefined ? {} : { json }), ...(form === undefined ? {} : { body: form }) };

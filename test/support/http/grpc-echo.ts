@@ -80,7 +80,7 @@ const toBytes = (value: Message) => Buffer.from(JSON.stringify(value));
 const fromBytes = (bytes: Buffer) => JSON.parse(bytes.toString());
 const path = (name: string) => `/test.Echo/${name}`;
 
-interface Answer {
+interface UnaryResponse {
   // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
   readonly message: any;
   readonly error: ServiceError | null;
@@ -89,10 +89,10 @@ interface Answer {
 }
 
 /** A unary call with all metadata of its response. */
-export const unary = (client: Client, name: string, metadata = new Metadata()): Promise<Answer> =>
+export const unary = (client: Client, name: string, metadata = new Metadata()): Promise<UnaryResponse> =>
   new Promise((resolve) => {
     let head = new Metadata();
-    let result: Pick<Answer, "message" | "error"> = { message: undefined, error: null };
+    let result: Pick<UnaryResponse, "message" | "error"> = { message: undefined, error: null };
     client
       .makeUnaryRequest(path(name), toBytes, fromBytes, { value: 42 }, metadata, (error, message) => {
         result = { error, message };

@@ -1,13 +1,13 @@
 /** Parses error responses in the format of contract section 3. */
 import { expect } from "vitest";
-import type { Answer } from "./api.ts";
+import type { ApiResponse } from "./api.ts";
 
 /** Path and type of each issue, as `field.part: type`, sorted. Also checks the format of the response. */
-export const problemsOf = (answer: Answer): string[] => {
-  expect(answer.status, answer.text).toBe(422);
-  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
-  expect(Object.keys(answer.json)).toEqual(["detail"]);
-  const problems: { loc: (string | number)[]; msg: string; type: string }[] = answer.json.detail;
+export const problemsOf = (response: ApiResponse): string[] => {
+  expect(response.status, response.text).toBe(422);
+  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(Object.keys(response.json)).toEqual(["detail"]);
+  const problems: { loc: (string | number)[]; msg: string; type: string }[] = response.json.detail;
   expect(problems.length).toBeGreaterThan(0);
   for (const problem of problems) {
     expect(Object.keys(problem).sort()).toEqual(["loc", "msg", "type"]);
@@ -18,10 +18,10 @@ export const problemsOf = (answer: Answer): string[] => {
 };
 
 /** The message of an error that is not about fields. */
-export const detailOf = (answer: Answer, status: number): string => {
-  expect(answer.status, answer.text).toBe(status);
-  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
-  expect(Object.keys(answer.json)).toEqual(["detail"]);
-  expect(typeof answer.json.detail).toBe("string");
-  return answer.json.detail;
+export const detailOf = (response: ApiResponse, status: number): string => {
+  expect(response.status, response.text).toBe(status);
+  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(Object.keys(response.json)).toEqual(["detail"]);
+  expect(typeof response.json.detail).toBe("string");
+  return response.json.detail;
 };

@@ -16,13 +16,13 @@ export interface Upload {
   readonly chunked: boolean;
 }
 
-export interface Seen {
+export interface UploadResult {
   readonly status: number;
   readonly body: string;
 }
 
 /** Sends the same upload several times in sequence and returns the client's view of each response. */
-export type UploadClient = (upload: Upload, times: number) => Promise<Seen[]>;
+export type UploadClient = (upload: Upload, times: number) => Promise<UploadResult[]>;
 
 const fields = { function_name: "app", volumes: "{}" };
 
@@ -33,7 +33,7 @@ async function* formAround(archive: string): AsyncGenerator<Uint8Array> {
   yield after;
 }
 
-const fetchOnce = async ({ url, key, archive, chunked }: Upload): Promise<Seen> => {
+const fetchOnce = async ({ url, key, archive, chunked }: Upload): Promise<UploadResult> => {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set("source_archive", await openAsBlob(archive), "source.tar.gz");
@@ -47,13 +47,13 @@ const fetchOnce = async ({ url, key, archive, chunked }: Upload): Promise<Seen> 
 };
 
 export const withFetch: UploadClient = async (upload, times) => {
-  const seen: Seen[] = [];
+  const seen: UploadResult[] = [];
   for (let time = 0; time < times; time++) seen.push(await fetchOnce(upload));
   return seen;
 };
 
 export const withCurl: UploadClient = async ({ url, key, archive, chunked }, times) => {
-  const seen: Seen[] = [];
+  const seen: UploadResult[] = [];
   for (let time = 0; time < times; time++) {
     const texts = Object.entries(fields).flatMap(([name, value]) => ["-F", `${name}=${value}`]);
     const { stdout } = await run("curl", [
@@ -102,5 +102,5 @@ export const withPython: UploadClient = async ({ url, key, archive, chunked }, t
     ["-c", PYTHON, new URL(url).port, key, archive, String(chunked), String(times), ...around],
     { maxBuffer: 64 * 1024 * 1024 },
   );
-  return JSON.parse(stdout) as Seen[];
+  return JSON.parse(stdout) as UploadResult[];
 };

@@ -5,7 +5,7 @@ const nothing = (): void => undefined;
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-export const keepingLogger = (): { readonly logger: Logger; readonly logged: string[] } => {
+export const recordingLogger = (): { readonly logger: Logger; readonly logged: string[] } => {
   const logged: string[] = [];
   const keep = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields ?? {})}`);
   return { logger: { debug: keep, info: keep, warn: keep, error: keep }, logged };

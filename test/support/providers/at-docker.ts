@@ -1,4 +1,4 @@
-/** What Docker holds for a service, for any platform. */
+/** The containers, volumes and images of a service in Docker. */
 import Dockerode from "dockerode";
 
 const docker = new Dockerode();

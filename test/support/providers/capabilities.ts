@@ -16,7 +16,7 @@ export const fullCapabilities: Capabilities = {
 };
 
 /** The same, with these sizes. */
-export const selling = (catalogue: ResourceCatalogue): Capabilities => ({
+export const capabilitiesWith = (catalogue: ResourceCatalogue): Capabilities => ({
   ...fullCapabilities,
   resources: [...catalogue],
 });

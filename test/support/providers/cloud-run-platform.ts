@@ -9,7 +9,7 @@ import { createFakeEngine } from "../../fakes/engine/engine.ts";
 import { config, openRunWorld, type WorldOptions } from "../../fakes/gcp/run/world.ts";
 import { PROJECT, REGION } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../clocks/leaping-clock.ts";
-import { keepingLogger } from "../logs/silent-logger.ts";
+import { recordingLogger } from "../logs/silent-logger.ts";
 
 type FakeEngine = Awaited<ReturnType<typeof createFakeEngine>>;
 
@@ -18,7 +18,7 @@ export const openFakeCloudRun = async (
   clock: Clock = createLeapingClock(),
 ) => {
   const world = await openRunWorld({ engine: createFakeEngine, ...options });
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const replica = (): ServicePlatform => {
     const needs = { lastLines: world.lastLines };
     // A zero pause would let a polling loop never reach its deadline.

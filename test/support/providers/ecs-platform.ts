@@ -8,7 +8,7 @@ import { oneMount, type RolloutCloud, rolloutSteps } from "../../clouds/rollouts
 import { type EcsWorldOptions, openEcsWorld } from "../../fakes/aws/ecs/world.ts";
 import { createFakeEngine } from "../../fakes/engine/engine.ts";
 import { createLeapingClock } from "../clocks/leaping-clock.ts";
-import { keepingLogger } from "../logs/silent-logger.ts";
+import { recordingLogger } from "../logs/silent-logger.ts";
 
 type FakeEngine = Awaited<ReturnType<typeof createFakeEngine>>;
 
@@ -17,7 +17,7 @@ export const openFakeEcs = async (
   clock: Clock = createLeapingClock(),
 ) => {
   const world = await openEcsWorld({ engine: createFakeEngine, ...options });
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
     // A zero pause would let a polling loop never reach its deadline.
     const deps = { clock, ids: randomIds, logger, random: () => 0.5 };

@@ -13,20 +13,20 @@ export interface HeldBuild {
 
 export interface HoldOptions {
   /** Builds ignore an abort, like a slow builder. */
-  readonly stubborn?: boolean;
+  readonly ignoresAbort?: boolean;
 }
 
 const ended = (signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
 
-export const holdBuilds = (ports: Ports, { stubborn = false }: HoldOptions = {}): HeldBuild => {
+export const holdBuilds = (ports: Ports, { ignoresAbort = false }: HoldOptions = {}): HeldBuild => {
   const released = Promise.withResolvers<void>();
   const waiting = Promise.withResolvers<void>();
   const { builder } = ports.provider;
   async function* build(request: BuildRequest, options: CallOptions = {}): AsyncGenerator<BuildEvent> {
     yield { kind: "progress", message: "Waiting for the test" };
     waiting.resolve();
-    await Promise.race([released.promise, ...(stubborn ? [] : [ended(options.signal)])]);
+    await Promise.race([released.promise, ...(ignoresAbort ? [] : [ended(options.signal)])]);
     yield* builder.build(request, options);
   }
   const held: ImageBuilder = { build };

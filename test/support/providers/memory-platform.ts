@@ -114,7 +114,7 @@ export const listed = async (
 ): Promise<readonly Deployment[]> => (await controlPlane.listDeployments(principal(account)))._unsafeUnwrap();
 
 /** Records as short texts. */
-export const words = (records: readonly DeployEvent[]): string[] =>
+export const recordTexts = (records: readonly DeployEvent[]): string[] =>
   records.map(({ status, message }) => `${status} ${message}`);
 
 /** A logger that records its messages. */

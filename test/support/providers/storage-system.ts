@@ -39,7 +39,7 @@ export const tickingSystem = (platform: ReturnType<typeof startMemory>): Storage
 type Life = ReturnType<typeof storageLife> extends fc.Arbitrary<infer T> ? T : never;
 
 /** Runs one sequence of commands on a system and the model, and closes the system. */
-export const liveOut = async (life: Life, real: StorageSystem & { close(): Promise<void> }): Promise<void> => {
+export const runLife = async (life: Life, real: StorageSystem & { close(): Promise<void> }): Promise<void> => {
   try {
     await fc.asyncModelRun(() => ({ model: emptyModel(storageAccounts), real }), life);
   } finally {

@@ -7,7 +7,7 @@ const { createServer } = require("node:http");
 const { spawn } = require("node:child_process");
 const { appendFileSync } = require("node:fs");
 const kept = [];
-const deeds = {
+const actions = {
   "/cpu": () => { for (;;); },
   "/memory": () => { for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); },
   // A shell that cannot fork ends, and with the last one the bomb; its sleep processes remain.
@@ -21,9 +21,9 @@ const deeds = {
 };
 process.on("SIGTERM", () => {});
 const server = createServer((request, response) => {
-  const deed = deeds[request.url];
+  const action = actions[request.url];
   if (request.url === "/deaf") response.setHeader("connection", "close");
   response.end("hi");
-  if (deed !== undefined) setImmediate(deed);
+  if (action !== undefined) setImmediate(action);
 }).listen(process.env.PORT);
 `;

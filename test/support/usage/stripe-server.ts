@@ -9,13 +9,13 @@ import { recorder } from "../providers/memory-platform.ts";
 import { customer, type SubscriptionShape, subscription } from "./stripe-shapes.ts";
 
 /** A response to send instead: a status with body and headers, or a closed connection. */
-export type Trouble = { status: number; body: unknown; headers?: Record<string, string> } | "hangs up";
+export type StripeFault = { status: number; body: unknown; headers?: Record<string, string> } | "hangs up";
 
 export interface StripeServer extends AsyncDisposable {
   readonly url: string;
   /** The requested paths, oldest first. */
   readonly asked: string[];
-  trouble: Trouble | undefined;
+  trouble: StripeFault | undefined;
   /** A customer of the account with these subscriptions. */
   add(account: string, ...subscriptions: readonly Readonly<Record<string, unknown>>[]): void;
 }

@@ -26,7 +26,7 @@ const isRejected = async <S>(cases: readonly ContractCase<S>[], subject: S): Pro
   return false;
 };
 
-export const biteTests = <S>(suite: string, cases: readonly ContractCase<S>[], mutants: Mutants<S>): void => {
+export const mutantTests = <S>(suite: string, cases: readonly ContractCase<S>[], mutants: Mutants<S>): void => {
   const groups = [...new Set(cases.map(({ group }) => group))];
   describe(suite, () => {
     test("every group has a mutant", () => expect(Object.keys(mutants).sort()).toEqual([...groups].sort()));

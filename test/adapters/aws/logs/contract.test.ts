@@ -1,7 +1,7 @@
 /** CloudWatch Logs passes the contract tests of `LogStore`. */
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
-import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, logSearchCases, logStoreCases } from "../../../contracts/index.ts";
 import { startFakeCloudWatch } from "../../../fakes/aws/logs/server.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
@@ -9,6 +9,6 @@ import { awsConfig } from "../../../fakes/aws/test-config.ts";
 contractTests("CloudWatch Logs", [...logStoreCases, ...logSearchCases], async () => {
   const deps = runtimeDeps();
   const fake = await startFakeCloudWatch(deps);
-  const logs = createAwsLogs(awsConfig, givenClients<AwsClients>({ logs: fake.client }), deps);
+  const logs = createAwsLogs(awsConfig, fixedClients<AwsClients>({ logs: fake.client }), deps);
   return { subject: providerWith("aws", { logs }), close: () => fake.close() };
 });

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
 import { createAwsScheduler } from "../../../../adapters/aws/schedules/scheduler.ts";
-import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject, schedulerCases } from "../../../contracts/index.ts";
 import { startMoto } from "../../../fakes/aws/moto.ts";
 import { clientOptions } from "../../../fakes/aws/protocols.ts";
@@ -57,7 +57,7 @@ beforeAll(async () => {
   const [logs, scheduler] = [new sdk.CloudWatchLogsClient(settings), new SchedulerClient(settings)];
   await logs.send(new sdk.CreateLogGroupCommand({ logGroupName: awsConfig.shared.logGroup }));
   await scheduler.send(new CreateScheduleGroupCommand({ Name: "portside" }));
-  const clients = givenClients<AwsClients>({ logs: withListings(logs, sdk), scheduler });
+  const clients = fixedClients<AwsClients>({ logs: withListings(logs, sdk), scheduler });
   subject = providerWith("aws", {
     logs: createAwsLogs(awsConfig, clients, runtimeDeps()),
     scheduler: createAwsScheduler(awsConfig, clients, runtimeDeps()),

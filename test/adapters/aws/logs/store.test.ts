@@ -11,7 +11,7 @@ import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
 import { millisOf, plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
-import { givenClients } from "../../../clouds/subject.ts";
+import { fixedClients } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import {
   type FakeCloudWatch,
@@ -21,7 +21,7 @@ import {
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 
 const [FILTER, PUT, MAKE] = ["FilterLogEvents", "PutLogEvents", "CreateLogStream"];
 
@@ -35,10 +35,10 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
   const clock = createLeapingClock("2026-01-31T00:00:00Z");
   const fake = await startFakeCloudWatch({ clock, ...options });
   fakes.push(fake);
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const deps = { clock, ids: randomIds, logger };
   const make = (more: Partial<AwsConfig> = {}) =>
-    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), deps);
+    createAwsLogs({ ...awsConfig, ...config, ...more }, fixedClients<AwsClients>({ logs: fake.client }), deps);
   const line = (text: string, owner: AccountId = scope.owner, service: DeploymentName = scope.service) =>
     fake.ingest({ stream: `${streamPrefixOf(owner, service)}app-00001/app/task-1`, line: text });
   return { clock, fake, logs: make(), make, line, logged };

@@ -2,7 +2,7 @@
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsScheduler } from "../../../../adapters/aws/schedules/scheduler.ts";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
-import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, schedulerCases } from "../../../contracts/index.ts";
 import { startFakeEventBridge } from "../../../fakes/aws/scheduler/server.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
@@ -10,7 +10,7 @@ import { awsConfig } from "../../../fakes/aws/test-config.ts";
 const start = async () => {
   const deps = runtimeDeps();
   const fake = await startFakeEventBridge(deps);
-  const scheduler = createAwsScheduler(awsConfig, givenClients<AwsClients>({ scheduler: fake.client }), deps);
+  const scheduler = createAwsScheduler(awsConfig, fixedClients<AwsClients>({ scheduler: fake.client }), deps);
   return { subject: providerWith("aws", { scheduler }), close: () => fake.close() };
 };
 

@@ -16,7 +16,7 @@ import { parseCron } from "../../../../core/domain/schedules/schedule.ts";
 import { type Instant, millisOf, parseInstant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { schedule as schedules } from "../../../arbitraries/index.ts";
-import { givenClients } from "../../../clouds/subject.ts";
+import { fixedClients } from "../../../clouds/subject.ts";
 import { every } from "../../../contracts/log-steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeCloudWatch } from "../../../fakes/aws/logs/server.ts";
@@ -148,7 +148,7 @@ describe("calls", () => {
   afterEach(() => fake.faults.clear());
   afterAll(() => fake.close());
   const scheduler = () =>
-    createAwsScheduler(awsConfig, givenClients<AwsClients>({ scheduler: fake.client }), {
+    createAwsScheduler(awsConfig, fixedClients<AwsClients>({ scheduler: fake.client }), {
       clock: createLeapingClock(),
       ids: randomIds,
       logger: silentLogger,
@@ -219,7 +219,7 @@ describe("calls", () => {
   test("fail as unavailable if EventBridge Scheduler rejects the schedule", async () => {
     const config = { ...awsConfig, shared: { ...shared, cronFunctionArn: "no ARN" } };
     const deps = { clock: createLeapingClock(), ids: randomIds, logger: silentLogger };
-    const strange = createAwsScheduler(config, givenClients<AwsClients>({ scheduler: fake.client }), deps);
+    const strange = createAwsScheduler(config, fixedClients<AwsClients>({ scheduler: fake.client }), deps);
     expect(await expectError(strange.put(job()))).toMatchObject({ kind: "unavailable" });
   });
 });
@@ -241,7 +241,7 @@ describe("a fire", () => {
     const cloudWatch = await startFakeCloudWatch({ clock });
     const fake = await startFakeEventBridge({ clock, logs: cloudWatch.client });
     const deps = { clock, ids: randomIds, logger: silentLogger };
-    const clients = givenClients<AwsClients>({ scheduler: fake.client, logs: cloudWatch.client });
+    const clients = fixedClients<AwsClients>({ scheduler: fake.client, logs: cloudWatch.client });
     listener.answer(statuses);
     const one = job({ url: listener.url, schedule: { cron, timezone: "UTC" } });
     await expectOk(createAwsScheduler(awsConfig, clients, deps).put(one));

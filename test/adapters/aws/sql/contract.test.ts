@@ -8,7 +8,7 @@ import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { sqlFunctions } from "../../../../core/domain/sql/functions.ts";
 import { isSqlFailure } from "../../../../core/ports/sql-engine.ts";
-import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, sqlEngineCases } from "../../../contracts/index.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { startFakeAthena } from "../../../fakes/aws/athena/server.ts";
@@ -22,7 +22,7 @@ const start = async () => {
   const fake = await startFakeAthena({ events: cloudWatch.events });
   const { workGroup: athenaWorkgroup, logTable, billingTable } = fake;
   const config = { ...awsConfig, athenaWorkgroup, logTable, billingTable };
-  const clients = givenClients<AwsClients>({ logs: cloudWatch.client, athena: fake.client });
+  const clients = fixedClients<AwsClients>({ logs: cloudWatch.client, athena: fake.client });
   const sql = createAwsSql(config, clients, deps);
   const logs = createAwsLogs(config, clients, deps);
   return {

@@ -16,7 +16,7 @@ import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { isSqlFailure, type SqlLimits } from "../../../../core/ports/sql-engine.ts";
 import { COUNT, statementTests } from "../../../clouds/sql.ts";
-import { givenClients, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { every } from "../../../contracts/log-steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { type FakeAthena, startFakeAthena } from "../../../fakes/aws/athena/server.ts";
@@ -40,7 +40,7 @@ const engines: AwsSql[] = [];
 const engine = (change: object = {}): AwsSql => {
   const { workGroup: athenaWorkgroup, logTable, billingTable } = fake;
   const config = { ...awsConfig, athenaWorkgroup, logTable, billingTable, ...change };
-  const made = createAwsSql(config, givenClients<AwsClients>({ athena: fake.client }), runtimeDeps());
+  const made = createAwsSql(config, fixedClients<AwsClients>({ athena: fake.client }), runtimeDeps());
   engines.push(made);
   return made;
 };
@@ -115,7 +115,7 @@ describe("a statement", () => {
       ...['{"severity":"alert","level":10}', '{"level":"usage"}', '{"level":"none"}', '{"level":"default"}', "{no"],
     ];
     for (const text of lines) say(owner, text);
-    const logs = createAwsLogs(awsConfig, givenClients<AwsClients>({ logs: logging.client }), runtimeDeps());
+    const logs = createAwsLogs(awsConfig, fixedClients<AwsClients>({ logs: logging.client }), runtimeDeps());
     const { entries } = await expectOk(logs.newest({ owner, service: "app" as DeploymentName }, every()));
     const told = await rowsOf("SELECT severity FROM logs ORDER BY insert_id", sql, { owner });
     const count = (all: readonly unknown[]) => JSON.stringify(all.map(String).toSorted());

@@ -12,7 +12,7 @@ import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
 import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 import { cloud, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
@@ -84,7 +84,7 @@ describe("after a week", () => {
     await inTime(expectOk(volumes.moveToTrash(second, timestampOf(clock.now()))));
     await clock.advance(8 * DAY_MS);
     for (let nth = 1; nth <= 50; nth++) files.faults.inject({ method, nth, kind: "permission_denied" });
-    const { logger, logged } = keepingLogger();
+    const { logger, logged } = recordingLogger();
     const other = volumesOver(s3, { clock, files: files.client, logger });
     await inTime(expectOk(other.sweep()));
     expect([s3.world.live.has(volume.id), s3.world.live.has(second.id)]).toEqual([false, false]);

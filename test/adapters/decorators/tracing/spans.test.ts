@@ -9,7 +9,13 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import { okAsync } from "../../../../core/result.ts";
 import { recordSpans } from "../../../support/logs/spans.ts";
-import { deployed, ended, type MemoryOptions, startMemory, words } from "../../../support/providers/memory-platform.ts";
+import {
+  deployed,
+  ended,
+  type MemoryOptions,
+  recordTexts,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 const startTraced = (options: MemoryOptions = {}) =>
@@ -25,7 +31,7 @@ describe("a deploy", () => {
     expect(deploy.attributes).toEqual({ "portside.account": "acme", "portside.deploy_id": records[0]?.deploy_id });
     expect(deploy.status.code).toBe(SpanStatusCode.UNSET);
     expect(deploy.events.map(({ name, attributes }) => `${name} ${attributes?.["portside.message"]}`)).toEqual(
-      words(records),
+      recordTexts(records),
     );
     for (const port of ["builder.build", "services.rollout", "volumes.create", "services.find"])
       expect(
@@ -95,7 +101,7 @@ test("a port's exception is recorded in its span and handled as without tracing"
     },
   });
   const [untraced, traced] = [startMemory({ around: broken }), startTraced({ around: broken })];
-  const [plain, watched] = [words(await ended(untraced)), words(await ended(traced))];
+  const [plain, watched] = [recordTexts(await ended(untraced)), recordTexts(await ended(traced))];
   expect(watched).toEqual(plain);
   expect(watched.at(-1)).toMatch(/^ERROR /);
   expect(spans.named("builder.build")).toMatchObject({

@@ -9,7 +9,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
-import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject } from "../../../contracts/index.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
@@ -33,7 +33,7 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
   fakes.push(fake);
   const deps = { clock, ids: randomIds, logger: silentLogger };
   const make = (more: Partial<GcpConfig> = {}) =>
-    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients<GcpClients>({ logging: fake.client }), deps);
+    createGcpLogs({ ...gcpConfig, ...config, ...more }, fixedClients<GcpClients>({ logging: fake.client }), deps);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
     fake.ingest({
       ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
@@ -234,7 +234,7 @@ describe("the suite rejects", () => {
     } as unknown as GcpClients["logging"];
     const logs = createGcpLogs(
       { ...gcpConfig, logReadsPerMinute: 1_000_000 },
-      givenClients<GcpClients>({ logging }),
+      fixedClients<GcpClients>({ logging }),
       deps,
     );
     const subject: ProviderSubject = providerWith("gcp", { logs });

@@ -11,7 +11,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { CronJob } from "../../../../core/domain/schedules/cron-job.ts";
 import { parseCron } from "../../../../core/domain/schedules/schedule.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import { givenClients } from "../../../clouds/subject.ts";
+import { fixedClients } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../../fakes/gcp/scheduler/server.ts";
@@ -77,7 +77,7 @@ describe("calls", () => {
   afterEach(() => fake.faults.clear());
   afterAll(() => fake.close());
   const scheduler = () =>
-    createGcpScheduler(gcpConfig, givenClients<GcpClients>({ scheduler: fake.client }), {
+    createGcpScheduler(gcpConfig, fixedClients<GcpClients>({ scheduler: fake.client }), {
       clock: createLeapingClock(),
       logger: silentLogger,
     });
@@ -145,7 +145,7 @@ describe("a fire", () => {
   const fired = async (statuses: readonly number[], minutes: number) => {
     const clock = createManualClock("2026-01-31T08:58:30Z");
     const fake = await startFakeScheduler({ clock });
-    const scheduler = createGcpScheduler(gcpConfig, givenClients<GcpClients>({ scheduler: fake.client }), {
+    const scheduler = createGcpScheduler(gcpConfig, fixedClients<GcpClients>({ scheduler: fake.client }), {
       clock,
       logger: silentLogger,
     });

@@ -12,7 +12,7 @@ import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { isSqlFailure, type SqlLimits } from "../../../../core/ports/sql-engine.ts";
 import { COUNT, statementTests } from "../../../clouds/sql.ts";
-import { givenClients, runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../../fakes/gcp/bigquery/server.ts";
@@ -34,7 +34,7 @@ let fake: FakeBigQuery;
 const engines: GcpSql[] = [];
 const engine = (change: object = {}): GcpSql => {
   const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable, ...change };
-  const made = createGcpSql(config, givenClients<GcpClients>({ bigquery: fake.client }), runtimeDeps());
+  const made = createGcpSql(config, fixedClients<GcpClients>({ bigquery: fake.client }), runtimeDeps());
   engines.push(made);
   return made;
 };
@@ -94,7 +94,7 @@ describe("a statement", () => {
           ...{ service: "app", revision: "app-00001", instance: "i-1", stream, line },
           labels: { "portside-owner": accountDigest(owner) },
         });
-    const logs = createGcpLogs(gcpConfig, givenClients<GcpClients>({ logging: logging.client }), runtimeDeps());
+    const logs = createGcpLogs(gcpConfig, fixedClients<GcpClients>({ logging: logging.client }), runtimeDeps());
     const service = "app" as DeploymentName;
     const { entries } = await expectOk(
       logs.newest({ owner, service }, { filter: everything, limit: 100, timeoutMs: 20_000 }),
@@ -131,7 +131,7 @@ describe("a statement", () => {
       });
     const bigquery = { projectId: PROJECT, request } as unknown as GcpClients["bigquery"];
     const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable };
-    const made = createGcpSql(config, givenClients<GcpClients>({ bigquery }), runtimeDeps());
+    const made = createGcpSql(config, fixedClients<GcpClients>({ bigquery }), runtimeDeps());
     engines.push(made);
     return made;
   };

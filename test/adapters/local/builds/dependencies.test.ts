@@ -49,7 +49,7 @@ const source = ({ manifest = {}, files = {}, locked = true }: Change = {}): Uint
 const start = (runner: (typeof runners)[number]): Promise<TestPlatform> =>
   startLocal({ runner }, {}, { environment: { ...process.env, npm_config_registry: registry.url } });
 
-const words = async (deploy: ReturnType<TestPlatform["deploy"]>) => {
+const outputOf = async (deploy: ReturnType<TestPlatform["deploy"]>) => {
   const records = await deploy;
   expect(records.at(-1)).toMatchObject({ status: "DONE" });
   return records.map(({ message }) => message).join("\n");
@@ -62,15 +62,17 @@ describe.each(runners)("%s", (runner) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const before = archives();
-    expect(await words(platform.deploy(source()))).toContain("Installing dependencies as in package-lock.json");
+    expect(await outputOf(platform.deploy(source()))).toContain("Installing dependencies as in package-lock.json");
     expect(archives()).toBe(before + 1);
     const other = source({ files: { "more.txt": "another source with the same lock file" } });
-    const again = await words(platform.deploy(other));
+    const again = await outputOf(platform.deploy(other));
     expect(again).toContain("Using the cached dependencies of package-lock.json");
     expect(archives()).toBe(before + 1);
     const settings = source({ files: { ".npmrc": "fund=false\n" } });
-    expect(await words(platform.deploy(settings)), "npm's settings may change it").toContain("Installing dependencies");
-    const theirs = await words(platform.deploy(source(), { function_name: "theirs" }, "others"));
+    expect(await outputOf(platform.deploy(settings)), "npm's settings may change it").toContain(
+      "Installing dependencies",
+    );
+    const theirs = await outputOf(platform.deploy(source(), { function_name: "theirs" }, "others"));
     expect(theirs, "nothing is shared between accounts").toContain("Installing dependencies");
   });
 
@@ -78,7 +80,7 @@ describe.each(runners)("%s", (runner) => {
     needs(context, "npm");
     await using platform = await start(runner);
     // Also if the lock file's dependencies are cached.
-    await words(platform.deploy(source()));
+    await outputOf(platform.deploy(source()));
     const changed = source({ manifest: { dependencies: { greeting: "^1.0.0", stamp: "^4.0.0" } } });
     const records = await platform.deploy(changed);
     const last = records.at(-1);
@@ -104,7 +106,7 @@ describe.each(runners)("%s", (runner) => {
     await using platform = await start(runner);
     const before = archives();
     const sources = ["a", "b"].map((name) => source({ files: { [`${name}.txt`]: name } }));
-    const deploys = sources.map((one, index) => words(platform.deploy(one, { function_name: `app-${index}` })));
+    const deploys = sources.map((one, index) => outputOf(platform.deploy(one, { function_name: `app-${index}` })));
     const outputs = await Promise.all(deploys);
     expect(outputs.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
     expect(archives()).toBe(before + 1);
@@ -113,9 +115,9 @@ describe.each(runners)("%s", (runner) => {
   test("builds without a lock file, with a warning", async (context) => {
     needs(context, "npm");
     await using platform = await start(runner);
-    expect(await words(platform.deploy(source({ locked: false })))).toContain("warning: no package-lock.json");
+    expect(await outputOf(platform.deploy(source({ locked: false })))).toContain("warning: no package-lock.json");
     const bun = source({ locked: false, files: { "bun.lock": "{}" } });
-    expect(await words(platform.deploy(bun))).toContain("warning: bun.lock is not supported");
+    expect(await outputOf(platform.deploy(bun))).toContain("warning: bun.lock is not supported");
   });
 });
 
@@ -124,7 +126,7 @@ test("sweeps partial caches at startup, and keeps complete ones", async (context
   const dataDir = await mkdtemp(join(tmpdir(), "portside-kept-"));
   const environment = { ...process.env, npm_config_registry: registry.url };
   const first = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
-  await words(first.deploy(source()));
+  await outputOf(first.deploy(source()));
   await first[Symbol.asyncDispose]();
   const [account] = await readdir(join(dataDir, "cache"));
   const folder = join(dataDir, "cache", account as string, "node_modules");
@@ -133,14 +135,14 @@ test("sweeps partial caches at startup, and keeps complete ones", async (context
   await using second = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
   expect(await readdir(folder)).toEqual([kept]);
   const other = source({ files: { "more.txt": "more" } });
-  expect(await words(second.deploy(other))).toContain("Using the cached dependencies");
+  expect(await outputOf(second.deploy(other))).toContain("Using the cached dependencies");
   await rm(dataDir, { recursive: true, force: true });
 });
 
 test("installs again if cached dependencies have lost files", async (context) => {
   needs(context, "npm");
   await using platform = await start("process");
-  await words(platform.deploy(source()));
+  await outputOf(platform.deploy(source()));
   const [account] = await readdir(join(platform.dataDir, "cache"));
   const folder = join(platform.dataDir, "cache", account as string, "node_modules");
   const losses: readonly ((kept: string) => Promise<void>)[] = [
@@ -158,7 +160,7 @@ test("installs again if cached dependencies have lost files", async (context) =>
     expect(await (await fetch(url)).json()).toMatchObject({ greeting: "hi you" });
     expect(await readdir(folder)).toEqual([kept]);
   }
-  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain(
+  expect(await outputOf(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain(
     "Using the cached dependencies",
   );
 });

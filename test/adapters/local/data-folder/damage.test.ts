@@ -11,10 +11,10 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const acme = principalOf("acme");
 
-const listening = (): Logger & { readonly words: string[] } => {
-  const words: string[] = [];
-  const hear = (message: string) => void words.push(message);
-  return { words, debug: () => {}, info: () => {}, warn: hear, error: hear };
+const recordWarnings = (): Logger & { readonly warnings: string[] } => {
+  const warnings: string[] = [];
+  const record = (message: string) => void warnings.push(message);
+  return { warnings, debug: () => {}, info: () => {}, warn: record, error: record };
 };
 
 /** A folder with two deployments, `app` and `other`. */
@@ -44,9 +44,11 @@ test.each([
   using folder = await usedFolder();
   for (const ending of ["-wal", "-shm"]) rmSync(join(folder.path, `billing.sqlite${ending}`), { force: true });
   spoil(join(folder.path, "billing.sqlite"));
-  const logger = listening();
+  const logger = recordWarnings();
   await using platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
-  expect(logger.words).toContain("set aside the damaged file of metered usage; the SQL table 'billing' starts empty");
+  expect(logger.warnings).toContain(
+    "set aside the damaged file of metered usage; the SQL table 'billing' starts empty",
+  );
   const [kept] = readdirSync(join(folder.path, "set-aside"));
   expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");
   const { app } = await listed(platform);

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
 import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives/archives.ts";
 import { ballastOn, smallDisk } from "../../../support/crashes/small-disk.ts";
-import { type Answer, serveApi } from "../../../support/http/api.ts";
+import { type ApiResponse, serveApi } from "../../../support/http/api.ts";
 import { type LocalOptions, principalOf, runners, startLocalIn } from "../../../support/providers/local-platform.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
@@ -51,7 +51,7 @@ const processesIn = (path: string): string[] =>
     }
   });
 
-const lastOf = ({ text }: Answer): DeployEvent => JSON.parse(text.trimEnd().split("\n").at(-1) as string);
+const lastOf = ({ text }: ApiResponse): DeployEvent => JSON.parse(text.trimEnd().split("\n").at(-1) as string);
 
 test("is ready only while there is space", async (context) => {
   needs(context, "root");

@@ -16,7 +16,7 @@ interface Case {
   /** The path in a used folder to damage. */
   readonly at: string;
   readonly spoil: (path: string) => void;
-  readonly words: RegExp;
+  readonly message: RegExp;
 }
 
 const replaceBy =
@@ -32,28 +32,28 @@ const cases: readonly Case[] = [
     kind: "damaged",
     at: "state.sqlite",
     spoil: (path) => writeFileSync(path, "not a database, but longer than one header of SQLite is".repeat(200)),
-    words: /state\.sqlite is damaged \(file is not a database\)\. .*portside doctor --repair/,
+    message: /state\.sqlite is damaged \(file is not a database\)\. .*portside doctor --repair/,
   },
   {
     what: "a state file that is a folder",
     kind: "unreadable",
     at: "state.sqlite",
     spoil: replaceBy((path) => mkdirSync(path)),
-    words: /state\.sqlite is a folder, not a file\. Move it away/,
+    message: /state\.sqlite is a folder, not a file\. Move it away/,
   },
   {
     what: "a data folder that is a file",
     kind: "not_a_folder",
     at: "",
     spoil: replaceBy((path) => writeFileSync(path, "")),
-    words: /cannot be used as a folder.*Move the file away, or choose another folder with --data-dir/,
+    message: /cannot be used as a folder.*Move the file away, or choose another folder with --data-dir/,
   },
   {
     what: "a data folder below a file",
     kind: "not_a_folder",
     at: "",
     spoil: replaceBy((path) => symlinkSync("/dev/null/data", path)),
-    words: /cannot be used as a folder.*--data-dir/,
+    message: /cannot be used as a folder.*--data-dir/,
   },
 ];
 
@@ -72,7 +72,7 @@ const portside = (args: readonly string[]): Promise<{ code: unknown; errors: str
     );
   });
 
-describe.each(cases)("$what", ({ kind, at, spoil, words }) => {
+describe.each(cases)("$what", ({ kind, at, spoil, message }) => {
   test("throws an error with a kind, a path and a message for embedders", async () => {
     using folder = await usedFolder();
     const path = join(folder.data, at);
@@ -80,7 +80,7 @@ describe.each(cases)("$what", ({ kind, at, spoil, words }) => {
     const refused = createLocalProvider({ dataDir: folder.data, ingressPort: 0 });
     await expect(refused).rejects.toThrow(DataFolderError);
     await expect(refused).rejects.toMatchObject({ kind, path });
-    await expect(refused).rejects.toThrow(words);
+    await expect(refused).rejects.toThrow(message);
   });
 });
 

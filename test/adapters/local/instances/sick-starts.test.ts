@@ -21,9 +21,9 @@ interface Sick {
   readonly reason: string;
   readonly code?: number;
   /** Parts of the message. */
-  readonly words?: readonly string[];
+  readonly messageParts?: readonly string[];
   /** A part of one of the last lines. */
-  readonly lastWords?: string;
+  readonly lastLine?: string;
   /** The deadline for listening. Other services exit before it. */
   readonly within?: number;
 }
@@ -32,42 +32,47 @@ const cases: readonly [string, Uint8Array, Sick][] = [
   [
     "crashes at start",
     nodeSource('console.log("starting"); console.error("DATABASE_URL is missing"); process.exitCode = 7;'),
-    { reason: "crashed", code: 7, words: ["exit code 7"], lastWords: "DATABASE_URL is missing" },
+    { reason: "crashed", code: 7, messageParts: ["exit code 7"], lastLine: "DATABASE_URL is missing" },
   ],
   [
     "throws at start",
     nodeSource('console.log("starting"); throw new Error("no such table");'),
-    { reason: "crashed", code: 1, lastWords: "Error: no such table" },
+    { reason: "crashed", code: 1, lastLine: "Error: no such table" },
   ],
   [
     "is ended by a signal at start",
     nodeSource('process.kill(process.pid, "SIGSEGV"); setInterval(() => {}, 1000);'),
-    { reason: "crashed", words: ["SIGSEGV"] },
+    { reason: "crashed", messageParts: ["SIGSEGV"] },
   ],
   [
     "exits with 0",
     nodeSource('console.log("all done");'),
-    { reason: "exited", code: 0, words: ["exit code 0", "PORT"], lastWords: "all done" },
+    { reason: "exited", code: 0, messageParts: ["exit code 0", "PORT"], lastLine: "all done" },
   ],
   [
     "starts a missing program",
     sourceOf({ Procfile: "web: no-such-server --port $PORT" }),
-    { reason: "crashed", code: 127, lastWords: "no-such-server" },
+    { reason: "crashed", code: 127, lastLine: "no-such-server" },
   ],
   [
     "never listens",
     sourceOf({ Procfile: "web: echo thinking; exec sleep 1000" }),
-    { reason: "did_not_listen", words: ["After 3 s", "nothing listens on PORT"], lastWords: "thinking", within: 3000 },
+    {
+      reason: "did_not_listen",
+      messageParts: ["After 3 s", "nothing listens on PORT"],
+      lastLine: "thinking",
+      within: 3000,
+    },
   ],
   [
     "listens on another port",
     nodeSource(listens('0, () => console.log("up")')),
-    { reason: "did_not_listen", words: ["not on PORT", "environment variable PORT"], lastWords: "up" },
+    { reason: "did_not_listen", messageParts: ["not on PORT", "environment variable PORT"], lastLine: "up" },
   ],
   [
     "listens on another address",
     nodeSource(listens('process.env.PORT, "127.0.0.2"')),
-    { reason: "did_not_listen", words: ["127.0.0.2", "listen on 0.0.0.0"] },
+    { reason: "did_not_listen", messageParts: ["127.0.0.2", "listen on 0.0.0.0"] },
   ],
 ];
 
@@ -101,8 +106,8 @@ describe.each(runners)("%s", (runner) => {
     const last = records.at(-1) as DeployEvent;
     expect(last).toMatchObject({ status: "ERROR", reason: sick.reason });
     expect(last.exit_code).toBe(sick.code);
-    for (const part of sick.words ?? []) expect(last.message).toContain(part);
-    if (sick.lastWords !== undefined) expect(last.log_tail?.join("\n")).toContain(sick.lastWords);
+    for (const part of sick.messageParts ?? []) expect(last.message).toContain(part);
+    if (sick.lastLine !== undefined) expect(last.log_tail?.join("\n")).toContain(sick.lastLine);
     expect(during).toBeGreaterThan(0);
     expect(await answer()).toBe("old");
     // Only the serving instance is left.

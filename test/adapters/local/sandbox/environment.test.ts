@@ -26,14 +26,14 @@ createServer((request, response) => response.end(JSON.stringify({
 }))).listen(process.env.PORT);
 `);
 
-interface Seen {
+interface ServiceView {
   readonly env: Readonly<Record<string, string>>;
   readonly init: string;
   readonly fds: readonly string[];
   readonly lines: readonly string[];
 }
 
-const look = async (url: string): Promise<Seen> => (await (await fetch(url)).json()) as Seen;
+const look = async (url: string): Promise<ServiceView> => (await (await fetch(url)).json()) as ServiceView;
 
 /** Variables that a shell adds. */
 const ofTheShell = ["PWD", "OLDPWD", "SHLVL", "_"];

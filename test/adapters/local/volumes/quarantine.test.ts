@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../../support/archives/folders.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 import { startLocalIn } from "../../../support/providers/local-platform.ts";
 
 /** Every file below a folder, by the end of its path. */
@@ -26,7 +26,7 @@ test("moves an unknown volume folder to quarantine, and reports its size and pat
   chmodSync(unknown, 0o500);
   mkdirSync(join(folder.path, "storage", "volumes", "vol-empty"));
 
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   for (const _start of [1, 2]) {
     await using platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
     expect(platform.dataDir).toBe(folder.path);

@@ -13,7 +13,7 @@ import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import { err, ok } from "../../../../core/result.ts";
 import { bytesOf, tarOf } from "../../../support/archives/archives.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 
 const CHUNK = 64 * 1024;
 const archiveOf = (bytes: number): Buffer =>
@@ -44,7 +44,7 @@ const notingBucket = (fails: readonly string[] = [], failure: CallState | Unavai
   return { place, notes, taken: () => taken };
 };
 
-const spoolIn = (place: SpoolBucket, logger = keepingLogger().logger) =>
+const spoolIn = (place: SpoolBucket, logger = recordingLogger().logger) =>
   createBucketSpool(place, { ids: randomIds, logger });
 
 test("reads at most one piece and one chunk ahead of the upload", async () => {
@@ -98,7 +98,7 @@ test.for([
   { answer: "an outage", failure: unavailable("not now", 1), isToldOf: true },
   { answer: "that there is none any more", failure: GONE, isToldOf: false },
 ])("a refused source's upload is aborted; reported to the operator after $answer: $isToldOf", async (failed) => {
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
   expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("refused");
   expect(notes).toEqual(["begin", PUT, "abort an upload"]);

@@ -4,7 +4,7 @@ import { type CallFault, providerCall } from "../../../../adapters/shared/calls/
 import { UnusablePackage } from "../../../../adapters/shared/runtime/optional-package.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 
 class Failure extends Error {
   readonly fault: CallFault;
@@ -19,7 +19,7 @@ const busy = new Failure({ kind: "busy" });
 /** Calls a function that fails with these errors and then succeeds. */
 const called = async (failures: readonly Error[], timeoutMs?: number, signal?: AbortSignal, random = 0.5) => {
   const clock = createLeapingClock();
-  const { logger, logged } = keepingLogger();
+  const { logger, logged } = recordingLogger();
   const faultOf = (error: unknown) => (error instanceof Failure ? error.fault : undefined);
   const call = providerCall({ clock, logger, faultOf, cloud: "The Cloud", random: () => random });
   const begun = millisOf(clock.now());

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { customerQuery } from "../../../../adapters/stripe/usage/stripe.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { recorder } from "../../../support/providers/memory-platform.ts";
-import { billingOver, startStripe, type Trouble } from "../../../support/usage/stripe-server.ts";
+import { billingOver, type StripeFault, startStripe } from "../../../support/usage/stripe-server.ts";
 import { errorBody, item, price } from "../../../support/usage/stripe-shapes.ts";
 
 const acme = "acme" as AccountId;
@@ -119,7 +119,7 @@ test("an account's name cannot escape the search query", () => {
 });
 
 describe("errors", () => {
-  const troubles: readonly (readonly [string, Trouble, number])[] = [
+  const troubles: readonly (readonly [string, StripeFault, number])[] = [
     [
       "too many requests",
       {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
 import { brokenDeployRequest, deployRequest, fargateLikeCatalogue, nastyString } from "../../../arbitraries/index.ts";
-import { fullCapabilities, selling } from "../../../support/providers/capabilities.ts";
+import { capabilitiesWith, fullCapabilities } from "../../../support/providers/capabilities.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 const context = { capabilities: fullCapabilities, archive: { issues: [] } };
@@ -22,7 +22,7 @@ test("form text and JSON values give the same declaration", () => {
 test("accepts the sizes of the provider in use", () => {
   fc.assert(
     fc.property(deployRequest(fargateLikeCatalogue), ({ json, declares }) => {
-      const read = declareDeploy(json, { ...context, capabilities: selling(fargateLikeCatalogue) });
+      const read = declareDeploy(json, { ...context, capabilities: capabilitiesWith(fargateLikeCatalogue) });
       expect(read._unsafeUnwrap()).toMatchObject({ cpu: declares.cpu, memory: declares.memory });
     }),
     runs(200),

@@ -22,7 +22,7 @@ import {
   volumeName,
 } from "../../../arbitraries/index.ts";
 import { declarationOf, serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
-import { selling } from "../../../support/providers/capabilities.ts";
+import { capabilitiesWith } from "../../../support/providers/capabilities.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 const acme = "acme" as AccountId;
@@ -35,7 +35,7 @@ const catalogue = fc.oneof(
 
 const declared = catalogue.chain((sizes) =>
   fc.record({
-    capabilities: fc.constant(selling(sizes)),
+    capabilities: fc.constant(capabilitiesWith(sizes)),
     declaration: deployRequest(sizes).map(
       ({ declares }): DeployDeclaration => ({ ...declares, source: { kind: "archive" } }),
     ),
@@ -112,7 +112,7 @@ test("the fields of a listed deployment declare that deployment again", () => {
 test("many of the generated requests have adjustments, mounts and schedules", () => {
   const plans = fc
     .sample(deployRequest(), runs(2000))
-    .map(({ declares }) => planDeploy(acme, declares, null, selling(cloudRunLikeCatalogue), []));
+    .map(({ declares }) => planDeploy(acme, declares, null, capabilitiesWith(cloudRunLikeCatalogue), []));
   const share = (holds: (plan: DeployPlan) => boolean) => plans.filter(holds).length / plans.length;
   expect(share((plan) => plan.adjustments.length > 0)).toBeGreaterThanOrEqual(0.2);
   expect(share((plan) => plan.adjustments.some(({ field }) => field === "cpu"))).toBeGreaterThanOrEqual(0.1);
@@ -143,7 +143,7 @@ const two = fc.tuple(deployRequest(), deployRequest()).map((both) => both.map(({
 test("between any two deployments, the changes are exactly the fields that differ", () => {
   fc.assert(
     fc.property(two, fc.array(volumeName(), { maxLength: 3 }), ([before, after], known) => {
-      const capabilities = selling(cloudRunLikeCatalogue);
+      const capabilities = capabilitiesWith(cloudRunLikeCatalogue);
       const from = planDeploy(acme, before as DeployDeclaration, null, capabilities, []).spec;
       const plan = planDeploy(
         acme,
@@ -168,7 +168,7 @@ test("no message or change of a plan contains a value of the environment", () =>
   );
   fc.assert(
     fc.property(deployRequest(), secrets, secrets, ({ declares }, before, after) => {
-      const capabilities = selling(cloudRunLikeCatalogue);
+      const capabilities = capabilitiesWith(cloudRunLikeCatalogue);
       const first = planDeploy(acme, { ...declares, env: before }, null, capabilities, []);
       const plan = planDeploy(acme, { ...declares, env: after }, serviceOf(templateOf(first.spec)), capabilities, []);
       expect(JSON.stringify([describePlan(first), describePlan(plan), plan.changes])).not.toContain("s3cret-");

@@ -14,10 +14,10 @@ import {
 import { writtenFields } from "../../../../core/domain/deploy/service-template.ts";
 import type { Issue } from "../../../../core/domain/wire/issue.ts";
 import { cloudRunLikeCatalogue, deployRequest } from "../../../arbitraries/index.ts";
-import { selling } from "../../../support/providers/capabilities.ts";
+import { capabilitiesWith } from "../../../support/providers/capabilities.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-const capabilities = selling(cloudRunLikeCatalogue);
+const capabilities = capabilitiesWith(cloudRunLikeCatalogue);
 const principal: Principal = { account: "acme" as AccountId, credentialId: "test" };
 const declared = (fields: Readonly<Record<string, unknown>> = {}): DeployDeclaration =>
   declareDeploy(

@@ -8,8 +8,8 @@ import {
   ended,
   type MemoryOptions,
   type MemoryPlatform,
+  recordTexts,
   startMemory,
-  words,
 } from "../../../support/providers/memory-platform.ts";
 
 const mounting = (...volumes: string[]) => ({
@@ -42,7 +42,7 @@ describe("missing volumes", () => {
     const platform = startMemory();
     await create(platform, "logs");
     const records = await deployed(platform, mounting("models", "logs", "data"));
-    expect(words(records).slice(1, -1)).toEqual([
+    expect(recordTexts(records).slice(1, -1)).toEqual([
       "BUILDING Reading the source",
       "DEPLOYING Created new volume 'data'",
       "DEPLOYING Created new volume 'models'",
@@ -50,7 +50,7 @@ describe("missing volumes", () => {
       "DEPLOYING Starting revision app-00001",
     ]);
     expect(records.map(({ volume }) => volume).filter(Boolean)).toEqual(["data", "models"]);
-    expect(words(await deployed(platform, mounting("models", "data"))).join()).not.toContain("new volume");
+    expect(recordTexts(await deployed(platform, mounting("models", "data"))).join()).not.toContain("new volume");
   });
 
   test("a volume at two paths is created once", async () => {

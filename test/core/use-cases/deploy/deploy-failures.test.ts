@@ -9,8 +9,8 @@ import {
   listed,
   type MemoryPlatform,
   recordsOf,
+  recordTexts,
   startMemory,
-  words,
 } from "../../../support/providers/memory-platform.ts";
 
 const logOf = async ({ controlPlane, principal }: MemoryPlatform) =>
@@ -37,7 +37,7 @@ describe("a build that fails", () => {
 
   test("ends the stream with its reason, exit code and last lines", async () => {
     const records = await ended(broken());
-    expect(words(records)).toEqual([
+    expect(recordTexts(records)).toEqual([
       "BUILDING Deploying as 'app'",
       "BUILDING npm error missing script",
       "ERROR npm failed",
@@ -177,10 +177,10 @@ describe("build output", () => {
       yield { kind: "failed", failure: { reason: "interrupted", message: "The build was cancelled." } };
     });
     const records = await recordsOf(platform, await accepted(platform));
-    const words = records.map(({ message }) => message);
-    expect(words.slice(1, 20_001)).toEqual(Array.from({ length: 20_000 }, (_, index) => `${index}`));
-    expect(words).toContain("... 79,000 lines (474 kB) of build output omitted ...");
-    expect(words.slice(-1001, -1)).toEqual(Array.from({ length: 1000 }, (_, index) => `${99_000 + index}`));
+    const messages = records.map(({ message }) => message);
+    expect(messages.slice(1, 20_001)).toEqual(Array.from({ length: 20_000 }, (_, index) => `${index}`));
+    expect(messages).toContain("... 79,000 lines (474 kB) of build output omitted ...");
+    expect(messages.slice(-1001, -1)).toEqual(Array.from({ length: 1000 }, (_, index) => `${99_000 + index}`));
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });
     expect(records.at(-1)?.log_tail?.at(-1)).toBe("99999");
   });

@@ -7,8 +7,8 @@ import {
   ended,
   listed,
   type MemoryPlatform,
+  recordTexts,
   startMemory,
-  words,
 } from "../../../support/providers/memory-platform.ts";
 
 const logOf = async ({ controlPlane, principal }: MemoryPlatform) =>
@@ -20,7 +20,7 @@ describe("a first deploy", () => {
   test("reports its steps and ends with the URL", async () => {
     const platform = startMemory();
     const records = await ended(platform, { function_name: "my_app" });
-    expect(words(records)).toEqual([
+    expect(recordTexts(records)).toEqual([
       "BUILDING Deploying as 'my-app'",
       "BUILDING Reading the source",
       "DEPLOYING Creating 'my-app'",
@@ -55,7 +55,7 @@ test("a later deploy updates: fields are replaced, env is kept, the URL stays", 
   const platform = startMemory();
   await deployed(platform, { port: 3000, env: { A: "1" } });
   const records = await deployed(platform, { memory: "2Gi" });
-  expect(words(records)).toContain("DEPLOYING Updating 'app'");
+  expect(recordTexts(records)).toContain("DEPLOYING Updating 'app'");
   expect(await listed(platform)).toMatchObject([
     { port: 8080, memory: "2Gi", env: ["A"], revision: "app-00002", url: "https://app.memory.invalid" },
   ]);
@@ -64,7 +64,7 @@ test("a later deploy updates: fields are replaced, env is kept, the URL stays", 
 test("announces adjustments and unenforced features before the rollout", async () => {
   const { memory_limit, concurrency_cap } = minimalCapabilities;
   const platform = startMemory({ capabilities: { memory_limit, concurrency_cap } });
-  expect(words(await deployed(platform, { cpu: 3, memory: "1Gi" })).slice(2, -1)).toEqual([
+  expect(recordTexts(await deployed(platform, { cpu: 3, memory: "1Gi" })).slice(2, -1)).toEqual([
     "DEPLOYING Creating 'app'",
     "DEPLOYING CPU raised from 3 to 4: this provider has no 3",
     "DEPLOYING Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
@@ -77,9 +77,9 @@ test("announces adjustments and unenforced features before the rollout", async (
 test("announces when the schedule is set and when it is removed", async () => {
   const platform = startMemory({ capabilities: { cron: { schedules: offered(), max_seconds: 1800 } } });
   const set = await deployed(platform, { schedule: "0 9 * * *", timezone: "Europe/Paris" });
-  expect(words(set).at(-2)).toBe("DEPLOYING Scheduled: 0 9 * * * (Europe/Paris)");
+  expect(recordTexts(set).at(-2)).toBe("DEPLOYING Scheduled: 0 9 * * * (Europe/Paris)");
   const removed = await deployed(platform);
-  expect(words(removed).at(-2)).toBe("DEPLOYING Schedule removed");
+  expect(recordTexts(removed).at(-2)).toBe("DEPLOYING Schedule removed");
 });
 
 describe("rejects before the stream begins", () => {
@@ -137,5 +137,7 @@ test("the last record names the runner if a platform has several", async () => {
       },
     }),
   });
-  expect(words(await deployed(platform)).at(-1)).toBe("DONE Revision app-00001 serves all traffic (in a container)");
+  expect(recordTexts(await deployed(platform)).at(-1)).toBe(
+    "DONE Revision app-00001 serves all traffic (in a container)",
+  );
 });

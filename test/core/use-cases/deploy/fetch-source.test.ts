@@ -9,7 +9,7 @@ import { errAsync } from "../../../../core/result.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
 import { sourceOf } from "../../../support/archives/archives.ts";
-import { type MemoryPlatform, startMemory, words } from "../../../support/providers/memory-platform.ts";
+import { type MemoryPlatform, recordTexts, startMemory } from "../../../support/providers/memory-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 const good = sourceOf({ "index.js": "run()" });
@@ -111,7 +111,7 @@ describe("the stream", () => {
     const platform = start();
     await put(platform, bytes(good));
     const records = await recordsOf(platform);
-    expect(words(records).slice(0, 3)).toEqual([
+    expect(recordTexts(records).slice(0, 3)).toEqual([
       "BUILDING Deploying as 'app'",
       "BUILDING Fetching the source 'src/app.tgz'",
       "BUILDING Reading the source",

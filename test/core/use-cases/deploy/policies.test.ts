@@ -4,7 +4,7 @@ import type { DeployRun } from "../../../../core/control-plane.ts";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { adjust, type Policy, veto } from "../../../../core/domain/deploy/policy.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
-import { deployed, listed, recordsOf, startMemory, words } from "../../../support/providers/memory-platform.ts";
+import { deployed, listed, recordsOf, recordTexts, startMemory } from "../../../support/providers/memory-platform.ts";
 
 const fields = { function_name: "app", volumes: {} };
 const small: Policy = {
@@ -42,7 +42,7 @@ test("an adjustment is in the plan, in the stream and in the service", async () 
   const plan = (await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrap();
   expect(plan.summary).toEqual(["Create 'app'", message]);
   expect(plan.adjustments).toEqual([{ field: "memory", from: "1Gi", to: "512Mi", message }]);
-  expect(words(await deployed(platform))).toContain(`DEPLOYING ${message}`);
+  expect(recordTexts(await deployed(platform))).toContain(`DEPLOYING ${message}`);
   expect(await listed(platform)).toMatchObject([{ memory: "512Mi" }]);
 });
 

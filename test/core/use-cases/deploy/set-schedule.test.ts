@@ -11,8 +11,8 @@ import {
   ended,
   listed,
   type MemoryPlatform,
+  recordTexts,
   startMemory,
-  words,
 } from "../../../support/providers/memory-platform.ts";
 
 const daily = { schedule: "0 9 * * *", timezone: "Europe/Paris" };
@@ -43,7 +43,7 @@ describe("a schedule", () => {
     }));
     const records = await deployed(platform, { ...daily, timeout: 3600 });
     expect(served).toEqual([true]);
-    expect(words(records).slice(-2)).toEqual([
+    expect(recordTexts(records).slice(-2)).toEqual([
       "DEPLOYING Scheduled: 0 9 * * * (Europe/Paris)",
       "DONE Revision app-00001 serves all traffic",
     ]);
@@ -62,7 +62,7 @@ describe("a schedule", () => {
     const platform = startMemory();
     await deployed(platform, daily);
     const records = await deployed(platform, { schedule: { cron: "*/5 * * * *", timezone: "" }, timeout: 60 });
-    expect(words(records)).toContain("DEPLOYING Scheduled: */5 * * * * (UTC)");
+    expect(recordTexts(records)).toContain("DEPLOYING Scheduled: */5 * * * * (UTC)");
     expect(await jobOf(platform)).toMatchObject({ schedule: { cron: "*/5 * * * *" }, maxSeconds: 60 });
     const app = { name: "app" as DeploymentName, owner: platform.principal().account };
     (await platform.memory.provider.scheduler.remove(app))._unsafeUnwrap();
@@ -73,9 +73,9 @@ describe("a schedule", () => {
   test("is removed by a deploy without one, which announces it once", async () => {
     const platform = startMemory();
     await deployed(platform, daily);
-    expect(words(await deployed(platform))).toContain("DEPLOYING Schedule removed");
+    expect(recordTexts(await deployed(platform))).toContain("DEPLOYING Schedule removed");
     expect(await jobOf(platform)).toBeNull();
-    expect(words(await deployed(platform)).join()).not.toContain("Schedule");
+    expect(recordTexts(await deployed(platform)).join()).not.toContain("Schedule");
   });
 
   test("left by an interrupted deploy is removed by the next one", async () => {

@@ -8,8 +8,8 @@ import {
   deployed,
   type MemoryPlatform,
   recordsOf,
+  recordTexts,
   startMemory,
-  words,
 } from "../../../support/providers/memory-platform.ts";
 
 const DAY = 86_400_000;
@@ -282,7 +282,9 @@ describe("restore", () => {
         },
       }),
     });
-    expect(words(await deployed(meanwhile, mounting())).at(-1)).toBe("DONE Revision app-00001 serves all traffic");
+    expect(recordTexts(await deployed(meanwhile, mounting())).at(-1)).toBe(
+      "DONE Revision app-00001 serves all traffic",
+    );
     expect(answer).toMatchObject({ attached_to: ["app"] });
   });
 });

@@ -9,7 +9,7 @@ import { resolveSettings } from "../../../../hosts/composition/settings.ts";
 import { AUDIENCE, goodClaims, ISSUER, issuerKey, serveKeys, signed } from "../../../support/accounts/token-issuer.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
-import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+import { recordingLogger } from "../../../support/logs/silent-logger.ts";
 
 const repository = join(import.meta.dirname, "../../../..");
 const MODULE = `import { createMemoryProvider } from "${repository}/adapters/memory/index.ts";
@@ -64,7 +64,7 @@ test.runIf(existsSync(MEMORY))("warns that keys on a disk in memory are lost, an
   using folder = folderWith({ "provider.ts": MODULE });
   const dataDir = mkdtempSync(join(MEMORY, "portside-test-"));
   try {
-    const { logger, logged } = keepingLogger();
+    const { logger, logged } = recordingLogger();
     const settings = resolveSettings({ dataDir, logLevel: "silent", provider: join(folder.path, "provider.ts") }, {});
     const platform = await buildPlatform(settings, { logger });
     await platform.close();

@@ -6,7 +6,7 @@ import { helloServer } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
-import { watched } from "../../../support/vitest/watched.ts";
+import { watchOutput } from "../../../support/vitest/watch-output.ts";
 
 const packageJson = JSON.stringify({ type: "module", scripts: { start: "node server.js" } });
 
@@ -15,7 +15,7 @@ test("runs a folder, follows its changes, keeps what works, and cleans up", asyn
     "package.json": packageJson,
     "server.js": `console.log("words of the first");${helloServer("first")}`,
   });
-  const output = watched();
+  const output = watchOutput();
   const stop = new AbortController();
   const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
   const url = (await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m))[1] as string;
@@ -43,7 +43,7 @@ test("runs a folder, follows its changes, keeps what works, and cleans up", asyn
 
 test("answers at the port that was asked for, and says where it is taken", async () => {
   using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
-  const output = watched();
+  const output = watchOutput();
   const stop = new AbortController();
   const ended = portside(["run", folder.path, "--port", "48123"], { signal: stop.signal, onOutput: output.onOutput });
   await output.until(/http:\/\/127\.0\.0\.1:48123 /);
@@ -59,7 +59,7 @@ test("keeps volumes for the next run, and no deployment", async () => {
   const dataDir = join(folder.path, ".portside");
   const runOnce = async (name: string): Promise<void> => {
     folder.write({ "portside.json": JSON.stringify({ name, volumes: { "/data": "notes" } }) });
-    const output = watched();
+    const output = watchOutput();
     const stop = new AbortController();
     const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
     await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m);

@@ -11,7 +11,13 @@ import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { tarOf } from "../../../support/archives/archives.ts";
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
 import { type ServerProcess, startServer } from "../../../support/http/server-process.ts";
-import { type Seen, type UploadClient, withCurl, withFetch, withPython } from "../../../support/http/upload-clients.ts";
+import {
+  type UploadClient,
+  type UploadResult,
+  withCurl,
+  withFetch,
+  withPython,
+} from "../../../support/http/upload-clients.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -46,7 +52,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-const typesOf = ({ body }: Seen): string[] => JSON.parse(body).detail.map(({ type }: { type: string }) => type);
+const typesOf = ({ body }: UploadResult): string[] => JSON.parse(body).detail.map(({ type }: { type: string }) => type);
 
 const clients: readonly (readonly [string, UploadClient, readonly ("curl" | "python")[]])[] = [
   ["Node's fetch", withFetch, []],

@@ -36,7 +36,7 @@ test("running and waiting deploys end with `interrupted`, each stream with its l
 });
 
 test("returns 503 with Retry-After while it waits for its deploys", async () => {
-  const { app, url, key, held } = await start({ stubborn: true });
+  const { app, url, key, held } = await start({ ignoresAbort: true });
   const stream = await openRecords({ url } as TestApi, "/v1/deploy", { key, form: form() });
   await held.waiting;
   const closed = app.close();

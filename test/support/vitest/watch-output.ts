@@ -1,5 +1,5 @@
 /** Standard output as it grows, to wait for a text in it. */
-export const watched = () => {
+export const watchOutput = () => {
   let text = "";
   let wake = () => {};
   return {
