@@ -88,11 +88,11 @@ const latencyOf = async (url: string, agent: Agent, requests: number): Promise<L
 };
 
 /** Keeps calling a greedy service, whatever happens to it. */
-const keepAt = (url: string, way: string) => {
+const keepAt = (url: string, resource: string) => {
   const stop = new AbortController();
   const run = async () => {
     while (!stop.signal.aborted) {
-      await fetch(`${url}/${way}`, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(2000)]) }).catch(
+      await fetch(`${url}/${resource}`, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(2000)]) }).catch(
         () => {},
       );
       await sleep(100);
@@ -105,9 +105,9 @@ const keepAt = (url: string, way: string) => {
   };
 };
 
-const WAYS = ["memory", "forks", "disk", "logs"] as const;
+const RESOURCES = ["memory", "forks", "disk", "logs"] as const;
 
-type Way = (typeof WAYS)[number];
+type Resource = (typeof RESOURCES)[number];
 
 /** Load on the machine while the service is measured. */
 interface Noise {
@@ -117,10 +117,10 @@ interface Noise {
   remove(): void;
 }
 
-/** Busy services with one CPU each, one for each way to exceed a limit. `cpu` stays within its limits. */
-const greedyServices = async (server: Server, ways: readonly (Way | "cpu")[]): Promise<Noise> => {
-  const all = ways.map((way, index) => ({
-    way,
+/** Busy services with one CPU each. Each exceeds the limit of one resource, except for `cpu`. */
+const greedyServices = async (server: Server, resources: readonly (Resource | "cpu")[]): Promise<Noise> => {
+  const all = resources.map((resource, index) => ({
+    resource,
     name: `loud-${index}`,
     source: sourceOf(`loud-${index}`, greedy, { memory: "256Mi", cpu: 1 }),
     leave: async () => {},
@@ -131,7 +131,7 @@ const greedyServices = async (server: Server, ways: readonly (Way | "cpu")[]): P
   await deployAll();
   return {
     begin: async () => {
-      for (const one of all) one.leave = keepAt(await urlOf(server, one.name), one.way);
+      for (const one of all) one.leave = keepAt(await urlOf(server, one.name), one.resource);
       await sleep(500);
     },
     end: async () => {
@@ -236,7 +236,7 @@ const crowd: Neighbour = {
   noise: (server, small) =>
     greedyServices(
       server,
-      Array.from({ length: crowdSize(small) }, (_, index) => WAYS[index % WAYS.length] as Way),
+      Array.from({ length: crowdSize(small) }, (_, index) => RESOURCES[index % RESOURCES.length] as Resource),
     ),
   // The neighbours declare ten CPUs, more than the machine has: they slow a service even within their limits.
   norm: {
@@ -257,11 +257,11 @@ const noisyBuilder: Neighbour = {
 
 /** The crowd and the build take a minute, so they are measured with one runner only. */
 export const neighbours: readonly Bench[] = machine.flatMap((one) => [
-  ...WAYS.map((way) =>
+  ...RESOURCES.map((resource) =>
     neighbour(one, {
-      name: way,
-      does: `a neighbour with one CPU exceeds its ${way}`,
-      noise: (server) => greedyServices(server, [way]),
+      name: resource,
+      does: `a neighbour with one CPU exceeds its ${resource}`,
+      noise: (server) => greedyServices(server, [resource]),
     }),
   ),
   ...(one.runner === "bubblewrap" ? [neighbour(one, crowd), neighbour(one, noisyBuilder)] : []),
