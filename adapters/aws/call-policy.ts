@@ -1,8 +1,26 @@
 /** The retry policy of every AWS call. The SDK clients' own retries are off. */
+import type { Unavailable } from "../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
-import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
+import { err, ok, type Result, ResultAsync } from "../../core/result.ts";
+import {
+  type CallNeeds,
+  type CallState,
+  type FaultOf,
+  isCallState,
+  type ProviderCall,
+  providerCall,
+} from "../shared/calls/provider-call.ts";
+import {
+  type AwsClients,
+  type ClientSource,
+  type CommandName,
+  type InputOf,
+  type OutputOf,
+  sendCommand,
+} from "./clients.ts";
 import { awsFault } from "./errors.ts";
 
+/** What the AWS provider needs from its host. */
 export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -16,6 +34,45 @@ export interface AwsRuntimeDeps {
 /** @param faultOf overrides `awsFault` for services that use an error code with another meaning */
 export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...runtime, faultOf, cloud: "Amazon Web Services" });
+
+/** The result of a call to AWS. */
+export type Called<T> = ResultAsync<T, CallState | Unavailable>;
+
+/** How long to retry a call, and its abort signal. The timeout defaults to that of reads. */
+export type RetryOptions = Omit<CallNeeds, "what">;
+
+/**
+ * Returns a function that sends commands of one client and retries them. The signal of a command also aborts its
+ * request.
+ *
+ * @param service the name of the service in logs
+ */
+export const commandSender =
+  <K extends keyof AwsClients>(name: K, service: string, clients: ClientSource, call: ProviderCall) =>
+  <C extends CommandName<K>>(command: C, input: InputOf<K, C>, retry: RetryOptions = {}): Called<OutputOf<K, C>> =>
+    new ResultAsync(
+      call({ what: `${service}.${command.slice(0, -"Command".length)}`, ...retry }, () =>
+        sendCommand(clients, name, command, input, retry.signal),
+      ),
+    );
+
+export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof commandSender<K>>;
+
+/** For `orElse`: a resource that does not exist is no error. */
+export const missingAsOk = (error: CallState | Unavailable): Result<undefined, CallState | Unavailable> =>
+  isCallState(error) && error.code === "not_found" ? ok(undefined) : err(error);
+
+/** For `mapErr`, where no state is expected: it is then a bug. */
+export const throwState = (error: CallState | Unavailable): Unavailable => {
+  if (isCallState(error)) throw error.error;
+  return error;
+};
+
+/** True if the call failed because of one of these states. */
+export const isState = (
+  result: Result<unknown, CallState | Unavailable>,
+  ...codes: readonly CallState["code"][]
+): boolean => result.isErr() && isCallState(result.error) && codes.includes(result.error.code);
 
 /** The exception's name in the service's model; undefined if the value is not an error. */
 export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);

@@ -2,60 +2,7 @@
  * AWS SDK clients. Each package loads at first use, so importing this adapter loads none of them. Embedders may pass
  * their own clients.
  */
-import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
-import type { AthenaClient } from "@aws-sdk/client-athena";
-import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
-import type { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
-import type { CodeBuildClient } from "@aws-sdk/client-codebuild";
-import type { ECRClient } from "@aws-sdk/client-ecr";
-import type { ECSClient } from "@aws-sdk/client-ecs";
-import type { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
-import type { IAMClient } from "@aws-sdk/client-iam";
-import type { S3Client } from "@aws-sdk/client-s3";
-import type { S3FilesClient } from "@aws-sdk/client-s3files";
-import type { SchedulerClient } from "@aws-sdk/client-scheduler";
-import type { STSClient } from "@aws-sdk/client-sts";
 import { needPackages } from "../shared/runtime/optional-package.ts";
-
-export interface AwsClients {
-  readonly ecs: ECSClient;
-  readonly balancer: ElasticLoadBalancingV2Client;
-  readonly scaling: ApplicationAutoScalingClient;
-  readonly builds: CodeBuildClient;
-  readonly registry: ECRClient;
-  readonly s3: S3Client;
-  readonly files: S3FilesClient;
-  readonly scheduler: SchedulerClient;
-  readonly logs: CloudWatchLogsClient;
-  readonly athena: AthenaClient;
-  readonly iam: IAMClient;
-  readonly sts: STSClient;
-  /** Reads the outputs of the stack that created the shared resources. */
-  readonly stacks: CloudFormationClient;
-}
-
-/** Returns a client, created at first use. Throws if its package is not installed. */
-export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
-
-const loadPackage = <T>(name: string, load: () => Promise<T>): Promise<T> =>
-  needPackages("The provider aws", [name], load);
-
-/** The SDK packages that the adapter needs: one per client, and the presigner. */
-export const packages = [
-  "@aws-sdk/client-ecs",
-  "@aws-sdk/client-elastic-load-balancing-v2",
-  "@aws-sdk/client-application-auto-scaling",
-  "@aws-sdk/client-codebuild",
-  "@aws-sdk/client-ecr",
-  "@aws-sdk/client-s3",
-  "@aws-sdk/client-s3files",
-  "@aws-sdk/client-scheduler",
-  "@aws-sdk/client-cloudwatch-logs",
-  "@aws-sdk/client-iam",
-  "@aws-sdk/client-sts",
-  "@aws-sdk/client-cloudformation",
-  "@aws-sdk/s3-request-presigner",
-] as const;
 
 /** Most SDK clients wait without limit for a connection or a response by default. */
 const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
@@ -68,87 +15,153 @@ interface Options {
   readonly requestHandler: typeof TIMEOUTS;
 }
 
-type ClientFactories = { readonly [K in keyof AwsClients]: (options: Options) => Promise<AwsClients[K]> };
+/** @param load imports the package. Its `import()` must have a literal, which bundlers find. */
+const sdk = <Module, Client>(
+  name: string,
+  load: () => Promise<Module>,
+  clientIn: (module: Module) => new (options: Options) => Client,
+) => ({
+  name,
+  load,
+  create: async (options: Options): Promise<Client> =>
+    new (clientIn(await needPackages("The provider aws", [name], load)))(options),
+});
 
-const factories: ClientFactories = {
-  ecs: async (options) => {
-    const { ECSClient } = await loadPackage("@aws-sdk/client-ecs", () => import("@aws-sdk/client-ecs"));
-    return new ECSClient(options);
-  },
-  balancer: async (options) => {
-    const name = "@aws-sdk/client-elastic-load-balancing-v2";
-    const { ElasticLoadBalancingV2Client } = await loadPackage(
-      name,
-      () => import("@aws-sdk/client-elastic-load-balancing-v2"),
-    );
-    return new ElasticLoadBalancingV2Client(options);
-  },
-  scaling: async (options) => {
-    const name = "@aws-sdk/client-application-auto-scaling";
-    const { ApplicationAutoScalingClient } = await loadPackage(
-      name,
-      () => import("@aws-sdk/client-application-auto-scaling"),
-    );
-    return new ApplicationAutoScalingClient(options);
-  },
-  builds: async (options) => {
-    const { CodeBuildClient } = await loadPackage(
-      "@aws-sdk/client-codebuild",
-      () => import("@aws-sdk/client-codebuild"),
-    );
-    return new CodeBuildClient(options);
-  },
-  registry: async (options) => {
-    const { ECRClient } = await loadPackage("@aws-sdk/client-ecr", () => import("@aws-sdk/client-ecr"));
-    return new ECRClient(options);
-  },
-  s3: async (options) => {
-    const { S3Client } = await loadPackage("@aws-sdk/client-s3", () => import("@aws-sdk/client-s3"));
-    return new S3Client(options);
-  },
-  files: async (options) => {
-    const { S3FilesClient } = await loadPackage("@aws-sdk/client-s3files", () => import("@aws-sdk/client-s3files"));
-    return new S3FilesClient(options);
-  },
-  scheduler: async (options) => {
-    const { SchedulerClient } = await loadPackage(
-      "@aws-sdk/client-scheduler",
-      () => import("@aws-sdk/client-scheduler"),
-    );
-    return new SchedulerClient(options);
-  },
-  logs: async (options) => {
-    const name = "@aws-sdk/client-cloudwatch-logs";
-    const { CloudWatchLogsClient } = await loadPackage(name, () => import("@aws-sdk/client-cloudwatch-logs"));
-    return new CloudWatchLogsClient(options);
-  },
-  athena: async (options) => {
-    const { AthenaClient } = await loadPackage("@aws-sdk/client-athena", () => import("@aws-sdk/client-athena"));
-    return new AthenaClient(options);
-  },
-  iam: async (options) => {
-    const { IAMClient } = await loadPackage("@aws-sdk/client-iam", () => import("@aws-sdk/client-iam"));
-    return new IAMClient(options);
-  },
-  sts: async (options) => {
-    const { STSClient } = await loadPackage("@aws-sdk/client-sts", () => import("@aws-sdk/client-sts"));
-    return new STSClient(options);
-  },
-  stacks: async (options) => {
-    const name = "@aws-sdk/client-cloudformation";
-    const { CloudFormationClient } = await loadPackage(name, () => import("@aws-sdk/client-cloudformation"));
-    return new CloudFormationClient(options);
-  },
+const sdks = {
+  ecs: sdk(
+    "@aws-sdk/client-ecs",
+    () => import("@aws-sdk/client-ecs"),
+    (module) => module.ECSClient,
+  ),
+  balancer: sdk(
+    "@aws-sdk/client-elastic-load-balancing-v2",
+    () => import("@aws-sdk/client-elastic-load-balancing-v2"),
+    (module) => module.ElasticLoadBalancingV2Client,
+  ),
+  scaling: sdk(
+    "@aws-sdk/client-application-auto-scaling",
+    () => import("@aws-sdk/client-application-auto-scaling"),
+    (module) => module.ApplicationAutoScalingClient,
+  ),
+  builds: sdk(
+    "@aws-sdk/client-codebuild",
+    () => import("@aws-sdk/client-codebuild"),
+    (module) => module.CodeBuildClient,
+  ),
+  registry: sdk(
+    "@aws-sdk/client-ecr",
+    () => import("@aws-sdk/client-ecr"),
+    (module) => module.ECRClient,
+  ),
+  s3: sdk(
+    "@aws-sdk/client-s3",
+    () => import("@aws-sdk/client-s3"),
+    (module) => module.S3Client,
+  ),
+  files: sdk(
+    "@aws-sdk/client-s3files",
+    () => import("@aws-sdk/client-s3files"),
+    (module) => module.S3FilesClient,
+  ),
+  scheduler: sdk(
+    "@aws-sdk/client-scheduler",
+    () => import("@aws-sdk/client-scheduler"),
+    (module) => module.SchedulerClient,
+  ),
+  logs: sdk(
+    "@aws-sdk/client-cloudwatch-logs",
+    () => import("@aws-sdk/client-cloudwatch-logs"),
+    (module) => module.CloudWatchLogsClient,
+  ),
+  athena: sdk(
+    "@aws-sdk/client-athena",
+    () => import("@aws-sdk/client-athena"),
+    (module) => module.AthenaClient,
+  ),
+  iam: sdk(
+    "@aws-sdk/client-iam",
+    () => import("@aws-sdk/client-iam"),
+    (module) => module.IAMClient,
+  ),
+  sts: sdk(
+    "@aws-sdk/client-sts",
+    () => import("@aws-sdk/client-sts"),
+    (module) => module.STSClient,
+  ),
+  /** Reads the outputs of the stack that created the shared resources. */
+  stacks: sdk(
+    "@aws-sdk/client-cloudformation",
+    () => import("@aws-sdk/client-cloudformation"),
+    (module) => module.CloudFormationClient,
+  ),
 };
 
-/** @param given clients to use instead of new ones */
+/** The SDK client of each service that the provider uses. */
+export type AwsClients = { readonly [K in keyof typeof sdks]: Awaited<ReturnType<(typeof sdks)[K]["create"]>> };
+
+/** The module of a client's package, which contains its commands. */
+export type Sdk<K extends keyof AwsClients> = Awaited<ReturnType<(typeof sdks)[K]["load"]>>;
+
+/** Returns a client, created at first use. Throws if its package is not installed. */
+export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
+
+/** The SDK packages that the adapter needs: one per client, and the presigner. Only SQL needs Athena's. */
+export const packages = [
+  ...Object.values(sdks).flatMap(({ name }) => (name === sdks.athena.name ? [] : [name])),
+  "@aws-sdk/s3-request-presigner",
+];
+
+const factories: { readonly [K in keyof AwsClients]: { create(options: Options): Promise<AwsClients[K]> } } = sdks;
+
+/**
+ * Returns a source of clients that use the machine's credentials.
+ *
+ * @param given clients to use instead of new ones
+ */
 export const clientSource = (region: string, given: Partial<AwsClients> = {}): ClientSource => {
   const created = new Map<keyof AwsClients, Promise<unknown>>();
   return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {
     const known = given[name] ?? created.get(name);
     if (known !== undefined) return Promise.resolve(known as AwsClients[K] | Promise<AwsClients[K]>);
-    const client = factories[name]({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
+    const client = factories[name].create({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
     created.set(name, client);
     return client;
   };
+};
+
+/** The class names of a client's commands. */
+export type CommandName<K extends keyof AwsClients> = Extract<keyof Sdk<K>, `${string}Command`>;
+
+/** The input of a command. */
+export type InputOf<K extends keyof AwsClients, C extends CommandName<K>> = Sdk<K>[C] extends new (
+  ...args: never[]
+) => { readonly input: infer Input }
+  ? Input
+  : never;
+
+/** The output of a command. */
+export type OutputOf<K extends keyof AwsClients, C extends CommandName<K>> = Sdk<K>[C] extends new (
+  ...args: never[]
+) => {
+  resolveMiddleware(...args: never[]): (...args: never[]) => Promise<{ readonly output: infer Output }>;
+}
+  ? Output
+  : never;
+
+/**
+ * Sends one command, named by its class. Throws the SDK's errors.
+ *
+ * @param signal aborts the request
+ */
+export const sendCommand = async <K extends keyof AwsClients, C extends CommandName<K>>(
+  clients: ClientSource,
+  name: K,
+  command: C,
+  input: InputOf<K, C>,
+  signal?: AbortSignal,
+): Promise<OutputOf<K, C>> => {
+  // The SDK's types relate a command to its client only if both are known. The types of the parameters do it here.
+  const client = (await clients(name)) as { send(command: unknown, options: object): Promise<OutputOf<K, C>> };
+  const commands = (await sdks[name].load()) as Record<C, new (input: unknown) => unknown>;
+  return client.send(new commands[command](input), signal === undefined ? {} : { abortSignal: signal });
 };

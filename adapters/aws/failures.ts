@@ -1,7 +1,11 @@
 /** Maps an outage, or a denied call, to a deploy failure by the exception's name. */
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
+import type { ResultAsync } from "../../core/result.ts";
 import { awsFault, isThrottled } from "./errors.ts";
+
+/** The result of a step of a deploy. */
+export type Step<T> = ResultAsync<T, DeployFailure>;
 
 export const failureOfUnavailable = ({ cause, message }: Unavailable): DeployFailure => {
   if (isThrottled(cause))

@@ -3,15 +3,12 @@
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/
  */
 import type { Rule, TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
-import type { Unavailable } from "../../../core/errors.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { ok, safeTry } from "../../../core/result.ts";
+import type { ProviderCall } from "../../shared/calls/provider-call.ts";
+import { type Called, commandSender, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
-import type { RetryOptions } from "../state-bucket.ts";
 import { targetGroupNameOf } from "./records/names.ts";
 import type { TargetGroupInput } from "./render.ts";
-
-const load = () => import("@aws-sdk/client-elastic-load-balancing-v2");
 
 /** The fields of a forwarding rule that Portside uses. */
 export interface ForwardRule {
@@ -27,8 +24,6 @@ export interface NewRule {
   readonly priority: number;
   readonly tags: readonly (readonly [string, string])[];
 }
-
-type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Balancer {
   rules(retry?: RetryOptions): Called<readonly ForwardRule[]>;
@@ -70,6 +65,11 @@ const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
     return several.map(({ TargetGroupArn: group = "", Weight = 1 }) => ({ group, weight: Weight }));
   });
 
+const forwardTo = (targets: ForwardRule["targets"]) => ({
+  Type: "forward" as const,
+  ForwardConfig: { TargetGroups: targets.map(({ group, weight }) => ({ TargetGroupArn: group, Weight: weight })) },
+});
+
 const ruleOf = (rule: Rule): ForwardRule => ({
   arn: rule.RuleArn ?? "",
   // The default rule's priority is "default".
@@ -78,102 +78,68 @@ const ruleOf = (rule: Rule): ForwardRule => ({
   targets: targetsOf(rule),
 });
 
-/** Deleting a missing resource succeeds. */
-const orMissing = <T>(result: Result<T, CallState | Unavailable>): Result<void, CallState | Unavailable> =>
-  result.isErr() && !(isCallState(result.error) && result.error.code === "not_found")
-    ? err(result.error)
-    : ok(undefined);
-
 export const createBalancer = (listener: string, clients: ClientSource, call: ProviderCall): Balancer => {
-  /** Returns the client, its commands and the call options. */
-  const sdk = async ({ signal }: RetryOptions) =>
-    [await clients("balancer"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
+  const send = commandSender("balancer", "elbv2", clients, call);
 
   return {
-    rules: async (retry = {}) => {
-      const found: ForwardRule[] = [];
-      let marker: string | undefined;
-      do {
-        const page = await call({ what: "elbv2.DescribeRules", ...retry }, async () => {
-          const [client, { DescribeRulesCommand }, options] = await sdk(retry);
+    rules: (retry) =>
+      safeTry(async function* () {
+        const found: ForwardRule[] = [];
+        let marker: string | undefined;
+        do {
           const input = { ListenerArn: listener, PageSize: RULES_PAGE_SIZE, Marker: marker };
-          return client.send(new DescribeRulesCommand(input), options);
-        });
-        if (page.isErr()) return err(page.error);
-        found.push(...(page.value.Rules ?? []).map(ruleOf));
-        marker = page.value.NextMarker;
-      } while (marker !== undefined);
-      return ok(found);
+          const page = yield* await send("DescribeRulesCommand", input, retry);
+          found.push(...(page.Rules ?? []).map(ruleOf));
+          marker = page.NextMarker;
+        } while (marker !== undefined);
+        return ok(found);
+      }),
+
+    group: (revision, retry) =>
+      send("DescribeTargetGroupsCommand", { Names: [targetGroupNameOf(revision)] }, retry)
+        .map(({ TargetGroups: [group] = [] }) => {
+          if (group === undefined) return undefined;
+          const { TargetGroupName: Name = "", TargetGroupArn = "", ...rest } = group;
+          return { ...rest, Name, TargetGroupArn };
+        })
+        .orElse(missingAsOk),
+
+    createGroup: (input, retry) =>
+      send("CreateTargetGroupCommand", input, retry).map(({ TargetGroups }) => TargetGroups?.[0]?.TargetGroupArn ?? ""),
+
+    setAttributes: (group, attributes, retry) => {
+      const Attributes = Object.entries(attributes).map(([Key, Value]) => ({ Key, Value }));
+      const input = { TargetGroupArn: group, Attributes };
+      return send("ModifyTargetGroupAttributesCommand", input, retry).map(() => undefined);
     },
 
-    group: async (revision, retry = {}) => {
-      const found = await call({ what: "elbv2.DescribeTargetGroups", ...retry }, async () => {
-        const [client, { DescribeTargetGroupsCommand }, options] = await sdk(retry);
-        const command = new DescribeTargetGroupsCommand({ Names: [targetGroupNameOf(revision)] });
-        const [group] = (await client.send(command, options)).TargetGroups ?? [];
-        if (group === undefined) return undefined;
-        const { TargetGroupName: Name = "", TargetGroupArn = "", ...rest } = group;
-        return { ...rest, Name, TargetGroupArn };
-      });
-      return found.isErr() && isCallState(found.error) && found.error.code === "not_found" ? ok(undefined) : found;
+    createRule: ({ host, group, priority, tags }, retry) => {
+      const input = {
+        ListenerArn: listener,
+        Priority: priority,
+        Conditions: [{ Field: "host-header", HostHeaderConfig: { Values: [host] } }],
+        Actions: [forwardTo([{ group, weight: 1 }])],
+        Tags: tags.map(([Key, Value]) => ({ Key, Value })),
+      };
+      return send("CreateRuleCommand", input, { ...retry, timeoutMs: 0 }).map(({ Rules }) => Rules?.map(ruleOf)[0]);
     },
 
-    createGroup: (input, retry = {}) =>
-      call({ what: "elbv2.CreateTargetGroup", ...retry }, async () => {
-        const [client, { CreateTargetGroupCommand }, options] = await sdk(retry);
-        const { TargetGroups } = await client.send(new CreateTargetGroupCommand(input), options);
-        return TargetGroups?.[0]?.TargetGroupArn ?? "";
-      }),
+    forward: (rule, targets, retry) =>
+      send("ModifyRuleCommand", { RuleArn: rule, Actions: [forwardTo(targets)] }, retry).map(() => undefined),
 
-    setAttributes: (group, attributes, retry = {}) =>
-      call({ what: "elbv2.ModifyTargetGroupAttributes", ...retry }, async () => {
-        const [client, { ModifyTargetGroupAttributesCommand }, options] = await sdk(retry);
-        const Attributes = Object.entries(attributes).map(([Key, Value]) => ({ Key, Value }));
-        await client.send(new ModifyTargetGroupAttributesCommand({ TargetGroupArn: group, Attributes }), options);
-      }),
+    deleteRule: (rule, retry) =>
+      send("DeleteRuleCommand", { RuleArn: rule }, retry)
+        .map(() => undefined)
+        .orElse(missingAsOk),
 
-    createRule: ({ host, group, priority, tags }, retry = {}) =>
-      call({ what: "elbv2.CreateRule", ...retry, timeoutMs: 0 }, async () => {
-        const [client, { CreateRuleCommand }, options] = await sdk(retry);
-        const command = new CreateRuleCommand({
-          ListenerArn: listener,
-          Priority: priority,
-          Conditions: [{ Field: "host-header", HostHeaderConfig: { Values: [host] } }],
-          Actions: [{ Type: "forward", ForwardConfig: { TargetGroups: [{ TargetGroupArn: group, Weight: 1 }] } }],
-          Tags: tags.map(([Key, Value]) => ({ Key, Value })),
-        });
-        return (await client.send(command, options)).Rules?.map(ruleOf)[0];
-      }),
+    deleteGroup: (group, retry) =>
+      send("DeleteTargetGroupCommand", { TargetGroupArn: group }, retry)
+        .map(() => undefined)
+        .orElse(missingAsOk),
 
-    forward: (rule, targets, retry = {}) =>
-      call({ what: "elbv2.ModifyRule", ...retry }, async () => {
-        const [client, { ModifyRuleCommand }, options] = await sdk(retry);
-        const TargetGroups = targets.map(({ group, weight }) => ({ TargetGroupArn: group, Weight: weight }));
-        const Actions = [{ Type: "forward" as const, ForwardConfig: { TargetGroups } }];
-        await client.send(new ModifyRuleCommand({ RuleArn: rule, Actions }), options);
-      }),
-
-    deleteRule: async (rule, retry = {}) =>
-      orMissing(
-        await call({ what: "elbv2.DeleteRule", ...retry }, async () => {
-          const [client, { DeleteRuleCommand }, options] = await sdk(retry);
-          await client.send(new DeleteRuleCommand({ RuleArn: rule }), options);
-        }),
+    health: (group, retry) =>
+      send("DescribeTargetHealthCommand", { TargetGroupArn: group }, retry).map(
+        ({ TargetHealthDescriptions }) => TargetHealthDescriptions ?? [],
       ),
-
-    deleteGroup: async (group, retry = {}) =>
-      orMissing(
-        await call({ what: "elbv2.DeleteTargetGroup", ...retry }, async () => {
-          const [client, { DeleteTargetGroupCommand }, options] = await sdk(retry);
-          await client.send(new DeleteTargetGroupCommand({ TargetGroupArn: group }), options);
-        }),
-      ),
-
-    health: (group, retry = {}) =>
-      call({ what: "elbv2.DescribeTargetHealth", ...retry }, async () => {
-        const [client, { DescribeTargetHealthCommand }, options] = await sdk(retry);
-        const command = new DescribeTargetHealthCommand({ TargetGroupArn: group });
-        return (await client.send(command, options)).TargetHealthDescriptions ?? [];
-      }),
   };
 };

@@ -1,15 +1,10 @@
 /** The ECS API calls of rollouts: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ */
 import type { CreateServiceCommandInput, Service, Task, TaskDefinition } from "@aws-sdk/client-ecs";
-import type { Unavailable } from "../../../core/errors.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { err, ok, safeTry } from "../../../core/result.ts";
+import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { type Called, commandSender, isState, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
-import type { RetryOptions } from "../state-bucket.ts";
 import type { DefinitionInput } from "./render.ts";
-
-const load = () => import("@aws-sdk/client-ecs");
-
-type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface EcsServices {
   /** Returns the new definition's ARN. */
@@ -34,100 +29,62 @@ export interface EcsServices {
 const DELETE_BATCH = 10;
 
 export const ecsServices = (cluster: string, clients: ClientSource, call: ProviderCall): EcsServices => {
-  /** Returns the client, its commands and the call options. */
-  const sdk = async ({ signal }: RetryOptions) =>
-    [await clients("ecs"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
+  const send = commandSender("ecs", "ecs", clients, call);
 
-  const definitionsOf = (family: string, status: "ACTIVE" | "INACTIVE", retry: RetryOptions) =>
-    call({ what: "ecs.ListTaskDefinitions", ...retry }, async () => {
-      const [client, { ListTaskDefinitionsCommand }, options] = await sdk(retry);
-      const { taskDefinitionArns } = await client.send(
-        new ListTaskDefinitionsCommand({ familyPrefix: family, status }),
-        options,
-      );
-      return taskDefinitionArns ?? [];
-    });
+  const definitionsOf = (family: string, status: "ACTIVE" | "INACTIVE", retry: RetryOptions | undefined) =>
+    send("ListTaskDefinitionsCommand", { familyPrefix: family, status }, retry).map(
+      ({ taskDefinitionArns }) => taskDefinitionArns ?? [],
+    );
 
   return {
-    register: (input, retry = {}) =>
-      call({ what: "ecs.RegisterTaskDefinition", ...retry }, async () => {
-        const [client, { RegisterTaskDefinitionCommand }, options] = await sdk(retry);
-        const { taskDefinition } = await client.send(new RegisterTaskDefinitionCommand(input), options);
-        return taskDefinition?.taskDefinitionArn ?? "";
+    register: (input, retry) =>
+      send("RegisterTaskDefinitionCommand", input, retry).map(
+        ({ taskDefinition }) => taskDefinition?.taskDefinitionArn ?? "",
+      ),
+
+    definition: (arn, retry) =>
+      send("DescribeTaskDefinitionCommand", { taskDefinition: arn }, retry).map(
+        ({ taskDefinition }) => taskDefinition ?? {},
+      ),
+
+    forget: (family, retry) =>
+      safeTry(async function* () {
+        const active = yield* await definitionsOf(family, "ACTIVE", retry);
+        for (const arn of active) {
+          const left = await send("DeregisterTaskDefinitionCommand", { taskDefinition: arn }, retry);
+          if (left.isErr() && !isCallState(left.error)) return err(left.error);
+        }
+        // Includes definitions that an interrupted call deregistered but did not delete.
+        const inactive = yield* await definitionsOf(family, "INACTIVE", retry);
+        // The list may not include the definitions that were just deregistered.
+        const all = [...new Set([...active, ...inactive])];
+        for (let from = 0; from < all.length; from += DELETE_BATCH) {
+          const taskDefinitions = all.slice(from, from + DELETE_BATCH);
+          const deleted = await send("DeleteTaskDefinitionsCommand", { taskDefinitions }, retry);
+          // An earlier call, whose response was lost, has deleted them.
+          if (deleted.isErr() && !isCallState(deleted.error)) return err(deleted.error);
+        }
+        return ok(undefined);
       }),
 
-    definition: (arn, retry = {}) =>
-      call({ what: "ecs.DescribeTaskDefinition", ...retry }, async () => {
-        const [client, { DescribeTaskDefinitionCommand }, options] = await sdk(retry);
-        const command = new DescribeTaskDefinitionCommand({ taskDefinition: arn });
-        return (await client.send(command, options)).taskDefinition ?? {};
+    create: (input, retry) => send("CreateServiceCommand", input, retry).map(() => undefined),
+
+    find: (name, retry) =>
+      send("DescribeServicesCommand", { cluster, services: [name] }, retry).map(({ services }) => services?.[0]),
+
+    stopped: (name, retry) =>
+      safeTry(async function* () {
+        const listed = await send("ListTasksCommand", { cluster, serviceName: name, desiredStatus: "STOPPED" }, retry);
+        // ListTasks may not show a service that `find` already returns.
+        if (isState(listed, "not_found")) return ok([]);
+        const { taskArns: tasks = [] } = yield* listed;
+        if (tasks.length === 0) return ok([]);
+        return send("DescribeTasksCommand", { cluster, tasks }, retry).map((described) => described.tasks ?? []);
       }),
 
-    forget: async (family, retry = {}) => {
-      const active = await definitionsOf(family, "ACTIVE", retry);
-      if (active.isErr()) return err(active.error);
-      for (const arn of active.value) {
-        const left = await call({ what: "ecs.DeregisterTaskDefinition", ...retry }, async () => {
-          const [client, { DeregisterTaskDefinitionCommand }, options] = await sdk(retry);
-          await client.send(new DeregisterTaskDefinitionCommand({ taskDefinition: arn }), options);
-        });
-        if (left.isErr() && !isCallState(left.error)) return left;
-      }
-      // Includes definitions that an interrupted call deregistered but did not delete.
-      const inactive = await definitionsOf(family, "INACTIVE", retry);
-      if (inactive.isErr()) return err(inactive.error);
-      // The list may not include the definitions that were just deregistered.
-      const all = [...new Set([...active.value, ...inactive.value])];
-      for (let from = 0; from < all.length; from += DELETE_BATCH) {
-        const some = all.slice(from, from + DELETE_BATCH);
-        const deleted = await call({ what: "ecs.DeleteTaskDefinitions", ...retry }, async () => {
-          const [client, { DeleteTaskDefinitionsCommand }, options] = await sdk(retry);
-          await client.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: some }), options);
-        });
-        // An earlier call, whose response was lost, has deleted them.
-        if (deleted.isErr() && !isCallState(deleted.error)) return deleted;
-      }
-      return ok(undefined);
-    },
-
-    create: (input, retry = {}) =>
-      call({ what: "ecs.CreateService", ...retry }, async () => {
-        const [client, { CreateServiceCommand }, options] = await sdk(retry);
-        await client.send(new CreateServiceCommand(input), options);
-      }),
-
-    find: (name, retry = {}) =>
-      call({ what: "ecs.DescribeServices", ...retry }, async () => {
-        const [client, { DescribeServicesCommand }, options] = await sdk(retry);
-        const { services } = await client.send(new DescribeServicesCommand({ cluster, services: [name] }), options);
-        return services?.[0];
-      }),
-
-    stopped: async (name, retry = {}) => {
-      const listed = await call({ what: "ecs.ListTasks", ...retry }, async () => {
-        const [client, { ListTasksCommand }, options] = await sdk(retry);
-        const command = new ListTasksCommand({ cluster, serviceName: name, desiredStatus: "STOPPED" });
-        return (await client.send(command, options)).taskArns ?? [];
-      });
-      // ListTasks may not show a service that `find` already returns.
-      if (listed.isErr() && isCallState(listed.error) && listed.error.code === "not_found") return ok([]);
-      if (listed.isErr()) return err(listed.error);
-      const { value: tasks } = listed;
-      if (tasks.length === 0) return ok([]);
-      return call({ what: "ecs.DescribeTasks", ...retry }, async () => {
-        const [client, { DescribeTasksCommand }, options] = await sdk(retry);
-        return (await client.send(new DescribeTasksCommand({ cluster, tasks }), options)).tasks ?? [];
-      });
-    },
-
-    remove: async (name, retry = {}) => {
-      const removed = await call({ what: "ecs.DeleteService", ...retry }, async () => {
-        const [client, { DeleteServiceCommand }, options] = await sdk(retry);
-        await client.send(new DeleteServiceCommand({ cluster, service: name, force: true }), options);
-      });
-      return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"
-        ? ok(undefined)
-        : removed;
-    },
+    remove: (name, retry) =>
+      send("DeleteServiceCommand", { cluster, service: name, force: true }, retry)
+        .map(() => undefined)
+        .orElse(missingAsOk),
   };
 };

@@ -1,16 +1,15 @@
 /** `ServicePlatform` on ECS with Fargate. All deployments share one load balancer. */
-import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
-import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { reaches } from "../../shared/calls/wait-until-reachable.ts";
 import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
-import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { type RetryOptions, stateBucket } from "../state-bucket.ts";
+import { stateBucket } from "../state-bucket.ts";
 import { createBalancer } from "./balancer.ts";
 import { ecsServices } from "./ecs-calls.ts";
 import { ecsFault } from "./ecs-faults.ts";
@@ -28,8 +27,6 @@ import { createScaling } from "./rollout/scaling.ts";
 export interface EcsPlatformDeps extends PrepareDeps {
   readonly lastLines: LastLines;
 }
-
-const resultAsync = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
 
 export const createEcsPlatform = (
   config: Pick<AwsConfig, "region" | "settleSeconds" | "shared">,
@@ -55,48 +52,32 @@ export const createEcsPlatform = (
     reaches,
   };
 
-  const shown = async (record: HeldRecord, retry: RetryOptions): Promise<Result<Service, Unavailable>> =>
-    (await serving(deps, record, retry)).map((now) => serviceOf(record, now, location, clock.now()));
+  const shown = (record: HeldRecord, retry: RetryOptions): ResultAsync<Service, Unavailable> =>
+    serving(deps, record, retry).map((now) => serviceOf(record, now, location, clock.now()));
 
-  const stateOf = async (found: Found, retry: RetryOptions): Promise<Result<NameState, Unavailable>> => {
+  const stateOf = (found: Found, retry: RetryOptions): ResultAsync<NameState, Unavailable> => {
     const held = heldIn(found);
-    if (held === undefined) {
-      const present = presentOf(found, clock.now());
-      return ok(present.kind === "held" ? { kind: "free" } : present);
-    }
-    return (await shown(held, retry)).map((service) => ({ kind: "held", owner: service.owner, service }));
-  };
-
-  const find: (name: Service["name"], retry: RetryOptions) => Promise<Result<NameState, Unavailable>> = async (
-    name,
-    retry,
-  ) => {
-    const read = await deps.records.read(name, retry);
-    return read.isErr() ? err(read.error) : stateOf(read.value, retry);
-  };
-
-  const list = async (owner: AccountId, retry: RetryOptions): Promise<Result<readonly Service[], Unavailable>> => {
-    const records = await deps.records.list(owner, retry);
-    if (records.isErr()) return err(records.error);
-    const services: Service[] = [];
-    for (const record of records.value) {
-      const one = await shown(record, retry);
-      if (one.isErr()) return err(one.error);
-      services.push(one.value);
-    }
-    return ok(services.sort((a, b) => (a.name < b.name ? -1 : 1)));
+    if (held !== undefined)
+      return shown(held, retry).map((service) => ({ kind: "held", owner: service.owner, service }));
+    const present = presentOf(found, clock.now());
+    return okAsync(present.kind === "held" ? { kind: "free" } : present);
   };
 
   return {
-    find: (name, { signal } = {}) => resultAsync(find(name, { signal })),
+    find: (name, { signal } = {}) => deps.records.read(name, { signal }).andThen((found) => stateOf(found, { signal })),
 
-    list: (owner, { signal } = {}) => resultAsync(list(owner, { signal })),
+    list: (owner, { signal } = {}) =>
+      safeTry(async function* () {
+        const services: Service[] = [];
+        for (const record of yield* await deps.records.list(owner, { signal }))
+          services.push(yield* await shown(record, { signal }));
+        return ok(services.sort((a, b) => (a.name < b.name ? -1 : 1)));
+      }),
 
     rollout: toldRollout(logger, (request, signal, report) => rollOut(deps, request, signal, report)),
 
-    remove: (name, expected, options) => resultAsync(removeService(deps, name, expected, options)),
+    remove: (name, expected, options) => removeService(deps, name, expected, options),
 
-    noteDeploy: ({ name, owner }, outcome, options = {}) =>
-      resultAsync(noteDeploy(deps, { name, owner }, outcome, options)),
+    noteDeploy: (service, outcome, options) => noteDeploy(deps, service, outcome, options),
   };
 };

@@ -5,12 +5,10 @@
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
-import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, safeTry } from "../../../core/result.ts";
 import { pausesBetween } from "../../shared/calls/backoff.ts";
-import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
-import type { RetryOptions } from "../state-bucket.ts";
+import { type Called, isState, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { Balancer, ForwardRule } from "./balancer.ts";
 import type { EcsServices } from "./ecs-calls.ts";
 import { familyOf, nameInArn, targetGroupNameOf } from "./records/names.ts";
@@ -23,12 +21,7 @@ export interface RetireDeps {
   readonly clock: Clock;
 }
 
-type Called<T> = Promise<Result<T, CallState | Unavailable>>;
-
 const POLL_MS = 1000;
-
-const isState = <T>(result: Result<T, CallState | Unavailable>, code: CallState["code"]): boolean =>
-  result.isErr() && isCallState(result.error) && result.error.code === code;
 
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
@@ -48,29 +41,27 @@ export const routedTo = (
  * Removes the group from all rules: deletes a rule without other groups, otherwise removes only this group, which has
  * weight 0 there.
  */
-const dropFromRules = async (
+const dropFromRules = (
   { balancer }: RetireDeps,
   rules: readonly ForwardRule[],
   groupName: string,
   retry: RetryOptions,
-): Called<void> => {
-  for (const rule of rules) {
-    if (weightOf(rule, groupName) === undefined) continue;
-    const others = rule.targets.filter(({ group }) => nameInArn(group) !== groupName);
-    const dropped = await (others.length === 0
-      ? balancer.deleteRule(rule.arn, retry)
-      : balancer.forward(rule.arn, others, retry));
-    // A deleted rule no longer references the group.
-    if (dropped.isErr() && !isState(dropped, "not_found")) return dropped;
-  }
-  return ok(undefined);
-};
+): Called<void> =>
+  safeTry(async function* () {
+    for (const rule of rules) {
+      if (weightOf(rule, groupName) === undefined) continue;
+      const others = rule.targets.filter(({ group }) => nameInArn(group) !== groupName);
+      const dropped =
+        others.length === 0 ? balancer.deleteRule(rule.arn, retry) : balancer.forward(rule.arn, others, retry);
+      // A deleted rule no longer references the group.
+      yield* await dropped.orElse(missingAsOk);
+    }
+    return ok(undefined);
+  });
 
 /** Stops the revision's instances. */
-const stop = async ({ scaling, services }: RetireDeps, revision: string, retry: RetryOptions): Called<void> => {
-  const unscaled = await scaling.remove(revision, retry);
-  return unscaled.isErr() ? unscaled : services.remove(revision, retry);
-};
+const stop = ({ scaling, services }: RetireDeps, revision: string, retry: RetryOptions): Called<void> =>
+  scaling.remove(revision, retry).andThen(() => services.remove(revision, retry));
 
 /** Waits until the instances have finished their requests, or the time is up. */
 const waitUntilDrained = async (
@@ -108,63 +99,56 @@ const MAX_PAUSE_MS = 2000;
  * moments ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if
  * that persists.
  */
-const deleteGroupWhenUnused = async (
+const deleteGroupWhenUnused = (
   deps: RetireDeps,
   group: string,
   { revision, host, always = false }: RetireOptions,
   retry: RetryOptions,
-): Called<"deleted" | "serves"> => {
-  const { balancer, clock } = deps;
-  const wait = Math.max(IN_USE_MS.min, Math.min(retry.timeoutMs ?? IN_USE_MS.max, IN_USE_MS.max));
-  const end = millisOf(clock.now()) + wait;
-  for (const pause of pausesBetween(FIRST_PAUSE_MS, MAX_PAUSE_MS)) {
-    const rules = await balancer.rules(retry);
-    if (rules.isErr()) return err(rules.error);
-    if (!always && routedTo(rules.value, host, [revision]) !== undefined) break;
-    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), retry);
-    if (free.isErr()) return err(free.error);
-    const dropped = await balancer.deleteGroup(group, retry);
-    if (dropped.isOk()) return ok("deleted");
-    if (!isState(dropped, "changed") || millisOf(clock.now()) + pause > end) return err(dropped.error);
-    await clock.sleep(pause, retry.signal);
-  }
-  return ok("serves");
-};
+): Called<"deleted" | "serves"> =>
+  safeTry(async function* () {
+    const { balancer, clock } = deps;
+    const wait = Math.max(IN_USE_MS.min, Math.min(retry.timeoutMs ?? IN_USE_MS.max, IN_USE_MS.max));
+    const end = millisOf(clock.now()) + wait;
+    for (const pause of pausesBetween(FIRST_PAUSE_MS, MAX_PAUSE_MS)) {
+      const rules = yield* await balancer.rules(retry);
+      if (!always && routedTo(rules, host, [revision]) !== undefined) break;
+      yield* await dropFromRules(deps, rules, targetGroupNameOf(revision), retry);
+      const dropped = await balancer.deleteGroup(group, retry);
+      if (dropped.isOk()) return ok("deleted" as const);
+      if (!isState(dropped, "changed") || millisOf(clock.now()) + pause > end) return err(dropped.error);
+      await clock.sleep(pause, retry.signal);
+    }
+    return ok("serves" as const);
+  });
 
 /** Deletes the group and its rules' references. Returns `serves` if the group has traffic; then it is unchanged. */
-const detach = async (deps: RetireDeps, group: string, options: RetireOptions, retry: RetryOptions) => {
-  const { revision, host, drain } = options;
-  if (drain > 0) {
-    const rules = await deps.balancer.rules(retry);
-    if (rules.isErr()) return err(rules.error);
-    if (routedTo(rules.value, host, [revision]) !== undefined) return ok("serves" as const);
-    const stopped = await stop(deps, revision, retry);
-    if (stopped.isErr()) return err(stopped.error);
-    await waitUntilDrained(deps, group, drain, retry);
-  }
-  return deleteGroupWhenUnused(deps, group, options, retry);
-};
+const detach = (deps: RetireDeps, group: string, options: RetireOptions, retry: RetryOptions) =>
+  safeTry(async function* () {
+    const { revision, host, drain } = options;
+    if (drain > 0) {
+      const rules = yield* await deps.balancer.rules(retry);
+      if (routedTo(rules, host, [revision]) !== undefined) return ok("serves" as const);
+      yield* await stop(deps, revision, retry);
+      await waitUntilDrained(deps, group, drain, retry);
+    }
+    return deleteGroupWhenUnused(deps, group, options, retry);
+  });
 
 /**
  * Returns `serves` if the revision has traffic; then it is unchanged. Returns `deleted` if it can never get traffic
  * again: a rule cannot forward to a deleted group, however late a writer tries.
  */
-export const retire = async (
+export const retire = (
   deps: RetireDeps,
   options: RetireOptions,
   retry: RetryOptions = {},
-): Called<"deleted" | "serves"> => {
-  const { owner, revision, drain } = options;
-  const found = await deps.balancer.group(revision, retry);
-  if (found.isErr()) return err(found.error);
-  const group = found.value?.TargetGroupArn;
-  const detached = group === undefined ? ok("deleted" as const) : await detach(deps, group, options, retry);
-  if (detached.isErr() || detached.value === "serves") return detached;
-  // A drained revision was already stopped.
-  if (group === undefined || drain === 0) {
-    const stopped = await stop(deps, revision, retry);
-    if (stopped.isErr()) return err(stopped.error);
-  }
-  const forgotten = await deps.services.forget(familyOf(owner, revision), retry);
-  return forgotten.map(() => "deleted" as const);
-};
+): Called<"deleted" | "serves"> =>
+  safeTry(async function* () {
+    const { owner, revision, drain } = options;
+    const group = (yield* await deps.balancer.group(revision, retry))?.TargetGroupArn;
+    if (group !== undefined && (yield* await detach(deps, group, options, retry)) === "serves")
+      return ok("serves" as const);
+    // A drained revision was already stopped.
+    if (group === undefined || drain === 0) yield* await stop(deps, revision, retry);
+    return deps.services.forget(familyOf(owner, revision), retry).map(() => "deleted" as const);
+  });

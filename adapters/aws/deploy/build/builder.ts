@@ -1,12 +1,15 @@
 /** `ImageBuilder` on CodeBuild and ECR. Follows each build's log in CloudWatch Logs. */
 import type { Build } from "@aws-sdk/client-codebuild";
-import type { Unavailable } from "../../../../core/errors.ts";
 import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
-import type { CallState } from "../../../shared/calls/provider-call.ts";
-import { createRemoteBuilder, type RemoteBuilds, type RunningBuild } from "../../../shared/deploy/remote-builder.ts";
+import { ok, okAsync, safeTry } from "../../../../core/result.ts";
+import {
+  createRemoteBuilder,
+  type RemoteBuilds,
+  type RemoteVerdict,
+  type RunningBuild,
+} from "../../../shared/deploy/remote-builder.ts";
 import type { LogLines } from "../../../shared/logs/log-lines.ts";
-import { type AwsRuntimeDeps, awsCalls } from "../../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls, type Called } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { AwsConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
@@ -36,34 +39,30 @@ export const createCodeBuilder = (
   const follow = (id: string): RunningBuild => {
     let token: string | undefined;
 
-    const read = async (
-      build: Build,
-      lines: LogLines,
-      signal: AbortSignal,
-    ): Promise<Result<void, CallState | Unavailable>> => {
-      for (let page = 0; page < MAX_LOG_PAGES; page++) {
-        const got = await builds.log(build, token, signal);
-        if (got.isErr()) return err(got.error);
-        lines.take(Buffer.from(got.value.text));
-        // "If you have reached the end of the stream, it returns the same token you passed in" (GetLogEvents).
-        if (got.value.token === token) break;
-        token = got.value.token;
-      }
-      return ok(undefined);
-    };
+    const read = (build: Build, lines: LogLines, signal: AbortSignal): Called<void> =>
+      safeTry(async function* () {
+        for (let page = 0; page < MAX_LOG_PAGES; page++) {
+          const { text, token: next } = yield* await builds.log(build, token, signal);
+          lines.take(Buffer.from(text));
+          // "If you have reached the end of the stream, it returns the same token you passed in" (GetLogEvents).
+          if (next === token) break;
+          token = next;
+        }
+        return ok(undefined);
+      });
 
-    const look: RunningBuild["look"] = async (lines, signal) => {
-      const seen = await builds.get(id, signal);
-      if (seen.isErr()) return err(seen.error);
-      const { value: build } = seen;
-      if (build === undefined) return ok({ kind: "running" });
-      const hasEnded = build.buildComplete === true;
-      if (hasEnded) await clock.sleep(Math.min(settleSeconds * 1000, SETTLE_MS), signal);
-      const got = await read(build, lines, signal);
-      if (got.isErr()) return err(got.error);
-      return ok(hasEnded ? { kind: "ended", failure: (tail) => failureOfBuild(build, tail) } : { kind: "running" });
-    };
-    return { id, look };
+    const running: RemoteVerdict = { kind: "running" };
+    const look = (lines: LogLines, signal: AbortSignal): Called<RemoteVerdict> =>
+      safeTry(async function* () {
+        const build = yield* await builds.get(id, signal);
+        if (build === undefined) return ok(running);
+        const hasEnded = build.buildComplete === true;
+        if (hasEnded) await clock.sleep(Math.min(settleSeconds * 1000, SETTLE_MS), signal);
+        yield* await read(build, lines, signal);
+        const ended: RemoteVerdict = { kind: "ended", failure: (tail) => failureOfBuild(build, tail) };
+        return ok(hasEnded ? ended : running);
+      });
+    return { id, look: async (lines, signal) => look(lines, signal) };
   };
 
   const remote: RemoteBuilds = {
@@ -72,15 +71,14 @@ export const createCodeBuilder = (
     // The project has its own, configured role, so a default identity cannot be used by mistake.
     problem: undefined,
     image: async ({ owner, source }, signal) =>
-      (await builds.repository(signal)).map((uri) => `${uri}:${tagOf(owner, source.digest)}`),
-    knows: ({ owner, source }, signal) => builds.imageExists(tagOf(owner, source.digest), signal),
-    stage: ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
-    start: async (build, signal) => (await builds.start(renderBuild(shared, build), { signal })).map(follow),
+      builds.repository(signal).map((uri) => `${uri}:${tagOf(owner, source.digest)}`),
+    knows: async ({ owner, source }, signal) => builds.imageExists(tagOf(owner, source.digest), signal),
+    stage: async ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
+    start: async (build, signal) => builds.start(renderBuild(shared, build), { signal }).map(follow),
     cancel: async (build, id) => {
       // A token starts one build. Repeating the call returns that build's id.
-      const known =
-        id === undefined ? await builds.start(renderBuild(shared, build), { timeoutMs: START_RETRY_MS }) : ok(id);
-      return known.isErr() ? err(known.error) : builds.stop(known.value);
+      const startAgain = () => builds.start(renderBuild(shared, build), { timeoutMs: START_RETRY_MS });
+      return (id === undefined ? startAgain() : okAsync(id)).andThen((known) => builds.stop(known));
     },
   };
   const newMark = () => `portside-build-${ids.id()}`;

@@ -1,29 +1,25 @@
 /** The state bucket as the storage of a source spool: https://docs.aws.amazon.com/AmazonS3/latest/API */
 import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
 import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
-import type { ClientSource } from "../../clients.ts";
+import { commandSender } from "../../call-policy.ts";
+import { type ClientSource, sendCommand } from "../../clients.ts";
 import { multipartUpload } from "./multipart.ts";
 
-const load = () => import("@aws-sdk/client-s3");
 const TIMEOUT_MS = 60_000;
 const REMOVE_TIMEOUT_MS = 10_000;
 
 export const s3Spool = (bucket: string, clients: ClientSource, call: ProviderCall): SpoolBucket => {
-  const s3 = () => clients("s3");
+  const send = commandSender("s3", "s3", clients, call);
   return {
     bucket,
-    upload: (Key, signal) => multipartUpload(s3, { Bucket: bucket, Key }, call, signal),
+    upload: (Key, signal) => multipartUpload(send, { Bucket: bucket, Key }, signal),
     read: (Key, from, bytes) =>
       call({ what: "s3.GetObject", timeoutMs: TIMEOUT_MS }, async () => {
-        const [client, { GetObjectCommand }] = [await s3(), await load()];
-        const Range = `bytes=${from}-${from + bytes - 1}`;
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, Range }));
+        const input = { Bucket: bucket, Key, Range: `bytes=${from}-${from + bytes - 1}` };
+        const { Body } = await sendCommand(clients, "s3", "GetObjectCommand", input);
         return (await Body?.transformToByteArray()) ?? new Uint8Array();
       }),
-    remove: (Key) =>
-      call({ what: "s3.DeleteObject", timeoutMs: REMOVE_TIMEOUT_MS }, async () => {
-        const [client, { DeleteObjectCommand }] = [await s3(), await load()];
-        await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
-      }),
+    remove: async (Key) =>
+      send("DeleteObjectCommand", { Bucket: bucket, Key }, { timeoutMs: REMOVE_TIMEOUT_MS }).map(() => undefined),
   };
 };

@@ -5,21 +5,17 @@ import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
-import type { Result } from "../../../../core/result.ts";
+import type { ResultAsync } from "../../../../core/result.ts";
+import type { HeldRecord } from "./record.ts";
 import { amend, type WriteDeps } from "./writes.ts";
 
-export const noteDeploy = async (
+export const noteDeploy = (
   deps: WriteDeps,
   { name, owner }: { readonly name: DeploymentName; readonly owner: AccountId },
   outcome: DeployOutcome,
   { signal }: CallOptions = {},
-): Promise<Result<void, Unavailable>> => {
+): ResultAsync<void, Unavailable> => {
   const lastDeploy = { ...outcome, at: timestampOf(deps.clock.now()) };
-  const noted = await amend(
-    deps,
-    name,
-    (record) => (record.attempted.owner === owner ? { ...record, lastDeploy } : undefined),
-    { signal },
-  );
-  return noted.mapErr(({ message }) => unavailable(message, 5));
+  const note = (record: HeldRecord) => (record.attempted.owner === owner ? { ...record, lastDeploy } : undefined);
+  return amend(deps, name, note, { signal }).mapErr(({ message }) => unavailable(message, 5));
 };

@@ -8,6 +8,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { type DeployNote, noteSchema } from "../../../shared/deploy/deploy-note.ts";
 import { parseService, renderService } from "../../../shared/deploy/service-document.ts";
+import { parseJson } from "../../parse-json.ts";
 
 const VERSION = "portside/v1";
 
@@ -92,17 +93,9 @@ export const renderRecord = (record: NameRecord): string => {
   });
 };
 
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Parses a name's record. Undefined if Portside did not write it, or a manual edit has broken it. */
 export const parseRecord = (name: string, text: string): NameRecord | undefined => {
-  const raw = jsonOf(text);
+  const raw = parseJson(text);
   const freed = freedSchema.safeParse(raw);
   if (freed.success && freed.data.name === name) {
     const { owner, until } = freed.data;

@@ -10,10 +10,11 @@ import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
+import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
-import type { CallState } from "../../../shared/calls/provider-call.ts";
-import type { PutCondition, RetryOptions, StateBucket } from "../../state-bucket.ts";
+import type { Called, RetryOptions } from "../../call-policy.ts";
+import { parseJson } from "../../parse-json.ts";
+import type { PutCondition, StateBucket } from "../../state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
 /** The object of a name, with its ETag for S3's conditions. */
@@ -24,21 +25,12 @@ export type Found =
   | { readonly kind: "ours"; readonly record: NameRecord; readonly objectEtag: string };
 
 export interface Records {
-  read(name: DeploymentName, retry?: RetryOptions): Promise<Result<Found, Unavailable>>;
+  read(name: DeploymentName, retry?: RetryOptions): ResultAsync<Found, Unavailable>;
   /** Writes if `found` is still current. Otherwise fails with `changed` or `not_found`. */
-  write(
-    name: DeploymentName,
-    record: NameRecord,
-    found: Found,
-    retry?: RetryOptions,
-  ): Promise<Result<string, CallState | Unavailable>>;
+  write(name: DeploymentName, record: NameRecord, found: Found, retry?: RetryOptions): Called<string>;
   /** Records that the account may have a deployment of this name. Must precede the deployment's record. */
-  point(
-    owner: AccountId,
-    name: DeploymentName,
-    retry?: RetryOptions,
-  ): Promise<Result<unknown, CallState | Unavailable>>;
-  list(owner: AccountId, retry?: RetryOptions): Promise<Result<readonly HeldRecord[], Unavailable>>;
+  point(owner: AccountId, name: DeploymentName, retry?: RetryOptions): Called<unknown>;
+  list(owner: AccountId, retry?: RetryOptions): ResultAsync<readonly HeldRecord[], Unavailable>;
 }
 
 const SERVICES = "services/";
@@ -59,83 +51,66 @@ const listOf = (owner: AccountId): string => `lists/${accountDigest(owner)}${SUF
 const cacheSchema = z.array(z.tuple([z.string(), z.string(), z.string()]));
 type CacheEntries = z.output<typeof cacheSchema>;
 
-const cachedIn = (text: string): CacheEntries => {
-  try {
-    const parsed = cacheSchema.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data : [];
-  } catch {
-    return [];
-  }
-};
+const cachedIn = (text: string): CacheEntries => cacheSchema.safeParse(parseJson(text)).data ?? [];
 
 export const createRecords = (bucket: StateBucket): Records => {
   const conditionOf = (found: Found): PutCondition => (found.kind === "ours" ? { etag: found.objectEtag } : "absent");
 
-  const readAll = async (names: readonly string[], retry: RetryOptions): Promise<Result<CacheEntries, Unavailable>> => {
-    const cacheEntries: CacheEntries = [];
-    for (let from = 0; from < names.length; from += CONCURRENCY) {
-      const some = names.slice(from, from + CONCURRENCY);
-      const read = await Promise.all(some.map((name) => bucket.get(keyOf(name), retry)));
-      for (const [index, one] of read.entries()) {
-        if (one.isErr()) return err(one.error);
-        if (one.value !== null) cacheEntries.push([some[index] as string, one.value.etag, one.value.text]);
+  const readAll = (names: readonly string[], retry: RetryOptions | undefined): ResultAsync<CacheEntries, Unavailable> =>
+    safeTry(async function* () {
+      const cacheEntries: CacheEntries = [];
+      for (let from = 0; from < names.length; from += CONCURRENCY) {
+        const some = names.slice(from, from + CONCURRENCY);
+        const read = yield* await ResultAsync.combine(some.map((name) => bucket.get(keyOf(name), retry)));
+        for (const [index, one] of read.entries())
+          if (one !== null) cacheEntries.push([some[index] as string, one.etag, one.text]);
       }
-    }
-    return ok(cacheEntries);
-  };
+      return ok(cacheEntries);
+    });
 
-  const writeCache = async (owner: AccountId, cacheEntries: CacheEntries, retry: RetryOptions): Promise<void> => {
+  const writeCache = async (owner: AccountId, cacheEntries: CacheEntries, retry?: RetryOptions): Promise<void> => {
     // Best effort: if it fails, the next listing reads the same records again.
-    (await bucket.put(listOf(owner), JSON.stringify(cacheEntries), "any", "", { ...retry, timeoutMs: 0 })).unwrapOr("");
+    await bucket.put(listOf(owner), JSON.stringify(cacheEntries), "any", "", { ...retry, timeoutMs: 0 });
   };
 
   return {
-    read: async (name, retry) =>
-      (await bucket.get(keyOf(name), retry)).map((object): Found => {
+    read: (name, retry) =>
+      bucket.get(keyOf(name), retry).map((object): Found => {
         if (object === null) return { kind: "none" };
         const record = parseRecord(name, object.text);
         return record === undefined ? { kind: "foreign" } : { kind: "ours", record, objectEtag: object.etag };
       }),
 
-    write: (name, record, found, retry) =>
-      bucket.put(
-        keyOf(name),
-        renderRecord(record),
-        conditionOf(found),
-        record.kind === "freed" ? FREED_TAG : "",
-        retry,
-      ),
+    write: (name, record, found, retry) => {
+      const tags = record.kind === "freed" ? FREED_TAG : "";
+      return bucket.put(keyOf(name), renderRecord(record), conditionOf(found), tags, retry);
+    },
 
     point: (owner, name, retry) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", retry),
 
-    list: async (owner, retry = {}) => {
-      const [ownNames, all, cached] = await Promise.all([
-        bucket.list(ownersOf(owner), retry),
-        bucket.list(SERVICES, retry),
-        bucket.get(listOf(owner), retry),
-      ]);
-      if (ownNames.isErr()) return err(ownNames.error);
-      if (all.isErr()) return err(all.error);
-      if (cached.isErr()) return err(cached.error);
-      const names = new Set(ownNames.value.map(({ key }) => key.slice(ownersOf(owner).length)));
-      const known = new Map(cachedIn(cached.value?.text ?? "[]").map((one) => [one[0], one]));
-      const present = all.value
-        .map(({ key, etag }) => ({ name: key.slice(SERVICES.length, -SUFFIX.length), etag }))
-        .filter(({ name }) => names.has(name));
-      const same = present.flatMap(({ name, etag }) => {
-        const one = known.get(name);
-        return one?.[1] === etag ? [one] : [];
-      });
-      const unchanged = new Set(same.map(([name]) => name));
-      const read = await readAll(
-        present.flatMap(({ name }) => (unchanged.has(name) ? [] : [name])),
-        retry,
-      );
-      if (read.isErr()) return err(read.error);
-      const cacheEntries = [...same, ...read.value];
-      if (read.value.length > 0) await writeCache(owner, cacheEntries, retry);
-      const records = cacheEntries.flatMap(([name, , text]) => parseRecord(name, text) ?? []);
-      return ok(records.filter((one): one is HeldRecord => one.kind === "held" && one.attempted.owner === owner));
-    },
+    list: (owner, retry) =>
+      safeTry(async function* () {
+        const [ownNames, all, cached] = yield* await ResultAsync.combine([
+          bucket.list(ownersOf(owner), retry),
+          bucket.list(SERVICES, retry),
+          bucket.get(listOf(owner), retry),
+        ]);
+        const names = new Set(ownNames.map(({ key }) => key.slice(ownersOf(owner).length)));
+        const known = new Map(cachedIn(cached?.text ?? "").map((one) => [one[0], one]));
+        const present = all
+          .map(({ key, etag }) => ({ name: key.slice(SERVICES.length, -SUFFIX.length), etag }))
+          .filter(({ name }) => names.has(name));
+        const same = present.flatMap(({ name, etag }) => {
+          const one = known.get(name);
+          return one?.[1] === etag ? [one] : [];
+        });
+        const unchanged = new Set(same.map(([name]) => name));
+        const changed = present.flatMap(({ name }) => (unchanged.has(name) ? [] : [name]));
+        const read = yield* await readAll(changed, retry);
+        const cacheEntries = [...same, ...read];
+        if (read.length > 0) await writeCache(owner, cacheEntries, retry);
+        const records = cacheEntries.flatMap(([name, , text]) => parseRecord(name, text) ?? []);
+        return ok(records.filter((one): one is HeldRecord => one.kind === "held" && one.attempted.owner === owner));
+      }),
   };
 };

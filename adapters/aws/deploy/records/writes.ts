@@ -14,16 +14,15 @@ import { type Instant, millisOf, parseInstant } from "../../../../core/domain/wi
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { Clock, Logger } from "../../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
+import { err, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../../../core/result.ts";
 import { NOBODY } from "../../../shared/accounts/account-digest.ts";
-import { isCallState } from "../../../shared/calls/provider-call.ts";
-import { failureOfUnavailable } from "../../failures.ts";
-import type { RetryOptions } from "../../state-bucket.ts";
+import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
+import { isState, type RetryOptions, throwState } from "../../call-policy.ts";
+import { failureOfUnavailable, type Step } from "../../failures.ts";
 import type { Balancer } from "../balancer.ts";
 import { routedTo } from "../retire.ts";
-import { failureOfCall } from "../rollout/verdict.ts";
 import { hostOf } from "./names.ts";
-import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
+import { etagOf, type HeldRecord, type NameRecord, type RevisionTemplate } from "./record.ts";
 import type { Found, Records } from "./records.ts";
 import { type EcsLocation, isInDoubt, isMoving, isRemoved, knownOf, servingOf } from "./service.ts";
 
@@ -54,29 +53,57 @@ export const presentOf = (found: Found, now: Instant, isLaterWrite = false): Pre
 };
 
 /** Returns the revisions with traffic, by the record or, if in doubt, by the listener's rule. */
-export const serving = async (
+export const serving = (
   { balancer, location, clock }: Pick<WriteDeps, "balancer" | "location" | "clock">,
   record: HeldRecord,
-  retry: RetryOptions = {},
-): Promise<Result<readonly RevisionTemplate[], Unavailable>> => {
-  if (!isInDoubt(record, clock.now())) return ok(servingOf(record));
-  const rules = await balancer.rules(retry);
-  if (rules.isErr()) {
-    if (isCallState(rules.error)) throw rules.error.error;
-    return err(rules.error);
-  }
+  retry?: RetryOptions,
+): ResultAsync<readonly RevisionTemplate[], Unavailable> => {
+  if (!isInDoubt(record, clock.now())) return okAsync(servingOf(record));
   const known = knownOf(record);
-  const id = routedTo(
-    rules.value,
-    hostOf(location.shared, record.attempted.name),
-    known.map((one) => one.id),
-  );
-  return ok(known.filter((one) => one.id === id));
+  const revisions = known.map(({ id }) => id);
+  return balancer
+    .rules(retry)
+    .mapErr(throwState)
+    .map((rules) => routedTo(rules, hostOf(location.shared, record.attempted.name), revisions))
+    .map((routed) => known.filter(({ id }) => id === routed));
 };
 
 /** Each attempt may collide with a note; so many collisions in a row mean another problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
+
+/** Write this record, stop with a result, or wait and read the record again. */
+export type Decision<R, T> = { readonly put: R } | { readonly stop: T } | { readonly waitMs: number };
+
+/**
+ * Writes the record that `decide` returns, and returns it. Starts over if another call has changed the record since the
+ * read. Fails with a `CallState` if that happens too often.
+ *
+ * @param pauseMs pause before an attempt, times the number of earlier attempts; the second attempt follows immediately
+ */
+export const rewriteRecord = <R extends NameRecord, T, E>(
+  { records, clock }: Pick<WriteDeps, "records" | "clock">,
+  name: DeploymentName,
+  decide: (found: Found) => Result<Decision<R, T>, E> | PromiseLike<Result<Decision<R, T>, E>>,
+  retry: RetryOptions,
+  pauseMs: number,
+): ResultAsync<R | T, E | CallState | Unavailable> =>
+  safeTry<R | T, E | CallState | Unavailable>(async function* () {
+    for (let tries = 1; ; ) {
+      const found = yield* await records.read(name, retry);
+      const decision = yield* await decide(found);
+      if ("stop" in decision) return ok(decision.stop);
+      if ("waitMs" in decision) {
+        await clock.sleep(decision.waitMs, retry.signal);
+        continue;
+      }
+      const written = await records.write(name, decision.put, found, retry);
+      if (written.isOk()) return ok(decision.put);
+      if (tries === TRIES || !isState(written, "changed", "not_found")) return err(written.error);
+      if (tries > 1 && pauseMs > 0) await clock.sleep(pauseMs * tries, retry.signal);
+      tries += 1;
+    }
+  });
 
 export interface ConditionalWrite {
   readonly name: DeploymentName;
@@ -86,59 +113,34 @@ export interface ConditionalWrite {
   readonly write: string;
   /** True for a later write of a rollout. */
   readonly isLaterWrite?: boolean;
-  readonly change: (seen: Found) => Promise<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
+  readonly change: (seen: Found) => PromiseLike<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
 }
 
-/** Waits until the writer that moves traffic has recorded the result, or counts as dead. */
-const waitForWriter = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: RetryOptions): Promise<void> => {
-  const left = millisOf(parseInstant(record.state.until) ?? clock.now()) - millisOf(clock.now());
-  await clock.sleep(Math.min(Math.max(left, PAUSE_MS), 1000), signal);
-};
-
-/** Returns the record if the write is already applied, the failure if the write has lost, and undefined otherwise. */
-const outcomeOf = (
-  { owner, expected, write, isLaterWrite = false }: ConditionalWrite,
-  seen: Found,
-  now: Instant,
-): Result<HeldRecord, DeployFailure> | undefined => {
-  const held = heldIn(seen);
-  if (held?.state.write === write && held.removing === null) return ok(held);
-  const lost = writeConflict(owner, expected, presentOf(seen, now, isLaterWrite));
-  return lost === undefined ? undefined : err(lost);
-};
+/** How long to wait until the writer that moves traffic has recorded the result, or counts as dead. */
+const waitMsOf = ({ state }: HeldRecord, now: Instant): number =>
+  Math.min(Math.max(millisOf(parseInstant(state.until) ?? now) - millisOf(now), PAUSE_MS), 1000);
 
 /** Returns the current record once the write is applied. */
-export const writeConditionally = async (
+export const writeConditionally = (
   deps: WriteDeps,
-  conditionalWrite: ConditionalWrite,
+  { name, owner, expected, write, isLaterWrite = false, change }: ConditionalWrite,
   retry: RetryOptions = {},
-): Promise<Result<HeldRecord, DeployFailure>> => {
-  const { records, clock } = deps;
-  const { name, change, isLaterWrite = false } = conditionalWrite;
-  for (let tries = 0; tries < TRIES; ) {
-    // The second attempt follows immediately; later ones back off.
-    if (tries > 1) await clock.sleep(PAUSE_MS * tries, retry.signal);
-    const read = await records.read(name, retry);
-    if (read.isErr()) return err(failureOfUnavailable(read.error));
-    const seen = read.value;
-    const decided = outcomeOf(conditionalWrite, seen, clock.now());
-    if (decided !== undefined) return decided;
+): Step<HeldRecord> => {
+  const decide = async (seen: Found): Promise<Result<Decision<HeldRecord, HeldRecord>, DeployFailure>> => {
+    const now = deps.clock.now();
     const held = heldIn(seen);
-    if (!isLaterWrite && held !== undefined && isMoving(held, clock.now()) && retry.signal?.aborted !== true) {
-      await waitForWriter(deps, held, retry);
-      continue;
-    }
-    tries += 1;
-    const changed = await change(seen);
-    if (changed.isErr()) return err(changed.error);
-    const written = await records.write(name, changed.value, seen, retry);
-    if (written.isOk()) return ok(changed.value);
-    if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
-    if (written.error.code === "invalid" || written.error.code === "exists") throw written.error.error;
-  }
-  return err({
-    reason: "provider_unavailable",
-    message: "Too many concurrent changes of the service. Deploy again.",
+    if (held?.state.write === write && held.removing === null) return ok({ stop: held });
+    const lost = writeConflict(owner, expected, presentOf(seen, now, isLaterWrite));
+    if (lost !== undefined) return err(lost);
+    if (!isLaterWrite && held !== undefined && isMoving(held, now) && retry.signal?.aborted !== true)
+      return ok({ waitMs: waitMsOf(held, now) });
+    return (await change(seen)).map((put) => ({ put }));
+  };
+  return rewriteRecord(deps, name, decide, retry, PAUSE_MS).mapErr((error) => {
+    if ("reason" in error) return error;
+    if (!isCallState(error)) return failureOfUnavailable(error);
+    if (error.code === "invalid" || error.code === "exists") throw error.error;
+    return { reason: "provider_unavailable", message: "Too many concurrent changes of the service. Deploy again." };
   });
 };
 
@@ -146,22 +148,21 @@ export const writeConditionally = async (
  * Changes fields outside the rollout's state, which does not change the port's etag. Writes nothing if `change` returns
  * undefined.
  */
-export const amend = async (
-  { records, clock }: Pick<WriteDeps, "records" | "clock">,
+export const amend = (
+  deps: Pick<WriteDeps, "records" | "clock">,
   name: DeploymentName,
   change: (record: HeldRecord) => HeldRecord | undefined,
   retry: RetryOptions = {},
-): Promise<Result<void, DeployFailure>> => {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 1) await clock.sleep(PAUSE_MS * tries, retry.signal);
-    const read = await records.read(name, retry);
-    if (read.isErr()) return err(failureOfUnavailable(read.error));
-    const held = heldIn(read.value);
-    const next = held === undefined ? undefined : change(held);
-    if (next === undefined) return ok(undefined);
-    const written = await records.write(name, next, read.value, retry);
-    if (written.isOk()) return ok(undefined);
-    if (!isCallState(written.error)) return err(failureOfCall(written.error));
-  }
-  return err({ reason: "provider_unavailable", message: "Too many concurrent changes of the service. Try again." });
+): Step<void> => {
+  const decide = (found: Found): Result<Decision<HeldRecord, undefined>, never> => {
+    const held = heldIn(found);
+    const put = held === undefined ? undefined : change(held);
+    return ok(put === undefined ? { stop: undefined } : { put });
+  };
+  return rewriteRecord(deps, name, decide, retry, PAUSE_MS)
+    .map(() => undefined)
+    .mapErr((error) => {
+      if (!isCallState(error)) return failureOfUnavailable(error);
+      return { reason: "provider_unavailable", message: "Too many concurrent changes of the service. Try again." };
+    });
 };

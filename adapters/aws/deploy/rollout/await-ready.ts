@@ -1,11 +1,11 @@
 /** Polls a revision until it is ready, has failed or times out. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
-import { err, ok } from "../../../../core/result.ts";
+import { err, ok, type Result } from "../../../../core/result.ts";
 import { pausesBetween } from "../../../shared/calls/backoff.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
-import type { ReportProgress, RolloutAttempt, Step } from "./rollout-attempt.ts";
+import type { ReportProgress, RolloutAttempt } from "./rollout-attempt.ts";
 import { didNotListen } from "./stopped-task.ts";
 import { verdictOn, withLastLines } from "./verdict.ts";
 
@@ -23,7 +23,7 @@ export const awaitReady = async (
   record: HeldRecord,
   group: string,
   report: ReportProgress,
-): Step<void> => {
+): Promise<Result<void, DeployFailure>> => {
   const { deps, request, revision, signal, end } = attempt;
   const { template, listenDeadline } = request;
   const candidate = { template, revision, group };

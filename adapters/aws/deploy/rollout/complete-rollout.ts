@@ -2,11 +2,13 @@
 
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
+import { errAsync } from "../../../../core/result.ts";
 import { failed } from "../../../shared/deploy/rollout-ends.ts";
+import type { Step } from "../../failures.ts";
 import { urlOf } from "../records/names.ts";
 import type { HeldRecord } from "../records/record.ts";
 import { sweep } from "../sweep.ts";
-import { RETRY_TIMEOUT_MS, type ReportProgress, type RolloutAttempt, type Step } from "./rollout-attempt.ts";
+import { RETRY_TIMEOUT_MS, type ReportProgress, type RolloutAttempt } from "./rollout-attempt.ts";
 
 const REACH_TIMEOUT_MS = 30_000;
 /** Milliseconds that a replaced revision may take to finish its requests before the deploy continues anyway. */
@@ -14,16 +16,17 @@ const DRAIN_TIMEOUT_MS = 30_000;
 const TRIES = 3;
 
 /** Records that traffic has moved. Retries, because traffic has moved already. */
-const recordMoved = async (
+const recordMoved = (
   attempt: RolloutAttempt,
   moving: HeldRecord,
   retired: readonly string[],
   tries = TRIES,
-): Step<HeldRecord> => {
-  const moved = await attempt.writeStep(moving, "moved", { former: [], retired }, { timeoutMs: RETRY_TIMEOUT_MS });
-  const isFinal = moved.isOk() || isLost(moved.error) || tries === 1;
-  return isFinal ? moved : recordMoved(attempt, moving, retired, tries - 1);
-};
+): Step<HeldRecord> =>
+  attempt
+    .writeStep(moving, "moved", { former: [], retired }, { timeoutMs: RETRY_TIMEOUT_MS })
+    .orElse((error) =>
+      isLost(error) || tries === 1 ? errAsync(error) : recordMoved(attempt, moving, retired, tries - 1),
+    );
 
 /** Deletes the rule early, because a listener has few rules. If that fails, the rule is removed with its revision. */
 const deletePlaceholderRule = async ({ deps, placeholderRule, revision }: RolloutAttempt): Promise<void> => {

@@ -1,9 +1,10 @@
 /** A deployment's listener rules: the public one, and one that references a revision before it serves. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
+import { err, ok, safeTry } from "../../../../core/result.ts";
 import { isCallState } from "../../../shared/calls/provider-call.ts";
-import type { RetryOptions } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../call-policy.ts";
+import type { Step } from "../../failures.ts";
 import type { Balancer, ForwardRule, NewRule } from "../balancer.ts";
 import { isLimit } from "../ecs-faults.ts";
 import { isOwnGroup } from "../records/names.ts";
@@ -56,28 +57,25 @@ export interface RuleDeps {
  * lost response does not lead to a second rule. After a successful create, does not read them, because the list may lag
  * behind.
  */
-export const ensureRule = async (
+export const ensureRule = (
   { balancer, clock }: RuleDeps,
   rule: Omit<NewRule, "priority">,
   retry: RetryOptions,
-): Promise<Result<ForwardRule, DeployFailure>> => {
-  let last: DeployFailure = QUOTA_EXHAUSTED;
-  for (let tries = 0; tries < TRIES; tries++) {
-    const rules = await balancer.rules(retry);
-    if (rules.isErr()) return err(failureOfRule(rules.error));
-    const known = rules.value.find(({ hosts }) => hosts.includes(rule.host));
-    if (known !== undefined) return ok(known);
-    const taken = new Set(rules.value.map(({ priority }) => priority));
-    const created = await balancer.createRule(
-      { ...rule, priority: priorityFor(`${rule.group}${tries}`, taken) },
-      retry,
-    );
-    if (created.isOk() && created.value !== undefined) return ok(created.value);
-    if (created.isOk()) continue;
-    last = failureOfRule(created.error);
-    const isTransient = isCallState(created.error) ? created.error.code === "exists" : last.reason !== "permission";
-    if (!isTransient || retry.signal?.aborted === true) return err(last);
-    await clock.sleep(PAUSE_MS * (tries + 1), retry.signal);
-  }
-  return err(last);
-};
+): Step<ForwardRule> =>
+  safeTry(async function* () {
+    let last = QUOTA_EXHAUSTED;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const rules = yield* await balancer.rules(retry).mapErr(failureOfRule);
+      const known = rules.find(({ hosts }) => hosts.includes(rule.host));
+      if (known !== undefined) return ok(known);
+      const priority = priorityFor(`${rule.group}${tries}`, new Set(rules.map((one) => one.priority)));
+      const created = await balancer.createRule({ ...rule, priority }, retry);
+      if (created.isOk() && created.value !== undefined) return ok(created.value);
+      if (created.isOk()) continue;
+      last = failureOfRule(created.error);
+      const isTransient = isCallState(created.error) ? created.error.code === "exists" : last.reason !== "permission";
+      if (!isTransient || retry.signal?.aborted === true) return err(last);
+      await clock.sleep(PAUSE_MS * (tries + 1), retry.signal);
+    }
+    return err(last);
+  });

@@ -1,8 +1,9 @@
 /** Points the listener's rule at a ready revision that may serve. From here on, an abort has no effect. */
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
-import { err, ok } from "../../../../core/result.ts";
+import { okAsync } from "../../../../core/result.ts";
 import { failed } from "../../../shared/deploy/rollout-ends.ts";
+import type { Step } from "../../failures.ts";
 import { tagsOf } from "../records/names.ts";
 import type { HeldRecord } from "../records/record.ts";
 import { routedTo } from "../retire.ts";
@@ -14,22 +15,20 @@ import {
   RETRY_TIMEOUT_MS,
   type ReportProgress,
   type RolloutAttempt,
-  type Step,
 } from "./rollout-attempt.ts";
 
 const retry = { timeoutMs: RETRY_TIMEOUT_MS };
 
 /** Routes all requests of the host to the group. The former revisions keep weight 0 to finish their requests. */
-const route = async ({ deps, request, revision, host }: RolloutAttempt, group: string): Step<void> => {
+const route = ({ deps, request, revision, host }: RolloutAttempt, group: string): Step<void> => {
   const tags = tagsOf({ ...request.template, revision });
-  const publicRule = await ensureRule(deps, { host, group, tags }, retry);
-  if (publicRule.isErr()) return err(publicRule.error);
-  const { arn, targets } = publicRule.value;
-  // A rule without targets was edited by hand to respond itself.
-  if (targets.length > 0 && targets.every((one) => one.group === group)) return ok(undefined);
-  const others = targets.filter((one) => one.group !== group && one.weight > 0);
-  const wanted = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
-  return (await deps.balancer.forward(arn, wanted, retry)).mapErr(failureOfRule);
+  return ensureRule(deps, { host, group, tags }, retry).andThen(({ arn, targets }) => {
+    // A rule without targets was edited by hand to respond itself.
+    if (targets.length > 0 && targets.every((one) => one.group === group)) return okAsync(undefined);
+    const others = targets.filter((one) => one.group !== group && one.weight > 0);
+    const wanted = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
+    return deps.balancer.forward(arn, wanted, retry).mapErr(failureOfRule);
+  });
 };
 
 /** Undefined if the rules are not readable. */

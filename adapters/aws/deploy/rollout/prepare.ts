@@ -6,8 +6,8 @@ import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
-import { failureOfUnavailable } from "../../failures.ts";
+import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
+import { failureOfUnavailable, type Step } from "../../failures.ts";
 import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
 import type { NewRevision } from "./create-revision.ts";
 
@@ -32,22 +32,24 @@ export interface PrepareDeps {
 
 export type Prepared = Pick<NewRevision, "taskRole" | "fileSystems">;
 
-export const prepare = async (
+export const prepare = (
   { identities, mountable }: PrepareDeps,
   { owner, mounts }: Pick<ServiceTemplate, "owner" | "mounts">,
   options: CallOptions,
-): Promise<Result<Prepared, DeployFailure>> => {
-  const role = await identities.ensure(owner, options);
-  if (role.isErr()) return err(failureOfUnavailable(role.error));
-  const fileSystems = new Map<string, MountSource>();
-  for (const { bucket, volume, subPath } of mounts) {
-    const allowed = await identities.allow(bucket, role.value, options);
-    if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
-    const mounted = await mountable(bucket, subPath === undefined ? options : { ...options, subPath });
-    if (mounted.isErr()) return err(failureOfUnavailable(mounted.error));
-    if (!allowed.value || mounted.value === undefined)
-      return err({ reason: "volume_unavailable", message: `The volume '${volume}' does not exist.` });
-    fileSystems.set(folderKey(bucket, subPath), mounted.value);
-  }
-  return ok({ taskRole: role.value, fileSystems });
-};
+): Step<Prepared> =>
+  safeTry(async function* () {
+    const taskRole = yield* (await identities.ensure(owner, options)).mapErr(failureOfUnavailable);
+    const fileSystems = new Map<string, MountSource>();
+    for (const { bucket, volume, subPath } of mounts) {
+      const allowed = yield* (await identities.allow(bucket, taskRole, options)).mapErr(failureOfUnavailable);
+      const folder = subPath === undefined ? options : { ...options, subPath };
+      const mounted = yield* (await mountable(bucket, folder)).mapErr(failureOfUnavailable);
+      if (!allowed || mounted === undefined)
+        return err<never, DeployFailure>({
+          reason: "volume_unavailable",
+          message: `The volume '${volume}' does not exist.`,
+        });
+      fileSystems.set(folderKey(bucket, subPath), mounted);
+    }
+    return ok({ taskRole, fileSystems });
+  });

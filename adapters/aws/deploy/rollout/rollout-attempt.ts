@@ -3,9 +3,10 @@ import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { RolloutRequest } from "../../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../../core/ports/system.ts";
-import { ok, type Result } from "../../../../core/result.ts";
+import { ok } from "../../../../core/result.ts";
 import { revisionIdOf } from "../../../shared/deploy/revision-id.ts";
-import type { RetryOptions } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../call-policy.ts";
+import type { Step } from "../../failures.ts";
 import { hostOf } from "../records/names.ts";
 import { etagOf, type HeldRecord, type RolloutState } from "../records/record.ts";
 import type { Found } from "../records/records.ts";
@@ -21,7 +22,6 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, Retir
   readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
 
-export type Step<T> = Promise<Result<T, DeployFailure>>;
 export type ReportProgress = (message: string) => void;
 
 /**

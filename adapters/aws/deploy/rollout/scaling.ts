@@ -3,20 +3,20 @@
  * https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-target-tracking.html
  */
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
-import type { Unavailable } from "../../../../core/errors.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { safeTry } from "../../../../core/result.ts";
+import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { type Called, commandSender, missingAsOk, type RetryOptions } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { SharedResources } from "../../config.ts";
-import type { RetryOptions } from "../../state-bucket.ts";
-
-const load = () => import("@aws-sdk/client-application-auto-scaling");
 
 /**
  * The meaning of `max_instances` 0, and the maximum: a target group has up to 1,000 targets
  * (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html).
  */
 export const instanceLimits = { preset: 10, max: 1000 } as const;
+
+export const maxInstancesOf = ({ maxInstances }: ServiceTemplate): number =>
+  maxInstances === 0 ? instanceLimits.preset : maxInstances;
 
 /**
  * The metric counts requests per minute, not concurrent requests. An instance counts as full at `concurrency` requests
@@ -26,8 +26,6 @@ const SECONDS_OF_METRIC = 60;
 
 const SCALE_IN_SECONDS = 300;
 const SCALE_OUT_SECONDS = 30;
-
-type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Scaling {
   set(revision: string, group: string, template: ServiceTemplate, retry?: RetryOptions): Called<void>;
@@ -54,21 +52,14 @@ export const createScaling = (
       ScalableDimension: "ecs:service:DesiredCount",
       ResourceId: `service/${cluster}/${revision}`,
     }) as const;
-  const sdk = async ({ signal }: RetryOptions) =>
-    [await clients("scaling"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
+  const send = commandSender("scaling", "autoscaling", clients, call);
 
   return {
-    set: async (revision, group, { concurrency, maxInstances }, retry = {}) => {
-      const registered = await call({ what: "autoscaling.RegisterScalableTarget", ...retry }, async () => {
-        const [client, { RegisterScalableTargetCommand }, options] = await sdk(retry);
-        const MaxCapacity = maxInstances === 0 ? instanceLimits.preset : maxInstances;
-        const command = new RegisterScalableTargetCommand({ ...targetOf(revision), MinCapacity: 1, MaxCapacity });
-        await client.send(command, options);
-      });
-      if (registered.isErr()) return err(registered.error);
-      return call({ what: "autoscaling.PutScalingPolicy", ...retry }, async () => {
-        const [client, { PutScalingPolicyCommand }, options] = await sdk(retry);
-        const command = new PutScalingPolicyCommand({
+    set: (revision, group, template, retry) =>
+      safeTry(async function* () {
+        const target = { ...targetOf(revision), MinCapacity: 1, MaxCapacity: maxInstancesOf(template) };
+        yield* await send("RegisterScalableTargetCommand", target, retry);
+        const policy = {
           ...targetOf(revision),
           PolicyName: "portside-requests",
           PolicyType: "TargetTrackingScaling",
@@ -77,23 +68,17 @@ export const createScaling = (
               PredefinedMetricType: "ALBRequestCountPerTarget",
               ResourceLabel: resourceLabelOf(listenerArn, group),
             },
-            TargetValue: concurrency * SECONDS_OF_METRIC,
+            TargetValue: template.concurrency * SECONDS_OF_METRIC,
             ScaleInCooldown: SCALE_IN_SECONDS,
             ScaleOutCooldown: SCALE_OUT_SECONDS,
           },
-        });
-        await client.send(command, options);
-      });
-    },
+        } as const;
+        return send("PutScalingPolicyCommand", policy, retry).map(() => undefined);
+      }),
 
-    remove: async (revision, retry = {}) => {
-      const removed = await call({ what: "autoscaling.DeregisterScalableTarget", ...retry }, async () => {
-        const [client, { DeregisterScalableTargetCommand }, options] = await sdk(retry);
-        await client.send(new DeregisterScalableTargetCommand(targetOf(revision)), options);
-      });
-      return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"
-        ? ok(undefined)
-        : removed;
-    },
+    remove: (revision, retry) =>
+      send("DeregisterScalableTargetCommand", targetOf(revision), retry)
+        .map(() => undefined)
+        .orElse(missingAsOk),
   };
 };

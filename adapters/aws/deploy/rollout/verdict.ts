@@ -7,8 +7,8 @@ import type { Clock, Logger } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
 import type { LastLines } from "../../../shared/deploy/last-lines.ts";
+import type { RetryOptions } from "../../call-policy.ts";
 import { failureOfUnavailable } from "../../failures.ts";
-import type { RetryOptions } from "../../state-bucket.ts";
 import type { Balancer } from "../balancer.ts";
 import type { EcsServices } from "../ecs-calls.ts";
 import { didNotListen, failureOfTask } from "./stopped-task.ts";
@@ -72,12 +72,11 @@ const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
     ? { reason: "quota_exceeded", message: "The platform's Fargate quota is exhausted. Deploy again later." }
     : undefined;
 
-const failureOfStopped = async (deps: VerdictDeps, candidate: Candidate, retry: RetryOptions) => {
-  const stopped = await deps.services.stopped(candidate.revision, retry);
-  if (stopped.isErr()) return failureOfCall(stopped.error);
-  const { port } = candidate.template;
-  return stopped.value.map((task) => failureOfTask(task, port)).find((failure) => failure !== undefined);
-};
+const failureOfStopped = ({ services }: VerdictDeps, { revision, template }: Candidate, retry: RetryOptions) =>
+  services
+    .stopped(revision, retry)
+    .map((tasks) => tasks.map((task) => failureOfTask(task, template.port)).find((failure) => failure !== undefined))
+    .match((failure) => failure, failureOfCall);
 
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports every target as healthy.
@@ -104,10 +103,8 @@ export const verdictOn = async (
   }
   const limited = failureOfEvents(found.value);
   if (limited !== undefined || hasFailed) {
-    logger.warn("ECS did not start a revision", {
-      revision: candidate.revision,
-      reason: primary?.rolloutStateReason,
-    });
+    const { rolloutStateReason: reason } = primary ?? {};
+    logger.warn("ECS did not start a revision", { revision: candidate.revision, reason });
     return err(limited ?? (await withLastLines(deps, candidate, didNotListen(candidate.template.port), retry.signal)));
   }
   if (runningCount === 0) return ok("starting");
