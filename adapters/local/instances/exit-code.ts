@@ -17,7 +17,5 @@ const signalNames: Readonly<Record<number, string>> = {
 /** Shells, sandboxes and containers report a command that a signal ended as 128 + the signal's number. */
 export const exitOf = (code: number | null, signal: string | null): Exit => {
   const hidden = code !== null && code > 128 ? signalNames[code - 128] : undefined;
-  return hidden === undefined
-    ? { code, signal, outOfMemory: false }
-    : { code: null, signal: hidden, outOfMemory: false };
+  return { code: hidden === undefined ? code : null, signal: hidden ?? signal, outOfMemory: false };
 };

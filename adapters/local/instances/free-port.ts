@@ -1,12 +1,8 @@
 import { createServer } from "node:net";
+import { listenAt } from "../../shared/runtime/loopback.ts";
 
 /** Returns a free loopback port. Another program may take it before the service does; the caller must check. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
+export const freePort = async (): Promise<number> => {
+  await using server = createServer();
+  return await listenAt(server, "127.0.0.1", 0);
+};

@@ -1,5 +1,6 @@
 /** Reads the processes of this machine from /proc (proc(5)). Every result is empty on a machine without /proc. */
 import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 
 export interface ProcessInfo {
   readonly pid: number;
@@ -8,14 +9,8 @@ export interface ProcessInfo {
   readonly threads: number;
 }
 
-const read = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // The process has ended, or belongs to another user.
-    return undefined;
-  }
-};
+/** Returns undefined if the process has ended or belongs to another user. */
+const read = (path: string): string | undefined => tryOr(() => readFileSync(path, "utf8"), undefined);
 
 /** Parses the text of /proc/PID/stat. Returns undefined for a zombie. Pure. */
 export const parseStat = (pid: number, stat: string): ProcessInfo | undefined => {
@@ -32,15 +27,10 @@ export const processInfo = (pid: number): ProcessInfo | undefined => {
   return stat === undefined ? undefined : parseStat(pid, stat);
 };
 
-export const allProcesses = (): ProcessInfo[] => {
-  let names: string[];
-  try {
-    names = readdirSync("/proc");
-  } catch {
-    return [];
-  }
-  return names.flatMap((name) => (/^\d+$/.test(name) ? (processInfo(Number(name)) ?? []) : []));
-};
+export const allProcesses = (): ProcessInfo[] =>
+  tryOr(() => readdirSync("/proc"), []).flatMap((name) =>
+    /^\d+$/.test(name) ? (processInfo(Number(name)) ?? []) : [],
+  );
 
 /** Returns a process and its descendants, the root first. */
 export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
@@ -80,28 +70,17 @@ export const sharedMappingsOf = (pid: number): Map<string, number> =>
   parseSharedMappings(read(`/proc/${pid}/maps`) ?? "");
 
 /** Returns the bytes used in a process's folder if the folder is an in-memory file system of this size, otherwise 0. */
-export const filesInMemory = (pid: number, folder: string, size: number): number => {
-  try {
+export const filesInMemory = (pid: number, folder: string, size: number): number =>
+  tryOr(() => {
     const { bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root${folder}`);
     return blocks === Math.ceil(size / bsize) ? (blocks - bfree) * bsize : 0;
-  } catch {
-    return 0;
-  }
-};
+  }, 0);
 
 /** Returns the user's current number of threads, which RLIMIT_NPROC limits. */
 export const threadsOf = (uid: number | undefined): number =>
   allProcesses()
-    .filter(({ pid }) => ownerOf(pid) === uid)
+    .filter(({ pid }) => tryOr(() => statSync(`/proc/${pid}`).uid, undefined) === uid)
     .reduce((sum, { threads }) => sum + threads, 0);
-
-const ownerOf = (pid: number): number | undefined => {
-  try {
-    return statSync(`/proc/${pid}`).uid;
-  } catch {
-    return undefined;
-  }
-};
 
 /** Returns the program name of a process, which the kernel cuts to 15 characters. */
 export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? "").trim();
@@ -110,10 +89,5 @@ export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? 
 export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/environ`) ?? "").split("\0");
 
 /** Sends a signal. Ignores a process that has ended. */
-export const signalProcess = (pid: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The process has ended.
-  }
-};
+export const signalProcess = (pid: number, signal: NodeJS.Signals): void =>
+  void tryOr(() => process.kill(pid, signal), false);

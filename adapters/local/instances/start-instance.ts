@@ -41,52 +41,51 @@ const NOT_HTTP2 =
 const SILENT_OVER_HTTP2 =
   "the service accepts connections, but does not answer over HTTP/2 without TLS (h2c), which it declares by use_http2";
 
+/** Returns where the instance listens, which the options may verify with a connection. */
+const verifiedState = async (
+  instance: Instance,
+  open: boolean,
+  { template }: InstanceSpec,
+  { verifies = false }: StartOptions,
+): Promise<ListenState> => {
+  const state = await instance.look(open);
+  if (!open || state.kind !== "right" || !verifies) return state;
+  if (!(await instance.connects()))
+    return { kind: "elsewhere", message: "it does not accept connections over IPv4; listen on 0.0.0.0" };
+  const answer = template.useHttp2 ? await instance.probeHttp2() : "speaks";
+  if (answer === "refuses") return { kind: "elsewhere", message: NOT_HTTP2 };
+  return answer === "silent" ? { kind: "silent", message: SILENT_OVER_HTTP2 } : state;
+};
+
 /** Tracks the listen state of a starting instance. */
-class StartWatch {
-  readonly #instance: Instance;
-  readonly #elsewhereMillis: number;
-  readonly #verifies: boolean;
-  readonly #useHttp2: boolean;
-  #elsewhereSince: number | undefined;
-  problem = "nothing listens on PORT";
-
-  constructor(instance: Instance, elsewhereMillis: number, verifies: boolean, useHttp2: boolean) {
-    this.#instance = instance;
-    this.#elsewhereMillis = elsewhereMillis;
-    this.#verifies = verifies;
-    this.#useHttp2 = useHttp2;
-  }
-
-  async #see(open: boolean): Promise<ListenState> {
-    const sight = await this.#instance.look(open);
-    if (!open || sight.kind !== "right" || !this.#verifies) return sight;
-    if (!(await this.#instance.connects()))
-      return { kind: "elsewhere", message: "it does not accept connections over IPv4; listen on 0.0.0.0" };
-    const answer = this.#useHttp2 ? await this.#instance.probeHttp2() : "speaks";
-    if (answer === "refuses") return { kind: "elsewhere", message: NOT_HTTP2 };
-    return answer === "silent" ? { kind: "silent", message: SILENT_OVER_HTTP2 } : sight;
-  }
-
-  /** @param open whether something accepts connections on the instance's port */
-  async look(open: boolean, say: (message: string) => void): Promise<Outcome | undefined> {
-    const { tail } = this.#instance;
-    const sight = await this.#see(open);
-    if (open && sight.kind === "right") {
-      if (sight.warning !== undefined) say(sight.warning);
-      return { kind: "ready" };
-    }
-    if (sight.kind === "lost") return { kind: "lost_port" };
-    if (sight.kind === "silent") this.problem = sight.message;
-    if (sight.kind !== "elsewhere") this.#elsewhereSince = undefined;
-    else {
-      this.#elsewhereSince ??= Date.now();
-      this.problem = sight.message;
-      if (Date.now() - this.#elsewhereSince >= this.#elsewhereMillis)
-        return failedToListen(`The service is up, but ${sight.message}.`, tail);
-    }
-    return undefined;
-  }
-}
+const trackListening = (deps: InstanceDeps, spec: InstanceSpec, instance: Instance, options: StartOptions) => {
+  let elsewhereSince: number | undefined;
+  const tracker = {
+    problem: "nothing listens on PORT",
+    /**
+     * Returns undefined if the instance may still become ready.
+     * @param open whether something accepts connections on the instance's port
+     */
+    look: async (open: boolean): Promise<Outcome | undefined> => {
+      const state = await verifiedState(instance, open, spec, options);
+      if (open && state.kind === "right") {
+        if (state.warning !== undefined) options.say(state.warning);
+        return { kind: "ready" };
+      }
+      if (state.kind === "lost") return { kind: "lost_port" };
+      if ("message" in state) tracker.problem = state.message;
+      if (state.kind !== "elsewhere") {
+        elsewhereSince = undefined;
+        return undefined;
+      }
+      elsewhereSince ??= Date.now();
+      return Date.now() - elsewhereSince < deps.elsewhereMillis
+        ? undefined
+        : failedToListen(`The service is up, but ${state.message}.`, instance.tail);
+    },
+  };
+  return tracker;
+};
 
 /** Resolves when the instance is ready, has failed, or has lost its port. */
 const awaitReady = async (
@@ -96,7 +95,7 @@ const awaitReady = async (
   options: StartOptions,
 ): Promise<Outcome> => {
   const { port } = instance;
-  const watch = new StartWatch(instance, deps.elsewhereMillis, options.verifies === true, spec.template.useHttp2);
+  const tracker = trackListening(deps, spec, instance, options);
   const begun = Date.now();
   let ended: Exit | undefined;
   void instance.exited.then((exit) => {
@@ -114,12 +113,12 @@ const awaitReady = async (
     }
     if (open || Date.now() - lookedAt >= LOOK_MS) {
       lookedAt = Date.now();
-      const outcome = await watch.look(open, options.say);
+      const outcome = await tracker.look(open);
       if (outcome !== undefined) return outcome;
     }
     const waited = Date.now() - begun;
     if (waited >= options.listenMillis)
-      return failedToListen(`After ${options.listenMillis / 1000} s ${watch.problem} (${port}).`, instance.tail);
+      return failedToListen(`After ${options.listenMillis / 1000} s ${tracker.problem} (${port}).`, instance.tail);
     await Promise.race([sleep(waited < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS), instance.exited]);
   }
 };

@@ -3,12 +3,13 @@
  * contains the host's /usr, no capabilities, and a separate network if pasta works. https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { ownerFolder } from "../builds/image-store.ts";
 import { stageFor } from "./as-user.ts";
 import type { ControlGroups } from "./cgroup.ts";
-import { hostFolders, readableEtc } from "./host-files.ts";
+import { hostFolders, readableEtc, writeMounted } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch } from "./launch.ts";
 import { isRoot } from "./network/enter-network.ts";
 import { readHostNetwork } from "./network/host-network.ts";
@@ -26,13 +27,12 @@ const NOBODY = "65534";
 
 /** /bin, /lib and similar are symbolic links into /usr on most systems, folders on the others. */
 const rootFolders = (): string[] =>
-  hostFolders.flatMap((path) => {
-    try {
-      return lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
-    } catch {
-      return [];
-    }
-  });
+  hostFolders.flatMap((path) =>
+    tryOr(
+      () => (lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path]),
+      [],
+    ),
+  );
 
 /** Files with the only user and group of the sandbox besides root: nobody and nogroup. */
 const accountFiles = (folder: string): Bind[] => {
@@ -41,13 +41,7 @@ const accountFiles = (folder: string): Bind[] => {
     passwd: `root:x:0:0:root:/:/bin/sh\nnobody:x:${NOBODY}:${NOBODY}:nobody:/tmp:/bin/sh\n`,
     group: `root:x:0:\nnogroup:x:${NOBODY}:\n`,
   };
-  return Object.entries(files).map(([name, text]) => {
-    const host = join(folder, name);
-    writeFileSync(host, text);
-    // Accounts' users must be able to read the file, whatever the umask.
-    chmodSync(host, 0o644);
-    return { host, inside: `/etc/${name}`, writable: false };
-  });
+  return Object.entries(files).map(([name, text]) => writeMounted(join(folder, name), `/etc/${name}`, text));
 };
 
 /** Optional features of the installed bubblewrap. */
@@ -68,16 +62,8 @@ const namespaces = ({ closesUserNamespaces }: Features, ownNetwork: boolean): st
   "--unshare-user",
   ...(closesUserNamespaces ? ["--disable-userns"] : []),
   ...(isRoot || ownNetwork ? ["--uid", NOBODY, "--gid", NOBODY] : []),
-  "--unshare-pid",
-  "--unshare-ipc",
-  "--unshare-uts",
-  "--unshare-cgroup-try",
-  "--die-with-parent",
-  "--new-session",
-  "--hostname",
-  "portside",
-  "--cap-drop",
-  "ALL",
+  ...["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+  ...["--die-with-parent", "--new-session", "--hostname", "portside", "--cap-drop", "ALL"],
 ];
 
 /** The descriptors of the sandbox's own process, which closes all but the gate before the command starts. */
@@ -86,6 +72,9 @@ const FILTER = ARGUMENTS + 1;
 const GATE = FILTER + 1;
 const NETWORK = GATE + 1;
 const FIRST_FOLDER = NETWORK + 1;
+
+/** The form in which bubblewrap reads arguments from a descriptor (`--args`). */
+export const argumentsFile = (args: readonly string[]): string => args.map((argument) => `${argument}\0`).join("");
 
 /** All arguments before the command. bubblewrap reads them from a file descriptor, so `ps` does not show them. */
 export const sandboxArguments = (
@@ -103,8 +92,7 @@ export const sandboxArguments = (
   ...["/dev", "/"].flatMap((path) => ["--remount-ro", path]),
   "--clearenv",
   ...Object.entries({ ...job.env, [MARKER]: job.id }).flatMap(([name, value]) => ["--setenv", name, value]),
-  "--chdir",
-  job.cwd,
+  ...["--chdir", job.cwd],
 ];
 
 /**
@@ -115,20 +103,12 @@ const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scs
 
 const baseArguments = (features: Features, ownNetwork: boolean): string[] => [
   ...namespaces(features, ownNetwork),
-  "--ro-bind",
-  "/usr",
-  "/usr",
+  ...["--ro-bind", "/usr", "/usr"],
   ...rootFolders(),
   ...readableEtc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
-  "--proc",
-  "/proc",
+  ...["--proc", "/proc"],
   ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path]),
-  "--dev",
-  "/dev",
-  "--dir",
-  "/run",
-  "--dir",
-  "/var",
+  ...["--dev", "/dev", "--dir", "/run", "--dir", "/var"],
 ];
 
 /** Minimal, because the command can read the environment of the sandbox's own process. */
@@ -206,11 +186,7 @@ export const createBubblewrapRunner = (
         env: helperEnvironment,
         cwd: "/",
         descriptors: [
-          {
-            input: [...sandboxArguments(seen, base), "--seccomp", String(FILTER)]
-              .map((argument) => `${argument}\0`)
-              .join(""),
-          },
+          { input: argumentsFile([...sandboxArguments(seen, base), "--seccomp", String(FILTER)]) },
           { input: filter },
           { gate: true },
           { network: network !== undefined },

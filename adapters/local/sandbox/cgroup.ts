@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { signalProcess } from "../instances/proc.ts";
 import type { Limits } from "./runner.ts";
 
@@ -38,27 +39,15 @@ export interface ControlGroups {
 const MOUNT = "/sys/fs/cgroup";
 const PERIOD = 100_000;
 
-const write = (path: string, value: string): void => writeFileSync(path, value);
-
 const writeIfPresent = (path: string, value: string): void => {
-  if (existsSync(path)) write(path, value);
+  if (existsSync(path)) writeFileSync(path, value);
 };
 
-const readNumbers = (path: string): number[] => {
-  try {
-    return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-};
+const readNumbers = (path: string): number[] =>
+  tryOr(() => readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number), []);
 
-const oomKills = (path: string): number => {
-  try {
-    return Number(/^oom_kill (\d+)/m.exec(readFileSync(path, "utf8"))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
-};
+const oomKills = (path: string): number =>
+  tryOr(() => Number(/^oom_kill (\d+)/m.exec(readFileSync(path, "utf8"))?.[1] ?? 0), 0);
 
 /** The kernel refuses to remove a group (EBUSY) until its last process has ended. */
 const removeFolder = async (path: string): Promise<void> => {
@@ -73,15 +62,10 @@ const removeFolder = async (path: string): Promise<void> => {
   }
 };
 
-const subfolders = (path: string): string[] => {
-  try {
-    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-      entry.isDirectory() ? [join(path, entry.name)] : [],
-    );
-  } catch {
-    return [];
-  }
-};
+const subfolders = (path: string): string[] =>
+  tryOr(() => readdirSync(path, { withFileTypes: true }), [])
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(path, name));
 
 const groupAt = (folders: readonly string[], oomFile: string): ControlGroup => {
   const processes = () => [...new Set(folders.flatMap((folder) => readNumbers(join(folder, "cgroup.procs"))))];
@@ -106,7 +90,7 @@ const sweepFolders = async (roots: readonly string[]): Promise<void> => {
 const CONTROLLERS = ["memory", "cpu", "pids"] as const;
 
 const delegateControllers = (folder: string): void =>
-  write(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
+  writeFileSync(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
 
 const version1 = (mount: string, scope: string): ControlGroups => {
   const roots = CONTROLLERS.map((controller) => join(mount, controller, scope));
@@ -115,11 +99,11 @@ const version1 = (mount: string, scope: string): ControlGroups => {
     create: (id, limits) => {
       const [memory, cpu, pids] = roots.map((root) => join(root, id)) as [string, string, string];
       for (const folder of [memory, cpu, pids]) mkdirSync(folder, { recursive: true });
-      write(join(memory, "memory.limit_in_bytes"), String(limits.memory));
+      writeFileSync(join(memory, "memory.limit_in_bytes"), String(limits.memory));
       writeIfPresent(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
-      write(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
-      write(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
-      write(join(pids, "pids.max"), String(limits.processes));
+      writeFileSync(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
+      writeFileSync(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
+      writeFileSync(join(pids, "pids.max"), String(limits.processes));
       return groupAt([memory, cpu, pids], join(memory, "memory.oom_control"));
     },
     sweep: () => sweepFolders(roots),
@@ -135,10 +119,10 @@ const version2 = (mount: string, scope: string): ControlGroups => {
       delegateControllers(root);
       const folder = join(root, id);
       mkdirSync(folder, { recursive: true });
-      write(join(folder, "memory.max"), String(limits.memory));
+      writeFileSync(join(folder, "memory.max"), String(limits.memory));
       writeIfPresent(join(folder, "memory.swap.max"), "0");
-      write(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
-      write(join(folder, "pids.max"), String(limits.processes));
+      writeFileSync(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
+      writeFileSync(join(folder, "pids.max"), String(limits.processes));
       return groupAt([folder], join(folder, "memory.events"));
     },
     sweep: () => sweepFolders([root]),
@@ -159,18 +143,22 @@ export const groupFilesOf = (pid: number, mount = MOUNT): string[] =>
       return mounts.map((folder) => join(folder, path, "cgroup.procs")).filter((file) => existsSync(file));
     });
 
-const writable = (path: string): boolean => {
-  try {
+const isWritable = (path: string): boolean =>
+  tryOr(() => {
     accessSync(path, constants.W_OK);
     return true;
-  } catch {
-    return false;
-  }
-};
+  }, false);
 
 const offersAll = (folder: string): boolean => {
   const offered = readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(/\s+/);
-  return CONTROLLERS.every((name) => offered.includes(name)) && writable(join(folder, "cgroup.subtree_control"));
+  return CONTROLLERS.every((name) => offered.includes(name)) && isWritable(join(folder, "cgroup.subtree_control"));
+};
+
+/** Throws if nothing is mounted, or for the root group of a container, which contains processes. */
+const rootGroup = (mount: string): string | undefined => {
+  if (!offersAll(mount)) return undefined;
+  delegateControllers(mount);
+  return mount;
 };
 
 /** This process moves here: a group that delegates controllers must not contain processes. */
@@ -182,16 +170,16 @@ const delegatedGroup = (mount: string, self: string): string | undefined => {
   if (own === undefined) return undefined;
   const folder = join(mount, own);
   const base = basename(folder) === SUPERVISOR ? dirname(folder) : folder;
-  if (!offersAll(base) || !writable(join(base, "cgroup.procs"))) return undefined;
+  if (!offersAll(base) || !isWritable(join(base, "cgroup.procs"))) return undefined;
   const supervisor = join(base, SUPERVISOR);
   mkdirSync(supervisor, { recursive: true });
-  write(join(supervisor, "cgroup.procs"), String(process.pid));
+  writeFileSync(join(supervisor, "cgroup.procs"), String(process.pid));
   try {
     delegateControllers(base);
     return base;
   } catch (error) {
     // The group contains another process.
-    if (base === folder) write(join(base, "cgroup.procs"), String(process.pid));
+    if (base === folder) writeFileSync(join(base, "cgroup.procs"), String(process.pid));
     throw error;
   }
 };
@@ -207,19 +195,7 @@ export const findControlGroups = (
   mount = MOUNT,
   self = "/proc/self/cgroup",
 ): ControlGroups | undefined => {
-  if (CONTROLLERS.every((name) => writable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
-  try {
-    if (offersAll(mount)) {
-      delegateControllers(mount);
-      return version2(mount, scope);
-    }
-  } catch {
-    // Not mounted, or the root group of a container, which contains processes.
-  }
-  try {
-    const group = delegatedGroup(mount, self);
-    return group === undefined ? undefined : version2(group, scope);
-  } catch {
-    return undefined;
-  }
+  if (CONTROLLERS.every((name) => isWritable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
+  const group = tryOr(() => rootGroup(mount), undefined) ?? tryOr(() => delegatedGroup(mount, self), undefined);
+  return group === undefined ? undefined : version2(group, scope);
 };

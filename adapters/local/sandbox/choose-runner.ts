@@ -4,7 +4,7 @@ import type { Logger } from "../../../core/ports/system.ts";
 import { type Containers, openContainers } from "../containers/containers.ts";
 import { findEngine } from "../containers/engine.ts";
 import { createBubblewrapRunner } from "./bubblewrap.ts";
-import { type ControlGroups, findControlGroups } from "./cgroup.ts";
+import { findControlGroups } from "./cgroup.ts";
 import { killOrphans } from "./launch.ts";
 import { Networks, whyNoNetworks } from "./network/networks.ts";
 import { createProcessRunner } from "./process-runner.ts";
@@ -45,14 +45,9 @@ export interface RunnerNeeds {
 const ENGINE_NOT_LOCAL =
   "the engine runs on another or a virtual machine, so it can only build and run sources with a Dockerfile";
 
-const findContainers = async ({
-  scope,
-  folder,
-  environment,
-  logger,
-  allowedPorts,
-}: RunnerNeeds): Promise<Containers | string> => {
-  const engine = await findEngine(environment);
+const findContainers = async (needs: RunnerNeeds): Promise<Containers | string> => {
+  const { scope, folder, logger, allowedPorts } = needs;
+  const engine = await findEngine(needs.environment);
   if (typeof engine === "string") return engine;
   try {
     return await openContainers(engine, scope, join(folder, "containers"), logger, allowedPorts);
@@ -65,7 +60,7 @@ const findContainers = async ({
 /** Throws if the configured runner does not work on this machine. */
 export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Promise<ChosenRunner> => {
   const { scope, folder, uidRange } = needs;
-  const groups: ControlGroups | undefined = findControlGroups(`portside-${scope}`);
+  const groups = findControlGroups(`portside-${scope}`);
   await killOrphans(scope);
   await groups?.sweep();
   const containers = await findContainers(needs);
@@ -82,11 +77,9 @@ export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Pr
   };
   if (choice === "process") return chosen(createProcessRunner(groups, watchdog));
   if (choice === "container") {
-    const why =
-      typeof containers === "string" ? containers : containers.engine.sharesKernel ? undefined : ENGINE_NOT_LOCAL;
-    if (why !== undefined || typeof containers === "string")
-      throw new Error(`The runner 'container' does not work on this machine: ${why}.`);
-    return chosen(containers);
+    if (typeof containers !== "string" && containers.engine.sharesKernel) return chosen(containers);
+    const why = typeof containers === "string" ? containers : ENGINE_NOT_LOCAL;
+    throw new Error(`The runner 'container' does not work on this machine: ${why}.`);
   }
   const why = await whyNoNetworks(scope);
   networks = why === undefined ? new Networks(scope, needs.allowedPorts, needs.logger) : undefined;

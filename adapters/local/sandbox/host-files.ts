@@ -1,4 +1,6 @@
-/** The files of this machine, besides /usr, that a sandbox mounts read-only. */
+/** The files, besides this machine's /usr, that a sandbox mounts read-only. */
+import { chmodSync, writeFileSync } from "node:fs";
+import type { Bind } from "./runner.ts";
 
 /** Symbolic links into /usr on most systems, folders on the others. Some do not exist. */
 export const hostFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -17,3 +19,11 @@ export const readableEtc = [
   "localtime",
   "ca-certificates",
 ];
+
+/** Writes the file in place, without replacing it: a running sandbox has mounted the file itself, not its path. */
+export const writeMounted = (host: string, inside: string, text: string): Bind => {
+  writeFileSync(host, text);
+  // Accounts' users must be able to read the file, whatever the umask.
+  chmodSync(host, 0o644);
+  return { host, inside, writable: false };
+};

@@ -189,9 +189,12 @@ export const mountVolumes = async (
   const undo: (() => void)[] = [];
   const open: Folder[] = [];
   const started = async () => void (await Promise.all(open.splice(0).map((folder) => folder.close())));
+  const ended = () => {
+    for (const one of undo) one();
+  };
   const fail = async (failure: DeployFailure) => {
     await started();
-    for (const one of undo) one();
+    ended();
     return failure;
   };
   const mountOne = async (mount: BoundMount): Promise<DeployFailure | undefined> => {
@@ -221,15 +224,9 @@ export const mountVolumes = async (
     }
   }
   const buckets = Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket]));
-  return {
-    binds,
-    env: {
-      PORTSIDE_VOLUMES: JSON.stringify(buckets),
-      ...(runner.mapsPaths ? {} : { PORTSIDE_MOUNTS: JSON.stringify(Object.fromEntries(targets)) }),
-    },
-    started,
-    ended: () => {
-      for (const one of undo) one();
-    },
+  const env = {
+    PORTSIDE_VOLUMES: JSON.stringify(buckets),
+    ...(runner.mapsPaths ? {} : { PORTSIDE_MOUNTS: JSON.stringify(Object.fromEntries(targets)) }),
   };
+  return { binds, env, started, ended };
 };

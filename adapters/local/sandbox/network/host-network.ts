@@ -1,19 +1,16 @@
 /** The properties of this machine's network that separate networks need: forbidden addresses, and the name servers. */
 import { existsSync, readFileSync } from "node:fs";
-import { BlockList, isIPv4 } from "node:net";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
+import { tryOr } from "../../../shared/runtime/try-or.ts";
 
 /** Clouds serve credentials to virtual machines at the first four. Multicast reaches programs of this machine. */
 const ALWAYS = ["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4"];
 
 /** The interface with the default route: https://docs.kernel.org/networking/ and proc(5), /proc/net/route. */
 const defaultInterface = (): string | undefined => {
-  try {
-    const rows = readFileSync("/proc/net/route", "utf8").split("\n").slice(1);
-    return rows.map((row) => row.split("\t")).find(([, to, , , , , , mask]) => to === mask && Number(to) === 0)?.[0];
-  } catch {
-    return undefined;
-  }
+  const rows = readIfPresent("/proc/net/route").split("\n").slice(1);
+  return rows.map((row) => row.split("\t")).find(([, to, , , , , , mask]) => to === mask && Number(to) === 0)?.[0];
 };
 
 /** True for a bridge with containers or virtual machines of this machine behind it, but not for the default route's. */
@@ -60,16 +57,23 @@ export interface HostNetwork {
 /** A documentation address (RFC 5737). pasta forwards DNS queries to it to this machine's resolver. */
 export const RESOLVER = "198.51.100.53";
 
+/** @param subnets also single addresses, without the number of bits */
+export const blockListOf = (subnets: readonly string[]): BlockList => {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [address = "", bits] = subnet.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    list.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  return list;
+};
+
 /**
  * Returns the text of resolv.conf for a separate network. pasta forwards queries if a resolver is on the loopback interface, on
  * this machine or in its cloud's link-local range; otherwise programs query the resolvers directly. Pure.
  */
 export const resolverSettings = (text: string, closed: readonly string[]): string => {
-  const list = new BlockList();
-  for (const subnet of ["127.0.0.0/8", ...closed]) {
-    const [address = "", bits] = subnet.split("/");
-    list.addSubnet(address, Number(bits));
-  }
+  const list = blockListOf(["127.0.0.0/8", ...closed]);
   const isServer = (line: string) => /^\s*nameserver\s/.test(line);
   const lines = text.split("\n");
   const servers = lines.filter(isServer).map((line) => line.trim().split(/\s+/)[1] ?? "");
@@ -77,13 +81,7 @@ export const resolverSettings = (text: string, closed: readonly string[]): strin
   return [...lines.filter((line) => !isServer(line)), `nameserver ${RESOLVER}`, ""].join("\n");
 };
 
-const readIfPresent = (path: string): string => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-};
+const readIfPresent = (path: string): string => tryOr(() => readFileSync(path, "utf8"), "");
 
 /** Returns the text of /etc/hosts, with a line break at its end. https://man7.org/linux/man-pages/man5/hosts.5.html */
 export const readHosts = (): string => readIfPresent("/etc/hosts").replace(/(?<!\n)$/, "\n");

@@ -1,9 +1,9 @@
 /** Creates the networks of a server's sandboxes. Keeps a spare one, because creating it takes longer than starting a sandbox. */
 
-import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { processInfo } from "../../instances/proc.ts";
+import { writeMounted } from "../host-files.ts";
 import type { Bind } from "../runner.ts";
 import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./host-network.ts";
 import { type Network, openNetwork } from "./pasta.ts";
@@ -31,14 +31,6 @@ const tryOne = async (id: string): Promise<string | undefined> => {
 export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
   trial ??= tryOne(`${scope}.trial`);
   return trial;
-};
-
-/** Overwrites the file in place: a running sandbox has mounted the file itself, not its path. */
-const nameFile = (host: string, inside: string, text: string): Bind => {
-  writeFileSync(host, text);
-  // Services' users must be able to read the file, whatever the umask.
-  chmodSync(host, 0o644);
-  return { host, inside, writable: false };
 };
 
 interface Spare {
@@ -100,10 +92,10 @@ export class Networks {
    * @param key sandboxes with the same key share the file, so running ones see a change
    */
   nameFiles(folder: string, { resolver }: HostNetwork, names: readonly string[], key: string): Bind[] {
-    const settings = nameFile(join(folder, "resolv.conf"), "/etc/resolv.conf", resolver.settings);
+    const settings = writeMounted(join(folder, "resolv.conf"), "/etc/resolv.conf", resolver.settings);
     if (names.length === 0) return [settings];
     const lines = names.map((name) => `127.0.0.1 ${name}\n`);
-    return [settings, nameFile(join(folder, `hosts-${key}`), "/etc/hosts", [readHosts(), ...lines].join(""))];
+    return [settings, writeMounted(join(folder, `hosts-${key}`), "/etc/hosts", [readHosts(), ...lines].join(""))];
   }
 
   async close(): Promise<void> {

@@ -3,8 +3,8 @@
  * pasta translates between the namespace and its own sockets, so it needs no rights on the machine. https://passt.top/
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../instances/free-port.ts";
 import { type Address, loopback } from "../../instances/listen-state.ts";
@@ -73,25 +73,13 @@ echo ready; exec cat`;
 const closeSubnet = (subnet: string): string => `route replace local ${subnet} dev ${TAP}`;
 
 const pastaArguments = ({ inside, opened, host }: NetworkOptions, port: number): string[] => [
-  "pasta",
-  "--foreground",
-  "--quiet",
-  "--ipv4-only",
-  "--config-net",
-  "--ns-ifname",
-  TAP,
+  ...["pasta", "--foreground", "--quiet", "--ipv4-only", "--config-net", "--ns-ifname", TAP],
   // Without this option, the gateway's address forwards to this machine's loopback address.
   "--no-map-gw",
   ...(host.resolver.isForwarded ? ["--dns-forward", RESOLVER] : []),
-  "--tcp-ports",
-  inside === undefined ? "none" : `127.0.0.1/${port}:${inside}`,
-  "--udp-ports",
-  "none",
-  "--tcp-ns",
-  opened.length === 0 ? "none" : opened.join(","),
-  "--udp-ns",
-  "none",
-  "--",
+  ...["--tcp-ports", inside === undefined ? "none" : `127.0.0.1/${port}:${inside}`],
+  ...["--tcp-ns", opened.length === 0 ? "none" : opened.join(",")],
+  ...["--udp-ports", "none", "--udp-ns", "none", "--"],
 ];
 
 const firstChildOf = (pid: number): number =>
@@ -105,15 +93,13 @@ const killGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-const forbidIn = (pid: number, subnets: readonly string[]): Promise<boolean> => {
+const forbidIn = async (pid: number, subnets: readonly string[]): Promise<boolean> => {
   const [file = "", ...args] = [...enterNetwork(namespacesOf(pid)), "--", "ip", "-batch", "-"];
   const child = spawn(file, args, { env: PROGRAMS, stdio: ["pipe", "ignore", "ignore"] });
   child.stdin.on("error", () => undefined);
   child.stdin.end(subnets.map((subnet) => `${closeSubnet(subnet)}\n`).join(""));
-  return new Promise((resolve) => {
-    child.once("error", () => resolve(false));
-    child.once("close", (code) => resolve(code === 0));
-  });
+  const [code] = await once(child, "close").catch(() => []);
+  return code === 0;
 };
 
 const tryOpen = async (options: NetworkOptions): Promise<Network> => {
@@ -123,7 +109,7 @@ const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   const [file = "", ...args] = argv;
   const env = { ...PROGRAMS, [MARKER]: options.id };
   const child = spawn(file, args, { env, cwd: "/", stdio: ["pipe", "pipe", "pipe"], detached: true });
-  const [stdin, stdout, stderr] = [child.stdin as Writable, child.stdout as Readable, child.stderr as Readable];
+  const { stdin, stdout, stderr } = child;
   stdin.on("error", () => undefined);
   let output = "";
   stderr.setEncoding("utf8").on("data", (text: string) => {

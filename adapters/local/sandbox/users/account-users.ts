@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import { tryOr } from "../../../shared/runtime/try-or.ts";
 import type { AccountUserRows } from "../../state/account-users.ts";
 import { freeUid, holdersWithin, type UidRange } from "./uid-range.ts";
 
@@ -22,13 +23,7 @@ export class NoUserLeft extends Error {
   }
 }
 
-const textOf = (path: string): string => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-};
+const textOf = (path: string): string => tryOr(() => readFileSync(path, "utf8"), "");
 
 /** Returns the reason that the range cannot be used on this machine, or undefined. */
 export const uidRangeProblem = (range: UidRange): string | undefined => {

@@ -1,0 +1,8 @@
+/** Returns the result of `read`, or `fallback` if it throws. For reads whose failure, for any reason, is a normal result. */
+export const tryOr = <T, F>(read: () => T, fallback: F): T | F => {
+  try {
+    return read();
+  } catch {
+    return fallback;
+  }
+};
