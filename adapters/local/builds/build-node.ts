@@ -1,5 +1,4 @@
 /** Builds Node.js sources: installs dependencies by the lock file and runs the `build` and `prestart` scripts. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -8,7 +7,7 @@ import type { NodePackage, NodePlan } from "../../../core/domain/deploy/source/n
 import { measureTree } from "../tenant-files/measure-tree.ts";
 import { readText } from "../tenant-files/read-text.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
-import type { ImageManifest } from "./image-store.ts";
+import { cacheKey, type ImageManifest } from "./image-store.ts";
 import { type BuildContext, BuildError, type Command, insidePaths, programBinds, runCommand } from "./run-command.ts";
 
 const fail = (message: string): never => {
@@ -56,7 +55,7 @@ const dependencyKey = (
   const settings = join(context.app, ".npmrc");
   const local = manifest.workspaces !== undefined || text.includes('"link": true') || text.includes('"file:');
   if (local || installScripts.some((name) => manifest.scripts?.[name] !== undefined)) return undefined;
-  const parts = [
+  return cacheKey([
     text,
     JSON.stringify([manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies]),
     existsSync(settings) ? readText(settings) : "",
@@ -64,8 +63,7 @@ const dependencyKey = (
     process.arch,
     context.runner.kind,
     ...args,
-  ];
-  return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 32);
+  ]);
 };
 
 /** The suffix of a folder into which dependencies are being copied. */
@@ -135,17 +133,13 @@ const cacheDependencies = async (context: BuildContext, folder: string): Promise
   }
 };
 
-/** Returns a command of the package manager that wrote the lock file. npm downloads the package manager. */
+/** npm downloads the package manager and runs a program that finds it on its search path. */
+const npmExec = (manager: string): string[] => ["exec", "--yes", `--package=${manager}`, "--"];
+
+/** Returns a command of the package manager that wrote the lock file. */
 const packageManager = (context: BuildContext, manager: string, args: readonly string[]): Command => {
   const program = manager.startsWith("pnpm") ? "pnpm" : "yarn";
-  const command = npm(context, `${program} ${args[0]}`, [
-    "exec",
-    "--yes",
-    `--package=${manager}`,
-    "--",
-    program,
-    ...args,
-  ]);
+  const command = npm(context, `${program} ${args[0]}`, [...npmExec(manager), program, ...args]);
   // Yarn's default (Plug'n'Play) would need a loader in front of every program.
   const yarn = { YARN_NODE_LINKER: "node-modules", YARN_ENABLE_TELEMETRY: "0" };
   const registry = context.network["npm_config_registry"] ?? context.network["NPM_CONFIG_REGISTRY"];
@@ -205,7 +199,7 @@ export const buildNode = async (context: BuildContext, plan: NodePlan): Promise<
   for (const script of buildScripts) {
     context.say(`Running the ${script} script`);
     // Scripts may call the package manager.
-    const through = manager === undefined ? [] : ["exec", "--yes", `--package=${manager}`, "--", "npm"];
+    const through = manager === undefined ? [] : [...npmExec(manager), "npm"];
     await runCommand(context, npm(context, `The ${script} script`, [...through, "run", script]));
   }
   if (installs && manager === undefined && buildScripts.length > 0 && Object.keys(devDependencies).length > 0)

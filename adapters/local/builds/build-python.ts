@@ -1,5 +1,4 @@
 /** Builds Python sources: installs dependencies into a virtual environment that sources with the same dependencies share. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +6,7 @@ import type { PythonPlan } from "../../../core/domain/deploy/source/python-plan.
 import type { PythonInstall } from "../../../core/domain/deploy/source/requirements.ts";
 import { readText } from "../tenant-files/read-text.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
-import type { ImageManifest } from "./image-store.ts";
+import { cacheKey, type ImageManifest } from "./image-store.ts";
 import { type BuildContext, BuildError, insidePaths, programBinds, runCommand } from "./run-command.ts";
 import { inspectPython, type PythonInterpreter } from "./toolchain.ts";
 
@@ -119,11 +118,7 @@ const venvFor = async (
   install: PythonInstall | undefined,
 ): Promise<string | undefined> => {
   if (install === undefined || installsNothing(install)) return undefined;
-  const key = createHash("sha256")
-    .update([LAYOUT, inputsOf(context, install), python.executable, python.version].join("\0"))
-    .digest("hex")
-    .slice(0, 32);
-  const folder = join(venvs, key);
+  const folder = join(venvs, cacheKey([LAYOUT, inputsOf(context, install), python.executable, python.version]));
   // Concurrent builds with the same dependencies create the environment once.
   await context.mutex.take(folder, context.signal, async () => {
     if (requiredFiles(folder).every((path) => existsSync(path)))

@@ -7,7 +7,6 @@ import { archiveLimits, unpackDeadline } from "../../../core/domain/accounts/lim
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
-import type { TarEntry, TarVisitor } from "../../shared/archives/tar/reader.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { FairSemaphore } from "../logs/fair-semaphore.ts";
 import { BuildError } from "./run-command.ts";
@@ -57,47 +56,6 @@ const feed = async (worker: Worker, source: Source): Promise<string | undefined>
   }
 };
 
-/** Reports errors through a promise: the walk calls its visitor from an event, where an exception would end the process. */
-class StoppableWriter implements TarVisitor {
-  readonly #writer: TreeWriter;
-  readonly #stopped = Promise.withResolvers<never>();
-  #isStopped = false;
-
-  constructor(folder: string) {
-    this.#writer = new TreeWriter(folder);
-    this.#stopped.promise.catch(() => undefined);
-  }
-
-  /** Rejects when the writer stops. */
-  get stopped(): Promise<never> {
-    return this.#stopped.promise;
-  }
-
-  entry(entry: TarEntry): void {
-    this.#attempt(() => this.#writer.entry(entry));
-  }
-
-  content(bytes: Buffer): void {
-    this.#attempt(() => this.#writer.content(bytes));
-  }
-
-  stop(cause: unknown): void {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
-    this.#writer.close();
-    this.#stopped.reject(cause);
-  }
-
-  #attempt(write: () => void): void {
-    if (this.#isStopped) return;
-    try {
-      write();
-    } catch (error) {
-      this.stop(error);
-    }
-  }
-}
-
 const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | undefined> => {
   for await (const piece of source.open()) {
     await walk.write(piece);
@@ -122,12 +80,32 @@ const unpackInThread = (script: URL, source: Source, folder: string): Unpacking 
 };
 
 const unpackInProcess = (source: Source, folder: string): Unpacking => {
-  const writer = new StoppableWriter(folder);
-  const walk = new ArchiveWalk(archiveLimits, writer);
+  const writer = new TreeWriter(folder);
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => undefined);
+  let isStopped = false;
+  const stop = (cause: unknown) => {
+    if (isStopped) return;
+    isStopped = true;
+    writer.close();
+    stopped.reject(cause);
+  };
+  /** Reports an error through the promise: the walk calls its visitor from an event, where it would end the process. */
+  const unlessStopped = (write: () => void) => {
+    try {
+      if (!isStopped) write();
+    } catch (error) {
+      stop(error);
+    }
+  };
+  const walk = new ArchiveWalk(archiveLimits, {
+    entry: (entry) => unlessStopped(() => writer.entry(entry)),
+    content: (bytes) => unlessStopped(() => writer.content(bytes)),
+  });
   return {
-    problem: Promise.race([walkAll(source, walk), writer.stopped]),
+    problem: Promise.race([walkAll(source, walk), stopped.promise]),
     stop: async () => {
-      writer.stop(new Error("The unpacking was stopped."));
+      stop(new Error("The unpacking was stopped."));
       walk.close();
     },
   };

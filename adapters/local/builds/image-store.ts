@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { diskFaultOf } from "../../shared/runtime/disk-fault.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { Leftovers } from "../data-folder/leftovers.ts";
 import { readText } from "../tenant-files/read-text.ts";
 
@@ -45,13 +46,8 @@ export interface UnpackedImage extends UnpackedManifest {
 }
 
 /** Returns the manifest in the image's folder; undefined if it is missing or incomplete. */
-export const readManifest = (folder: string): ImageManifest | undefined => {
-  try {
-    return manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST))));
-  } catch {
-    return undefined;
-  }
-};
+export const readManifest = (folder: string): ImageManifest | undefined =>
+  tryOr(() => manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST)))), undefined);
 
 export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: string };
 
@@ -62,6 +58,10 @@ const FRESH_MS = 60 * 60_000;
 
 /** A hash, because account ids may contain any characters. */
 export const ownerFolder = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 24);
+
+/** Returns the key of a result that depends only on these inputs. */
+export const cacheKey = (inputs: readonly string[]): string =>
+  createHash("sha256").update(inputs.join("\0")).digest("hex").slice(0, 32);
 
 const SCHEME = "local://";
 
@@ -105,11 +105,10 @@ export class ImageStore {
   }
 
   /** Returns whether all files of the image exist, and its id if it is at the container engine. */
-  inspect(reference: string): { readonly whole: boolean; readonly containerId?: string } {
+  inspect(reference: string): { readonly whole: boolean; readonly containerId: string | undefined } {
     const manifest = this.#manifest(reference);
-    if (manifest === undefined) return { whole: false };
-    const whole = this.#isWhole(reference, manifest);
-    return manifest.kind === "container" ? { whole, containerId: manifest.id } : { whole };
+    const whole = manifest !== undefined && this.#isWhole(reference, manifest);
+    return { whole, containerId: manifest?.kind === "container" ? manifest.id : undefined };
   }
 
   /** Records the use for the sweep. Ignores disk errors, because the image can run without it. */
@@ -160,10 +159,10 @@ export class ImageStore {
    */
   async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
-    for (const owner of namesIn(this.#root)) {
-      const images = namesIn(join(this.#root, owner)).map((key) => ({
-        reference: `${SCHEME}${owner}/${key}`,
-        usedAt: modifiedAt(join(this.#root, owner, key, MANIFEST)),
+    for (const references of this.#referencesByOwner()) {
+      const images = references.map((reference) => ({
+        reference,
+        usedAt: modifiedAt(join(this.folder(reference), MANIFEST)),
       }));
       const spare = images
         .filter(({ reference, usedAt }) => usedAt !== undefined && !used.has(reference))
@@ -188,13 +187,15 @@ export class ImageStore {
 
   /** Returns the ids of all images at the container engine. */
   containerIds(): ReadonlySet<string> {
-    const ids = namesIn(this.#root).flatMap((owner) =>
-      namesIn(join(this.#root, owner)).flatMap((key) => {
-        const manifest = this.#manifest(`${SCHEME}${owner}/${key}`);
-        return manifest?.kind === "container" ? [manifest.id] : [];
-      }),
+    const manifests = this.#referencesByOwner().flatMap((references) => references.map((one) => this.#manifest(one)));
+    return new Set(manifests.flatMap((manifest) => (manifest?.kind === "container" ? [manifest.id] : [])));
+  }
+
+  /** Returns the references of each account's images, including unfinished ones. */
+  #referencesByOwner(): string[][] {
+    return namesIn(this.#root).map((owner) =>
+      namesIn(join(this.#root, owner)).map((key) => `${SCHEME}${owner}/${key}`),
     );
-    return new Set(ids);
   }
 
   #manifest(reference: string): ImageManifest | undefined {
@@ -202,18 +203,6 @@ export class ImageStore {
   }
 }
 
-const namesIn = (folder: string): string[] => {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-};
+const namesIn = (folder: string): string[] => tryOr(() => readdirSync(folder), []);
 
-const modifiedAt = (path: string): number | undefined => {
-  try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return undefined;
-  }
-};
+const modifiedAt = (path: string): number | undefined => tryOr(() => statSync(path).mtimeMs, undefined);

@@ -1,5 +1,4 @@
 /** The local ImageBuilder: unpacks the source, detects its kind, and runs install and build commands in the sandbox. */
-import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
@@ -21,7 +20,7 @@ import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import { buildNode } from "./build-node.ts";
 import { buildPython } from "./build-python.ts";
 import { Extractor } from "./extract.ts";
-import { type ImageManifest, type ImageStore, ownerFolder } from "./image-store.ts";
+import { cacheKey, type ImageManifest, type ImageStore, ownerFolder } from "./image-store.ts";
 import { type BuildContext, BuildError } from "./run-command.ts";
 import type { Toolchain } from "./toolchain.ts";
 
@@ -47,8 +46,7 @@ export interface BuilderConfig {
 }
 
 const referenceFor = (config: BuilderConfig, request: BuildRequest): string => {
-  const parts = [request.source.digest, BUILDER_VERSION, config.runner.kind, process.version];
-  const key = createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 32);
+  const key = cacheKey([request.source.digest, BUILDER_VERSION, config.runner.kind, process.version]);
   return config.images.reference(request.owner, key);
 };
 
@@ -127,31 +125,23 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const buildImage = async (
     { source, owner, name }: BuildRequest,
     reference: string,
-    { say, print, signal }: Pick<BuildContext, "say" | "print" | "signal">,
+    context: Pick<BuildContext, "limits" | "network" | "say" | "print" | "signal">,
   ): Promise<ImageManifest> => {
     if (typeof containers === "string") throw noEngine(containers);
-    const labels = containers.imageLabels({ owner, service: name, source: source.digest });
-    const tag = containers.tagOf(reference);
     const within = await containers.buildNetwork(owner).catch((cause: unknown) => {
       logger.warn("could not create a network for a build", { cause });
       throw new BuildError(engineUnreachable(containers.engine));
     });
-    const account = ownerFolder(owner);
-    const given = {
+    const id = await buildContainer(containers.engine, {
+      ...context,
       source,
-      owner: account,
-      tag,
-      labels,
-      limits,
-      network,
+      owner: ownerFolder(owner),
+      tag: containers.tagOf(reference),
+      labels: containers.imageLabels({ owner, service: name, source: source.digest }),
       within,
       allowedPorts: containers.allowedPorts,
       home: containers.folder,
-      say,
-      print,
-      signal,
-    };
-    const id = await buildContainer(containers.engine, given);
+    });
     return { kind: "container", id };
   };
 

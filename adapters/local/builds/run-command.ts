@@ -59,8 +59,6 @@ export interface Command {
   readonly what: string;
   readonly argv: readonly [string, ...string[]];
   readonly env?: Readonly<Record<string, string>>;
-  /** Folders at the front of the search path. */
-  readonly path?: readonly string[];
   readonly binds?: readonly Bind[];
 }
 
@@ -95,14 +93,7 @@ const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
 export const runCommand = async (context: BuildContext, command: Command): Promise<void> => {
   const inside = insidePaths(context);
   const { toolchain } = context;
-  const path = [
-    ...(command.path ?? []),
-    toolchain.shims,
-    join(toolchain.node, ".."),
-    "/usr/local/bin",
-    "/usr/bin",
-    "/bin",
-  ];
+  const path = [toolchain.shims, join(toolchain.node, ".."), "/usr/local/bin", "/usr/bin", "/bin"];
   const tail: string[] = [];
   context.signal.throwIfAborted();
   // Writable folders come last, so that the sandbox creates no mount point in them, where a link could redirect it.

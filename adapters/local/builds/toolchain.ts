@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 
 export interface Toolchain {
   /** The platform's own Node.js. */
@@ -19,14 +20,12 @@ const onPath = (program: string, path: string): string | undefined =>
   path
     .split(delimiter)
     .map((folder) => join(folder, program))
-    .find((file) => {
-      try {
+    .find((file) =>
+      tryOr(() => {
         accessSync(file, constants.X_OK);
         return true;
-      } catch {
-        return false;
-      }
-    });
+      }, false),
+    );
 
 const findNpm = (path: string, running: string | undefined): string | undefined => {
   const found = onPath("npm", path);
@@ -79,29 +78,18 @@ export const inspectPython = async (python: string): Promise<PythonInterpreter |
 };
 
 /** Variables of the server's environment that builds need to reach registries. Must not include secrets. */
-const networkVariables = [
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "NODE_EXTRA_CA_CERTS",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "REQUESTS_CA_BUNDLE",
-  "PIP_CERT",
-  "PIP_INDEX_URL",
-  "npm_config_registry",
-  "npm_config_cafile",
-  "NPM_CONFIG_REGISTRY",
-  "NPM_CONFIG_CAFILE",
-];
+const networkVariables = {
+  proxies: ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"],
+  certificates: ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT"],
+  registries: ["PIP_INDEX_URL", "npm_config_registry", "npm_config_cafile", "NPM_CONFIG_REGISTRY", "NPM_CONFIG_CAFILE"],
+};
 
 export const networkEnvironment = (environment: NodeJS.ProcessEnv): Record<string, string> =>
   Object.fromEntries(
-    networkVariables.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined || value === "" ? [] : [[name, value]];
-    }),
+    Object.values(networkVariables)
+      .flat()
+      .flatMap((name) => {
+        const value = environment[name];
+        return value === undefined || value === "" ? [] : [[name, value]];
+      }),
   );

@@ -2,11 +2,10 @@
 import { chmodSync, closeSync, constants, fchmodSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TarEntry, TarVisitor } from "../../shared/archives/tar/reader.ts";
+import { codeOf } from "../tenant-files/folder.ts";
 
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o755;
-
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 /** No one else may write to the folder. The caller must have checked the paths of the entries. */
 export class TreeWriter implements TarVisitor {

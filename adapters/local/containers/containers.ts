@@ -9,16 +9,9 @@ import type { Container } from "dockerode";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { Logger } from "../../../core/ports/system.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { ownerFolder } from "../builds/image-store.ts";
-import {
-  type Job,
-  type Limits,
-  MARKER,
-  type OnLine,
-  type OpenBind,
-  type Runner,
-  type Running,
-} from "../sandbox/runner.ts";
+import { type Job, MARKER, type OnLine, type OpenBind } from "../sandbox/runner.ts";
 import { type ContainerJob, imageCapabilities } from "./create-options.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
 import { ensureNetwork, SCOPE } from "./ensure-network.ts";
@@ -27,48 +20,20 @@ import { MountPoints, mountsWithin } from "./mount-points.ts";
 import { type PreparedContainer, RunningContainer } from "./running-container.ts";
 
 /** A service whose image contains everything that it needs. */
-export interface ImageJob {
-  /** Unique on this machine. */
-  readonly id: string;
+interface ImageJob extends Pick<ContainerJob, "id" | "image" | "env" | "limits" | "labels"> {
   readonly owner: AccountId;
-  /** The engine's image id. */
-  readonly image: string;
-  readonly env: Readonly<Record<string, string>>;
   readonly folders: readonly OpenBind[];
-  readonly limits: Limits;
-  readonly port: { readonly inside: number; readonly host: number };
-  readonly labels: Readonly<Record<string, string>>;
+  readonly port: NonNullable<ContainerJob["port"]>;
 }
 
-export interface Containers extends Runner {
-  readonly kind: "container";
-  readonly engine: ContainerEngine;
-  readonly mountsWithin: boolean;
-  /** The platform's folder for files that the engine uses, such as mount points. */
-  readonly folder: string;
-  /** Ports of this machine from which base images may be pulled. */
-  readonly allowedPorts: readonly number[];
-  startImage(job: ImageJob, onLine: OnLine): Running;
-  /** Labels for a built image. */
-  imageLabels(image: {
-    readonly owner: AccountId;
-    readonly service: string;
-    readonly source: string;
-  }): Readonly<Record<string, string>>;
-  /** The image's name in the engine. */
-  tagOf(reference: string): string;
-  /** The network for commands of an account's builds; undefined means the engine's default. */
-  buildNetwork(owner: AccountId): Promise<string | undefined>;
-  /** Throws if the engine does not respond. */
-  hasImage(id: string): Promise<boolean>;
-  /** Whether someone removed an image from the engine; false if the engine does not respond soon. */
-  lacksImage(id: string): Promise<boolean>;
-  removeImage(id: string): Promise<void>;
-  /** Removes images that an earlier server built but did not record. */
-  sweepImages(known: ReadonlySet<string>): Promise<void>;
-  /** Removes everything that this server has created except its images. */
-  close(): Promise<void>;
+interface BuiltImage {
+  readonly owner: AccountId;
+  readonly service: string;
+  readonly source: string;
 }
+
+/** The runner, with the operations on images that builds need. */
+export type Containers = Awaited<ReturnType<typeof openContainers>>;
 
 /** Bytes that a container may write outside of its volumes. */
 const containerDisk = 2 * GiB;
@@ -80,31 +45,28 @@ const ANSWER_MS = 1000;
 const gone = [404, 409];
 
 /** The scope in an image's label, which anyone may have written. */
-const scopeIn = (label: string | undefined): unknown => {
-  try {
-    return (JSON.parse(label ?? "null") as { scope?: unknown } | null)?.scope;
-  } catch {
-    return undefined;
-  }
-};
+const scopeIn = (label: string | undefined): unknown =>
+  tryOr(() => (JSON.parse(label ?? "null") as { scope?: unknown } | null)?.scope, undefined);
 
 /** Whether a build's commands need a proxy or registry on the machine's loopback. */
 const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
 
-/** @param folder for its own files */
+/**
+ * @param folder for files that the engine uses, such as mount points
+ * @param allowedPorts ports of this machine from which base images may be pulled
+ */
 export const openContainers = async (
   engine: ContainerEngine,
   scope: string,
   folder: string,
   logger: Logger,
   allowedPorts: readonly number[] = [],
-): Promise<Containers> => {
+) => {
   const { docker } = engine;
   mkdirSync(folder, { recursive: true });
   const points = new MountPoints(join(folder, "mounts"));
   const mark = { [SCOPE]: scope };
-  const labels = (owner: AccountId) => ({ ...mark, "portside.owner": ownerFolder(owner) });
   const network = `portside-${scope}`;
   const made = new Set<string>();
   const closing = new AbortController();
@@ -176,7 +138,7 @@ export const openContainers = async (
       readOnly: false,
       disk: containerDisk,
       capabilities: imageCapabilities,
-      labels: { ...job.labels, ...labels(owner) },
+      labels: { ...job.labels, ...mark, "portside.owner": ownerFolder(owner) },
     };
     return { job: own, ended };
   };
@@ -192,7 +154,7 @@ export const openContainers = async (
 
   await sweep();
   return {
-    kind: "container",
+    kind: "container" as const,
     mapsPaths: true,
     mountsFolders: true,
     setsUser: "containers have their own users",
@@ -201,21 +163,31 @@ export const openContainers = async (
     folder,
     allowedPorts,
     engine,
-    start: (job, onLine) => new RunningContainer(engine, job.id, () => hostJob(job), remove, onLine),
-    // A single label, because the classic builder makes a layer for each.
-    imageLabels: ({ owner, ...image }) => ({
+    start: (job: Job, onLine: OnLine) =>
+      new RunningContainer(engine, { id: job.id, prepare: () => hostJob(job), remove, onLine }),
+    startImage: (job: ImageJob, onLine: OnLine) =>
+      new RunningContainer(engine, { id: job.id, prepare: () => imageJob(job), remove, onLine }),
+    /** Returns a single label, because the classic builder makes a layer for each. */
+    imageLabels: ({ owner, ...image }: BuiltImage) => ({
       [IMAGE]: JSON.stringify({ scope, owner: ownerFolder(owner), ...image }),
     }),
-    tagOf: (reference) => `portside-${scope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
-    // Podman's builder does not support named networks.
-    buildNetwork: async (owner) => (engine.name === "Docker" ? networkOf(owner) : undefined),
-    hasImage: (id) => hasImage(engine, id),
-    lacksImage: (id) => {
+    /** Returns the image's name in the engine. */
+    tagOf: (reference: string) => `portside-${scope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
+    /**
+     * Returns the network for commands of an account's builds; undefined means the engine's default. Podman's builder does
+     * not support named networks.
+     */
+    buildNetwork: async (owner: AccountId) => (engine.name === "Docker" ? networkOf(owner) : undefined),
+    /** Throws if the engine does not respond. */
+    hasImage: (id: string) => hasImage(engine, id),
+    /** Returns whether someone removed the image from the engine; false if the engine does not respond soon. */
+    lacksImage: (id: string) => {
       const has = hasImage(engine, id).catch(() => true);
       return Promise.race([has.then((found) => !found), sleep(ANSWER_MS, false, { ref: false })]);
     },
     removeImage,
-    sweepImages: async (known) => {
+    /** Removes images that an earlier server built but did not record. */
+    sweepImages: async (known: ReadonlySet<string>) => {
       const built = await docker.listImages({ filters: { label: [IMAGE] } }).catch((cause: unknown) => {
         logger.warn("could not list the images in the engine; some may remain", { cause });
         return [];
@@ -223,7 +195,7 @@ export const openContainers = async (
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === scope);
       for (const { Id } of own) if (!known.has(Id)) await removeImage(Id);
     },
-    startImage: (job, onLine) => new RunningContainer(engine, job.id, () => imageJob(job), remove, onLine),
+    /** Removes everything that this server has created except its images. */
     close: async () => {
       closing.abort();
       await sweep().catch((cause: unknown) =>

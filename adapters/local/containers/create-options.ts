@@ -1,14 +1,7 @@
 /** A container's limits and rights: converts a job to the engine's options. Pure. */
 import type { ContainerCreateOptions, HostConfig } from "dockerode";
-import type { Limits } from "../sandbox/runner.ts";
+import type { Bind, Limits } from "../sandbox/runner.ts";
 import type { ContainerEngine } from "./engine.ts";
-
-/** A host path that the container sees at `inside`. Services must not be able to write to any of its parents. */
-export interface BindMount {
-  readonly host: string;
-  readonly inside: string;
-  readonly writable: boolean;
-}
 
 export interface ContainerJob {
   /** Unique on this machine. */
@@ -19,7 +12,8 @@ export interface ContainerJob {
   readonly cwd: string | undefined;
   readonly user: string | undefined;
   readonly env: Readonly<Record<string, string>>;
-  readonly mounts: readonly BindMount[];
+  /** Services must not be able to write to any parent of the host paths. */
+  readonly mounts: readonly Bind[];
   readonly limits: Limits;
   readonly network: string;
   /** The port published on the host's loopback, if any. */
@@ -97,6 +91,7 @@ const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig =>
 };
 
 export const createOptions = (job: ContainerJob, engine: Engine): ContainerCreateOptions => ({
+  name: containerName(job.id),
   Image: job.image,
   ...(job.argv.length === 0 ? {} : { Entrypoint: [...job.argv], Cmd: [] }),
   ...(job.cwd === undefined ? {} : { WorkingDir: job.cwd }),

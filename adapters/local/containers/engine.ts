@@ -102,6 +102,17 @@ export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: str
       },
     );
 
+/** Waits until the engine has finished an operation. Rejects if the engine reports an error in its progress. */
+export const awaitProgress = (docker: Dockerode, progress: NodeJS.ReadableStream): Promise<void> =>
+  new Promise((resolve, reject) => {
+    docker.modem.followProgress(progress, (error, items: readonly { error?: string }[]) => {
+      const message = items.find((item) => item.error !== undefined)?.error;
+      if (message !== undefined) reject(new Error(message));
+      else if (error) reject(error);
+      else resolve();
+    });
+  });
+
 /** The engine's own error message. */
 export const engineMessage = (error: unknown): string => {
   const { json, message } = error as { json?: { message?: string }; message?: string };

@@ -4,8 +4,10 @@
  */
 import { openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { RUN_FOLDER, readInstanceNotes } from "../instances/instance-notes.ts";
 import { allProcesses, environmentOf, type ProcessInfo } from "../instances/proc.ts";
+import { argumentsFile } from "../sandbox/bubblewrap.ts";
 import { groupFilesOf } from "../sandbox/cgroup.ts";
 import { type Descriptor, FIRST_DESCRIPTOR } from "../sandbox/launch.ts";
 import { MARKER } from "../sandbox/runner.ts";
@@ -48,13 +50,7 @@ const intoContainer = async (job: string, engine: ContainerEngine, flags: readon
   ];
 };
 
-const linkOf = (path: string): string | undefined => {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
-};
+const linkOf = (path: string): string | undefined => tryOr(() => readlinkSync(path), undefined);
 
 const variablesOf = (pid: number): Record<string, string> =>
   Object.fromEntries(
@@ -100,7 +96,7 @@ const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): ExecTa
   const descriptors = [
     { open: openSync(`/proc/${pid}/ns/user`, "r") },
     { input: callFilter(process.arch, joinFiles.length > 0) },
-    { input: ["--clearenv", ...variables].map((argument) => `${argument}\0`).join("") },
+    { input: argumentsFile(["--clearenv", ...variables]) },
   ];
   return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
 };

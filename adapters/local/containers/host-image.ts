@@ -7,8 +7,8 @@ import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync, wr
 import { join } from "node:path";
 import { create } from "tar";
 import { hostFolders, readableEtc } from "../sandbox/host-files.ts";
-import type { BindMount } from "./create-options.ts";
-import { type ContainerEngine, hasImage } from "./engine.ts";
+import type { Bind } from "../sandbox/runner.ts";
+import { awaitProgress, type ContainerEngine, hasImage } from "./engine.ts";
 
 /** Docker mounts its init in /sbin, so /sbin must not be a link into a read-only mount. */
 const SBIN = "/sbin";
@@ -49,23 +49,15 @@ export const ensureHostImage = async (engine: ContainerEngine, folder: string): 
   for (const [path, target] of links) symlinkSync(target, join(root, path));
   for (const [path, text] of files) writeFileSync(join(root, path), text);
   const archive = create({ cwd: root, portable: true }, ["."]);
-  const answer = await docker.importImage(archive as unknown as NodeJS.ReadableStream, {
-    repo: name.split(":")[0],
-    tag: digest,
-  });
-  await new Promise<void>((resolve, reject) => {
-    docker.modem.followProgress(answer, (error, items: readonly { error?: string }[]) => {
-      const problem = error ?? items.find((item) => item.error !== undefined)?.error;
-      if (problem === undefined || problem === null) resolve();
-      else reject(problem);
-    });
-  });
+  const [repo] = name.split(":");
+  const progress = await docker.importImage(archive as unknown as NodeJS.ReadableStream, { repo, tag: digest });
+  await awaitProgress(docker, progress);
   rmSync(root, { recursive: true, force: true });
   return name;
 };
 
 /** Read-only mounts of this machine's programs and the files that they read, at the same paths. */
-export const hostMounts = (): BindMount[] =>
+export const hostMounts = (): Bind[] =>
   ["/usr", ...taken.filter((path) => existsSync(path) && !isLink(path)), ...readableEtc.map((name) => `/etc/${name}`)]
     .filter((path) => existsSync(path) && path !== "/etc/resolv.conf" && path !== "/etc/hosts")
     .map((path) => ({ host: path, inside: path, writable: false }));

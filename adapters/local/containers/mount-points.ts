@@ -4,22 +4,21 @@
  * path where no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
  */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenBind } from "../sandbox/runner.ts";
-import type { BindMount } from "./create-options.ts";
+import type { Bind, OpenBind } from "../sandbox/runner.ts";
 
 /** Mounts the open folder itself; otherwise mount would resolve its name, which a service may redirect. */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
 
 const isRoot = process.getuid?.() === 0;
 
-const run = (program: string, args: readonly string[], fd?: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ["ignore", "ignore", "ignore", fd ?? "ignore"] });
-    child.once("error", () => resolve(false));
-    child.once("exit", (code) => resolve(code === 0));
-  });
+const run = async (program: string, args: readonly string[], fd?: number): Promise<boolean> => {
+  const child = spawn(program, args, { stdio: ["ignore", "ignore", "ignore", fd ?? "ignore"] });
+  const [code] = await once(child, "exit").catch(() => []);
+  return code === 0;
+};
 
 /** Whether folders within volumes can be mounted. */
 export const mountsWithin = isRoot && process.platform === "linux";
@@ -48,12 +47,12 @@ export class MountPoints {
     id: string,
     folders: readonly OpenBind[],
     anybody: boolean,
-  ): Promise<{ readonly mounts: readonly BindMount[]; readonly ended: () => Promise<void> }> {
+  ): Promise<{ readonly mounts: readonly Bind[]; readonly ended: () => Promise<void> }> {
     const points: string[] = [];
     const ended = async () => {
       for (const point of points) await this.#leave(point);
     };
-    const mounts: BindMount[] = [];
+    const mounts: Bind[] = [];
     for (const [index, { fd, host, inside, writable }] of folders.entries()) {
       if (anybody && writable) openToAll(fd);
       if (host !== undefined) {

@@ -8,7 +8,7 @@ import { exitOf } from "../instances/exit-code.ts";
 import { type Address, judgeListeners, type ListenState, loopback, staysOpen } from "../instances/listen-state.ts";
 import type { Exit, OnLine, Running } from "../sandbox/runner.ts";
 import { ContainerLog } from "./container-log.ts";
-import { type ContainerJob, containerName, createOptions } from "./create-options.ts";
+import { type ContainerJob, createOptions } from "./create-options.ts";
 import type { ContainerEngine } from "./engine.ts";
 import { refusedStart } from "./refused-start.ts";
 import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
@@ -19,6 +19,14 @@ export interface PreparedContainer {
   readonly ended: () => Promise<void>;
 }
 
+export interface ContainerStart {
+  readonly id: string;
+  readonly prepare: () => Promise<PreparedContainer>;
+  /** Removes the container, now or when the engine responds again. */
+  readonly remove: (container: Container) => Promise<void>;
+  readonly onLine: OnLine;
+}
+
 const LOG_END_MS = 2000;
 const AGAIN_MS = 50;
 const DISK_LOOK_MS = 3000;
@@ -26,11 +34,11 @@ const DISK_LOOK_MS = 3000;
 export class RunningContainer implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
-  readonly begun: Promise<void>;
   readonly exited: Promise<Exit>;
   /** In the container's network, if reachable from here: bypasses the engine's proxy, which accepts every connection. */
   address: Address | undefined;
   readonly #engine: ContainerEngine;
+  readonly #begun = Promise.withResolvers<void>();
   #container: Container | undefined;
   /** Host pid of its first process; 0 while it has none. */
   #pid = 0;
@@ -38,19 +46,14 @@ export class RunningContainer implements Running {
   readonly #killed = new AbortController();
   #overflown: DeployFailure | undefined;
 
-  /** @param remove removes the container, now or when the engine responds again */
-  constructor(
-    engine: ContainerEngine,
-    id: string,
-    prepare: () => Promise<PreparedContainer>,
-    remove: (container: Container) => Promise<void>,
-    onLine: OnLine,
-  ) {
-    this.id = id;
+  constructor(engine: ContainerEngine, start: ContainerStart) {
+    this.id = start.id;
     this.#engine = engine;
-    const begun = Promise.withResolvers<void>();
-    this.begun = begun.promise;
-    this.exited = this.#live(prepare, remove, onLine, begun.resolve).finally(begun.resolve);
+    this.exited = this.#live(start).finally(this.#begun.resolve);
+  }
+
+  get begun(): Promise<void> {
+    return this.#begun.promise;
   }
 
   processes(): number[] {
@@ -79,16 +82,11 @@ export class RunningContainer implements Running {
     this.#container?.kill({ signal }).catch(() => undefined);
   }
 
-  async #live(
-    prepare: () => Promise<PreparedContainer>,
-    remove: (container: Container) => Promise<void>,
-    onLine: OnLine,
-    begun: () => void,
-  ): Promise<Exit> {
+  async #live({ prepare, remove, onLine }: ContainerStart): Promise<Exit> {
     let prepared: PreparedContainer | undefined;
     try {
       prepared = await prepare();
-      return await this.#run(prepared.job, onLine, begun);
+      return await this.#run(prepared.job, onLine);
     } catch (error) {
       return refusedStart(this.#engine, error);
     } finally {
@@ -98,18 +96,16 @@ export class RunningContainer implements Running {
     }
   }
 
-  async #run(job: ContainerJob, onLine: OnLine, begun: () => void): Promise<Exit> {
-    const named = { name: containerName(job.id) };
-    const container = await this.#engine.docker.createContainer({ ...named, ...createOptions(job, this.#engine) });
+  async #run(job: ContainerJob, onLine: OnLine): Promise<Exit> {
+    const container = await this.#engine.docker.createContainer(createOptions(job, this.#engine));
     this.#container = container;
     this.#inside = job.port?.inside;
     // The engine reads the image's /etc/passwd, and blocks forever if that is a pipe.
-    const starting = container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
+    await container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
       if (!this.#killed.signal.aborted) throw error;
     });
-    await starting;
     if (this.#killed.signal.aborted) return { code: null, signal: "SIGKILL", outOfMemory: false };
-    begun();
+    this.#begun.resolve();
     const { State, NetworkSettings, Mounts } = await container.inspect();
     const { sharesKernel, rootless } = this.#engine;
     const host = NetworkSettings.Networks[job.network]?.IPAddress;

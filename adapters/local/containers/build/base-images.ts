@@ -8,7 +8,7 @@ import type { ImageInspectInfo } from "dockerode";
 import { Parser } from "tar";
 import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
 import { BuildError } from "../../builds/run-command.ts";
-import { type ContainerEngine, engineMessage, statusOf } from "../engine.ts";
+import { awaitProgress, type ContainerEngine, engineMessage, statusOf } from "../engine.ts";
 import { explainBaseImageError } from "./build-output.ts";
 import { readHostAddresses, registryBlockedReason, registryOf } from "./registries.ts";
 import { type BaseImage, type Builder, type RefusedLine, validateDockerfile } from "./validate-dockerfile.ts";
@@ -19,19 +19,13 @@ const refusal = ({ line, text, why }: RefusedLine): BuildError =>
     message: `Line ${line} of the Dockerfile (${text.slice(0, 100)}) ${why}.`,
   });
 
-const addressesOf = async (host: string): Promise<string[]> => {
-  try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
-  } catch {
-    // The engine finds no address either, or uses a proxy.
-    return [];
-  }
-};
-
 const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]): Promise<void> => {
   const registry = registryOf(image.name);
   if (registry === undefined) return;
-  const why = registryBlockedReason(registry, await addressesOf(registry.host), readHostAddresses(), allowedPorts);
+  // If this process finds no address, the engine does not find one either, or uses a proxy.
+  const found = await lookup(registry.host, { all: true }).catch(() => []);
+  const addresses = found.map(({ address }) => address);
+  const why = registryBlockedReason(registry, addresses, readHostAddresses(), allowedPorts);
   if (why !== undefined) throw refusal({ ...image, why });
 };
 
@@ -40,15 +34,8 @@ const fetches = new KeyedMutex();
 
 const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
   const isComplete = /[:@][^/]*$/.test(name);
-  const answer = await docker.pull(isComplete ? name : `${name}:latest`, { abortSignal: signal });
-  await new Promise<void>((resolve, reject) => {
-    docker.modem.followProgress(answer, (error, items: readonly { error?: string }[] = []) => {
-      const message = items.find((item) => item.error !== undefined)?.error;
-      if (message !== undefined) reject(new Error(message));
-      else if (error) reject(error);
-      else resolve();
-    });
-  });
+  const progress = await docker.pull(isComplete ? name : `${name}:latest`, { abortSignal: signal });
+  await awaitProgress(docker, progress);
 };
 
 /** Podman reports triggers only in an image's export. Images never change, so the result is cached. */

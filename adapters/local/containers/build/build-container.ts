@@ -30,7 +30,7 @@ const throughApi = async (
     memswap: limits.memory,
     cpuperiod: PERIOD,
     cpuquota: limits.cpu * PERIOD,
-    buildargs: { ...predefinedArguments(network) },
+    buildargs: predefinedArguments(network),
     ...(within === undefined ? {} : { networkmode: within }),
     rm: true,
     forcerm: true,

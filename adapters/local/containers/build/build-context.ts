@@ -2,6 +2,7 @@
  * Converts a source's archive to a build context, without the files that its `.dockerignore` names. The engine's API does not
  * read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
+import { once } from "node:events";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import * as dockerignorePackage from "@balena/dockerignore";
@@ -30,18 +31,12 @@ const plain = (path: string): string => path.replace(/^(?:\.\/)+/, "");
 const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entry: ReadEntry) => void) => {
   const parser = new Parser({ onReadEntry });
   const opened = Readable.from(source.open());
-  const left = Promise.withResolvers<never>();
-  left.promise.catch(() => undefined);
-  const leave = () => left.reject(signal.reason);
-  signal.addEventListener("abort", leave);
   try {
     for await (const chunk of opened.pipe(createGunzip()).pipe(tarPieces()) as AsyncIterable<Buffer>) {
       signal.throwIfAborted();
-      if (!parser.write(chunk))
-        await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), left.promise]);
+      if (!parser.write(chunk)) await once(parser, "drain", { signal });
     }
   } finally {
-    signal.removeEventListener("abort", leave);
     opened.destroy();
   }
   await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());

@@ -1,11 +1,5 @@
 /** Detects Dockerfile lines that need BuildKit. Pure. https://docs.docker.com/reference/dockerfile/ */
-
-/** A line that only BuildKit understands. */
-export interface BuildKitNeed {
-  /** Starts at 1. */
-  readonly line: number;
-  readonly text: string;
-}
+import type { DockerfileLine } from "./validate-dockerfile.ts";
 
 const directive = /^#\s*syntax\s*=/i;
 const instructions = [
@@ -29,7 +23,7 @@ const needsBuildKit = (line: string): boolean => {
 };
 
 /** The first line that the classic builder would reject or misread; undefined if it understands all lines. */
-export const buildKitNeed = (dockerfile: string): BuildKitNeed | undefined => {
+export const buildKitNeed = (dockerfile: string): DockerfileLine | undefined => {
   let isHead = true;
   for (const [index, line] of dockerfile.split(/\r?\n/).entries()) {
     const text = line.slice(0, MAX_LENGTH).trim();

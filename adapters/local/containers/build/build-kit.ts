@@ -3,18 +3,19 @@
  * offers the classic builder. https://docs.docker.com/build/buildkit/
  */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { BuildError } from "../../builds/run-command.ts";
 import type { ContainerEngine } from "../engine.ts";
-import type { BuildKitNeed } from "./build-kit-need.ts";
 import { BuildOutput } from "./build-output.ts";
 import { type ContainerBuild, predefinedArguments } from "./container-build.ts";
+import type { DockerfileLine } from "./validate-dockerfile.ts";
 
 const MISSING = /buildx component is missing|unknown flag|unknown command/i;
 
-const missing = (need: BuildKitNeed | undefined): BuildError => {
+const missing = (need: DockerfileLine | undefined): BuildError => {
   const [what, instead] =
     need === undefined
       ? ["This Docker builds only with BuildKit", ""]
@@ -28,17 +29,13 @@ const missing = (need: BuildKitNeed | undefined): BuildError => {
 /** Separates accounts' `RUN --mount=type=cache`: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
 const CACHE_OWNER = "BUILDKIT_CACHE_MOUNT_NS";
 
+const settings = (option: string, values: Readonly<Record<string, string>>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => [option, `${name}=${value}`]);
+
 const argumentsOf = ({ tag, labels, owner, network }: ContainerBuild): string[] => [
-  "build",
-  "--progress",
-  "plain",
-  "--tag",
-  tag,
-  ...Object.entries({ ...predefinedArguments(network), [CACHE_OWNER]: owner }).flatMap(([name, value]) => [
-    "--build-arg",
-    `${name}=${value}`,
-  ]),
-  ...Object.entries(labels).flatMap(([name, value]) => ["--label", `${name}=${value}`]),
+  ...["build", "--progress", "plain", "--tag", tag],
+  ...settings("--build-arg", { ...predefinedArguments(network), [CACHE_OWNER]: owner }),
+  ...settings("--label", labels),
   "-",
 ];
 
@@ -47,7 +44,7 @@ export const buildWithKit = async (
   { environment }: ContainerEngine,
   build: ContainerBuild,
   context: Readable,
-  need: BuildKitNeed | undefined,
+  need: DockerfileLine | undefined,
 ): Promise<BuildOutput> => {
   let isMissing = false;
   const output = new BuildOutput(build.print);
@@ -56,10 +53,7 @@ export const buildWithKit = async (
     stdio: ["pipe", "pipe", "pipe"],
     signal: build.signal,
   });
-  const ended = new Promise<number>((resolve) => {
-    child.once("error", () => resolve(127));
-    child.once("exit", (code) => resolve(code ?? 1));
-  });
+  const ended: Promise<(number | null)[]> = once(child, "exit").catch(() => [127]);
   let hasBegun = false;
   const read = async (stream: Readable) => {
     for await (const line of createInterface({ input: stream })) {
@@ -69,7 +63,7 @@ export const buildWithKit = async (
       await output.take({ stream: `${line}\n` });
     }
   };
-  const [code] = await Promise.all([
+  const [[code]] = await Promise.all([
     ended,
     read(child.stdout),
     read(child.stderr),

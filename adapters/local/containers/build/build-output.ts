@@ -24,20 +24,17 @@ const OWN_STEP = /^LABEL portside\./;
 /** The reason is at the beginning. The limit bounds the time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
+const UNREACHABLE =
+  /x509|dial tcp|no such host|lookup .* on|i\/o timeout|connection refused|TLS handshake|network is unreachable|proxyconnect/i;
+const NOT_FOUND =
+  /pull access denied|manifest.*(?:unknown|not found)|not found: manifest|repository does not exist|requested access to the resource is denied|unauthorized/i;
+
 /** Explains the engine's message about a base image; undefined if the message is unknown. */
 export const explainBaseImageError = (whole: string): string | undefined => {
   const problem = whole.slice(0, MAX_LENGTH);
-  if (
-    /x509|dial tcp|no such host|lookup .* on|i\/o timeout|connection refused|TLS handshake|network is unreachable|proxyconnect/i.test(
-      problem,
-    )
-  )
+  if (UNREACHABLE.test(problem))
     return "A base image is not on the platform's machine, and its registry is unreachable. Pull the image on a machine with network access and import it (docker load).";
-  if (
-    /pull access denied|manifest.*(?:unknown|not found)|not found: manifest|repository does not exist|requested access to the resource is denied|unauthorized/i.test(
-      problem,
-    )
-  )
+  if (NOT_FOUND.test(problem))
     return "A base image is not on the platform's machine, and its registry does not have it or requires a login. Check the image name in FROM.";
   return undefined;
 };

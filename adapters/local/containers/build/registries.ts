@@ -2,9 +2,9 @@
  * Blocks registries that only this machine can reach, because a Dockerfile could make the engine call them.
  * Pure, except for reading this machine's addresses.
  */
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { type BlockList, isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
-import { closedSubnets } from "../../sandbox/network/host-network.ts";
+import { blockListOf, closedSubnets } from "../../sandbox/network/host-network.ts";
 
 export interface Registry {
   readonly host: string;
@@ -29,15 +29,6 @@ export interface HostAddresses {
   readonly inner: BlockList;
 }
 
-const addTo = (list: BlockList, subnets: readonly string[]): BlockList => {
-  for (const subnet of subnets) {
-    const [address = "", bits] = subnet.split("/");
-    const family = isIPv6(address) ? "ipv6" : "ipv4";
-    list.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
-  }
-  return list;
-};
-
 /** Link-local addresses, and IPv6 addresses of cloud metadata services. */
 const INNER = ["fe80::/10", "fd00:ec2::/32", "fd20:ce::/32"];
 
@@ -45,8 +36,8 @@ export const readHostAddresses = (): HostAddresses => {
   const all = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
   const addresses = all.map(({ address }) => address.replace(/%.*/, ""));
   return {
-    own: addTo(new BlockList(), ["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128", ...addresses]),
-    inner: addTo(new BlockList(), [...INNER, ...closedSubnets()]),
+    own: blockListOf(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128", ...addresses]),
+    inner: blockListOf([...INNER, ...closedSubnets()]),
   };
 };
 

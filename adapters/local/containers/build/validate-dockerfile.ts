@@ -10,10 +10,13 @@
  * In doubt, a line is refused. https://docs.docker.com/reference/dockerfile/
  */
 
-export interface RefusedLine {
+export interface DockerfileLine {
   /** Starts at 1. */
   readonly line: number;
   readonly text: string;
+}
+
+export interface RefusedLine extends DockerfileLine {
   /** The problem, and the line to write instead. */
   readonly why: string;
 }
@@ -38,10 +41,7 @@ export interface Builder {
 }
 
 /** An image that the engine pulls for a build. */
-export interface BaseImage {
-  /** Starts at 1. */
-  readonly line: number;
-  readonly text: string;
+export interface BaseImage extends DockerfileLine {
   readonly name: string;
 }
 
@@ -111,16 +111,12 @@ const expanded = (word: string, values: Values): string | undefined => {
 const PLATFORM_VARIABLE = /^(?:TARGET|BUILD)(?:PLATFORM|OS|ARCH|VARIANT)$/;
 
 const platformValues = ({ platform, knowsPlatforms }: Builder): [string, string][] => {
-  const [os = "", arch = ""] = platform.split("/");
-  return ["TARGET", "BUILD"].flatMap((kind): [string, string][] =>
-    knowsPlatforms
-      ? [
-          [`${kind}PLATFORM`, platform],
-          [`${kind}OS`, os],
-          [`${kind}ARCH`, arch],
-        ]
-      : [],
-  );
+  if (!knowsPlatforms) return [];
+  const [OS = "", ARCH = ""] = platform.split("/");
+  return Object.entries({ PLATFORM: platform, OS, ARCH }).flatMap(([name, value]): [string, string][] => [
+    [`TARGET${name}`, value],
+    [`BUILD${name}`, value],
+  ]);
 };
 
 /** FROM can use the variables before the first FROM. A value of an unknown form keeps its `$`. */
