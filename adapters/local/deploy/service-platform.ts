@@ -11,7 +11,7 @@ import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
-import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { errAsync, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
@@ -129,10 +129,8 @@ export class LocalPlatform implements ServicePlatform {
       try {
         return await this.#rollout(request, signal, (message) => emit({ kind: "progress", message }));
       } catch (cause) {
-        this.#deps.logger.error("a rollout failed because of the platform", {
-          name: request.template.name,
-          cause,
-        });
+        const { name } = request.template;
+        this.#deps.logger.error("a rollout failed because of the platform", { name, cause });
         return failed(rolloutFailureOf(cause));
       }
     });
@@ -221,16 +219,11 @@ export class LocalPlatform implements ServicePlatform {
 
   /** Returns the images that must not be removed: those of serving, rolling and attempted templates. */
   #usedImages(): Set<string> {
-    return new Set(
-      this.#deps.rows
-        .all()
-        .flatMap(({ serving, rolling, attempted }) => [
-          serving?.template.image,
-          rolling?.template.image,
-          attempted.image,
-        ])
-        .filter((image) => image !== undefined),
-    );
+    const images = this.#deps.rows
+      .all()
+      .flatMap(({ serving, rolling, attempted }) => [serving?.template, rolling?.template, attempted])
+      .map((template) => template?.image);
+    return new Set(images.filter((image) => image !== undefined));
   }
 
   async sweepImages(): Promise<ReadonlySet<string>> {
@@ -240,8 +233,10 @@ export class LocalPlatform implements ServicePlatform {
   #pool(template: ServiceTemplate, revision: string): Pool {
     const { config, images, instances, listenMillis, logger, telemetry } = this.#deps;
     const { owner } = template;
-    const log = (severity: Severity, instance: string, json: Record<string, unknown>) =>
+    const log = (severity: Severity, instance: string, event: string, message: string, more: object = {}) => {
+      const json = { event, message, ...more };
       this.#log({ owner, service: template.name, revision, instance, severity, logName: "platform", json });
+    };
     return new Pool({
       concurrency: template.concurrency,
       maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
@@ -262,31 +257,19 @@ export class LocalPlatform implements ServicePlatform {
           return { reason: "internal", message: "The platform could not start an instance." };
         });
         if ("reason" in outcome && outcome.reason !== "interrupted")
-          log("ERROR", "", {
-            event: "start_failed",
-            message: outcome.message,
-            reason: outcome.reason,
-            exit_code: outcome.exitCode,
-          });
+          log("ERROR", "", "start_failed", outcome.message, { reason: outcome.reason, exit_code: outcome.exitCode });
         return outcome;
       },
       onStarted: (instance, millis) => {
         telemetry.coldStarted(millis / 1000);
-        log("INFO", instance.id, {
-          event: "started",
-          message: `An instance started in ${millis} ms`,
-          cold_start_ms: millis,
-        });
+        log("INFO", instance.id, "started", `An instance started in ${millis} ms`, { cold_start_ms: millis });
       },
-      onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "Stopping an idle instance" }),
+      onIdle: (instance) => log("INFO", instance.id, "idle", "Stopping an idle instance"),
       onUnreachable: (instance) =>
-        log("ERROR", instance.id, {
-          event: "unreachable",
-          message: "Stopping an instance that no longer accepts connections",
-        }),
+        log("ERROR", instance.id, "unreachable", "Stopping an instance that no longer accepts connections"),
       onCrashed: (instance, exit) => {
         const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
-        log("CRITICAL", instance.id, { event: "crashed", message, reason, exit_code: exitCode });
+        log("CRITICAL", instance.id, "crashed", message, { reason, exit_code: exitCode });
       },
     });
   }
@@ -309,11 +292,9 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   async #list(owner: AccountId): Promise<Result<readonly Service[], Unavailable>> {
-    const all = await this.#guarded(() =>
+    return this.#guarded(() =>
       this.#deps.rows.ofOwner(owner).map((stored) => [stored, this.#service(stored)] as const),
-    );
-    if (all.isErr()) return err(all.error);
-    return ok(await Promise.all(all.value.map(([stored, service]) => this.#withImage(stored, service))));
+    ).map((all) => Promise.all(all.map(([stored, service]) => this.#withImage(stored, service))));
   }
 
   async #withImage(stored: StoredService, service: Service): Promise<Service> {
