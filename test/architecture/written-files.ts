@@ -142,10 +142,10 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "writeFileSync",
   ),
   "adapters/local/logs/scan.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
-  "adapters/local/sandbox/bubblewrap.ts": outOfReach(
-    "Sandboxes see the runner's few files read-only.",
+  "adapters/local/sandbox/bubblewrap.ts": outOfReach("Sandboxes do not see the folder.", "mkdirSync"),
+  "adapters/local/sandbox/host-files.ts": outOfReach(
+    "The accounts and the resolver settings lie in the sandbox folder. Sandboxes see the files read-only.",
     "chmodSync",
-    "mkdirSync",
     "writeFileSync",
   ),
   "adapters/local/sandbox/cgroup.ts": {
@@ -168,11 +168,6 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     ".chown",
     "symlinkSync",
     "unlinkSync",
-  ),
-  "adapters/local/sandbox/network/networks.ts": outOfReach(
-    "The resolver settings lie in the sandbox folder. Sandboxes see the file read-only.",
-    "chmodSync",
-    "writeFileSync",
   ),
   "adapters/local/sql/log-reader.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
   "adapters/local/state/database.ts": outOfReach("Opens files of the state.", "DatabaseSync"),

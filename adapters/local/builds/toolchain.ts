@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 
 export interface Toolchain {
@@ -33,7 +34,8 @@ const findNpm = (path: string, running: string | undefined): string | undefined 
   return candidates.find((file) => file?.endsWith("npm-cli.js") && existsSync(file));
 };
 
-const shim = (node: string, script: string): string => `#!/bin/sh\nexec '${node}' '${script}' "$@"\n`;
+const shim = (node: string, script: string): string =>
+  `#!/bin/sh\nexec ${quoteForShell(node)} ${quoteForShell(script)} "$@"\n`;
 
 /**
  * @param folder the folder for the shims
