@@ -3,8 +3,8 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { unavailable } from "../../../core/errors.ts";
-import type { CallOptions, Clock, Ids } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import type { Clock, Ids } from "../../../core/ports/system.ts";
+import { err, ok, okAsync, safeTry } from "../../../core/result.ts";
 import { type BucketState, isOwned, type LabelChange, readBucket, stateLabels, type VolumeBucket } from "./bucket.ts";
 import { accountPrefix, volumePrefix } from "./names.ts";
 import type { ApiResult, StorageApi } from "./storage-calls.ts";
@@ -14,42 +14,45 @@ const HIDDEN_MS = 60_000;
 
 const TRIES = 10;
 
-/** The decision of `change` with a bucket in its current state: change the state, or stop with this result. */
-export type Decision<T> = { readonly to: BucketState; readonly labels?: LabelChange } | { readonly stop: T };
+/** The bucket after `change`, and whether this call changed it. */
+type Change =
+  | { readonly changed: true; readonly bucket: VolumeBucket }
+  | { readonly changed: false; readonly bucket: VolumeBucket | undefined };
 
 export class Buckets {
   readonly #api: StorageApi;
+  readonly #owner: AccountId;
   readonly #clock: Clock;
   readonly #ids: Ids;
 
-  constructor(api: StorageApi, clock: Clock, ids: Ids) {
+  constructor(api: StorageApi, owner: AccountId, clock: Clock, ids: Ids) {
     this.#api = api;
+    this.#owner = owner;
     this.#clock = clock;
     this.#ids = ids;
   }
 
-  /** Returns buckets in every state, oldest first. */
-  ofAccount(owner: AccountId, options: CallOptions): ApiResult<VolumeBucket[]> {
-    return this.#list(owner, accountPrefix(owner), false, options);
+  /** Returns the account's buckets in every state, oldest first. */
+  ofAccount(): ApiResult<VolumeBucket[]> {
+    return this.#list(accountPrefix(this.#owner), false);
   }
 
   /** Returns the buckets of one volume name. */
-  async ofVolume(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<VolumeBucket[]> {
-    const found = await this.#list(owner, volumePrefix(owner, name), false, options);
+  ofVolume(name: VolumeName): ApiResult<VolumeBucket[]> {
+    const found = this.#list(volumePrefix(this.#owner, name), false);
     return found.map((all) => all.filter((one) => one.name === name));
   }
 
-  /** Returns soft-deleted buckets that Cloud Storage still retains. */
-  deleted(owner: AccountId, prefix: string, options: CallOptions): ApiResult<VolumeBucket[]> {
-    return this.#list(owner, prefix, true, options);
+  /** Returns the account's soft-deleted buckets that Cloud Storage still retains. */
+  deleted(prefix = accountPrefix(this.#owner)): ApiResult<VolumeBucket[]> {
+    return this.#list(prefix, true);
   }
 
   /** Undefined if the bucket is deleted or does not belong to the account. */
-  async get(owner: AccountId, id: string, options: CallOptions): ApiResult<VolumeBucket | undefined> {
-    const found = await this.#api.bucket(id, options);
-    return found.map((metadata) => {
+  get(id: string): ApiResult<VolumeBucket | undefined> {
+    return this.#api.bucket(id).map((metadata) => {
       const bucket = metadata === "not_found" ? undefined : readBucket(metadata);
-      return bucket !== undefined && isOwned(bucket, owner) ? bucket : undefined;
+      return bucket !== undefined && isOwned(bucket, this.#owner) ? bucket : undefined;
     });
   }
 
@@ -64,39 +67,40 @@ export class Buckets {
   }
 
   /**
-   * Changes a bucket's state, unless the bucket has changed since `decide` saw it; then reads it again. Returns the
-   * changed bucket, or the value with which `decide` stopped. If the response was lost, the call's id in the labels
-   * shows that the change was applied.
+   * Changes the state of a bucket that meets the condition. Reads and checks the bucket again if it has changed since
+   * the check. If the response was lost, the call's id in the labels shows that the change was applied.
    */
-  async change<T>(
-    owner: AccountId,
+  change(
     id: string,
-    decide: (bucket: VolumeBucket | undefined) => Decision<T>,
-    options: CallOptions,
-  ): Promise<Result<{ readonly bucket: VolumeBucket } | { readonly stop: T }, ReturnType<typeof unavailable>>> {
+    to: BucketState,
+    condition: (bucket: VolumeBucket) => boolean,
+    labelsOf: (bucket: VolumeBucket) => LabelChange = () => ({}),
+  ): ApiResult<Change> {
     const call = this.#ids.id();
-    for (let tries = 0; tries < TRIES; tries++) {
-      const found = await this.get(owner, id, options);
-      if (found.isErr()) return err(found.error);
-      if (found.value?.call === call) return ok({ bucket: found.value });
-      const decision = decide(found.value);
-      if ("stop" in decision) return ok(decision);
-      const labels = { ...stateLabels(decision.to, call, this.#clock.now()), ...decision.labels };
-      const { metageneration } = found.value as VolumeBucket;
-      const patched = await this.#api.patchBucket(id, metageneration, { labels }, options);
-      if (patched.isErr()) return err(patched.error);
-      const bucket = typeof patched.value === "string" ? undefined : readBucket(patched.value);
-      if (bucket !== undefined) return ok({ bucket });
-    }
-    return err(unavailable("Too many concurrent calls for the volume. Try again."));
+    const attempt = (): ApiResult<Change | undefined> =>
+      this.get(id).andThen((bucket): ApiResult<Change | undefined> => {
+        if (bucket?.call === call) return okAsync({ changed: true, bucket });
+        if (bucket === undefined || !condition(bucket)) return okAsync({ changed: false, bucket });
+        const labels = { ...stateLabels(to, call, this.#clock.now()), ...labelsOf(bucket) };
+        return this.#api.patchBucket(id, bucket.metageneration, { labels }).map((patched) => {
+          const changed = typeof patched === "string" ? undefined : readBucket(patched);
+          return changed && { changed: true, bucket: changed };
+        });
+      });
+    return safeTry(async function* () {
+      for (let tries = 0; tries < TRIES; tries++) {
+        const change = yield* attempt();
+        if (change !== undefined) return ok(change);
+      }
+      return err(unavailable("Too many concurrent calls for the volume. Try again."));
+    });
   }
 
-  async #list(owner: AccountId, prefix: string, softDeleted: boolean, options: CallOptions): ApiResult<VolumeBucket[]> {
-    const found = await this.#api.buckets(prefix, softDeleted, options);
-    return found.map((all) =>
+  #list(prefix: string, softDeleted: boolean): ApiResult<VolumeBucket[]> {
+    return this.#api.buckets(prefix, softDeleted).map((all) =>
       all
         .flatMap((metadata) => readBucket(metadata) ?? [])
-        .filter((one) => isOwned(one, owner))
+        .filter((one) => isOwned(one, this.#owner))
         .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)),
     );
   }

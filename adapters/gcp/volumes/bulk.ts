@@ -2,8 +2,7 @@
 import type { FileMetadata } from "@google-cloud/storage";
 import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
-import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, ResultAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult, StorageApi } from "./storage-calls.ts";
 
 /**
@@ -13,10 +12,7 @@ import type { ApiResult, StorageApi } from "./storage-calls.ts";
 const CONCURRENCY = 32;
 
 /** Runs `work` on all items. After the first error, starts no more, waits for those that run, and returns the error. */
-const inParallel = async <T>(
-  all: readonly T[],
-  work: (one: T) => Promise<Result<unknown, Unavailable>>,
-): ApiResult<undefined> => {
+const inParallel = <T>(all: readonly T[], work: (one: T) => ApiResult<unknown>): ApiResult<void> => {
   const waiting = all.values();
   let failure: Unavailable | undefined;
   const worker = async (): Promise<void> => {
@@ -26,8 +22,8 @@ const inParallel = async <T>(
       if (failure !== undefined) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, all.length) }, worker));
-  return failure === undefined ? ok(undefined) : err(failure);
+  const workers = Promise.all(Array.from({ length: Math.min(CONCURRENCY, all.length) }, worker));
+  return ResultAsync.fromSafePromise(workers).andThen(() => (failure === undefined ? ok(undefined) : err(failure)));
 };
 
 const nameOf = (object: FileMetadata): string => object.name ?? "";
@@ -39,58 +35,45 @@ const generationOf = (object: FileMetadata): string => String(object.generation)
  *
  * @param mayContinue called before deleting each page
  */
-export const emptyBucket = async (
+export const emptyBucket = (
   api: StorageApi,
   bucket: string,
   mayContinue: () => ApiResult<boolean>,
-  options: CallOptions,
-): ApiResult<"empty" | "stopped" | "not_found"> => {
-  for (;;) {
-    const page = await api.objects(bucket, { fields: "items(name,generation),nextPageToken" }, options);
-    if (page.isErr()) return err(page.error);
-    if (page.value === "not_found") return ok("not_found");
-    const { items = [] } = page.value;
-    if (items.length === 0 && page.value.nextPageToken === undefined) return ok("empty");
-    const allowed = await mayContinue();
-    if (allowed.isErr()) return err(allowed.error);
-    if (!allowed.value) return ok("stopped");
-    const done = await inParallel(items, (one) => api.deleteObject(bucket, nameOf(one), generationOf(one), options));
-    if (done.isErr()) return err(done.error);
-  }
-};
+): ApiResult<"empty" | "stopped" | "not_found"> =>
+  safeTry(async function* () {
+    for (;;) {
+      const page = yield* api.objects(bucket, { fields: "items(name,generation),nextPageToken" });
+      if (page === "not_found") return ok("not_found" as const);
+      const { items = [], nextPageToken } = page;
+      if (items.length === 0 && nextPageToken === undefined) return ok("empty" as const);
+      if (!(yield* mayContinue())) return ok("stopped" as const);
+      yield* inParallel(items, (one) => api.deleteObject(bucket, nameOf(one), generationOf(one)));
+    }
+  });
 
 /** Returns the newest generation of each name, among the objects deleted since then. */
 const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadata[] => {
-  const newest = new Map<string, FileMetadata>();
-  for (const one of deleted) {
-    if ((parseInstant(one.softDeleteTime ?? "") ?? 0n) < since) continue;
-    const known = newest.get(nameOf(one));
-    if (known === undefined || BigInt(generationOf(known)) < BigInt(generationOf(one))) newest.set(nameOf(one), one);
-  }
-  return [...newest.values()];
+  const lost = deleted.filter(({ softDeleteTime = "" }) => (parseInstant(softDeleteTime) ?? 0n) >= since);
+  const isNewer = (one: FileMetadata, other: FileMetadata) => BigInt(generationOf(one)) > BigInt(generationOf(other));
+  return [...Map.groupBy(lost, nameOf).values()].map((all) =>
+    all.reduce((best, one) => (isNewer(one, best) ? one : best)),
+  );
 };
 
 /**
  * Restores every object deleted since then, unless a live object has its name. Restored objects stay unchanged.
  * https://cloud.google.com/storage/docs/json_api/v1/objects/restore
  */
-export const restoreObjects = async (
-  api: StorageApi,
-  bucket: string,
-  since: Instant,
-  options: CallOptions,
-): ApiResult<undefined> => {
-  const deleted: FileMetadata[] = [];
-  for (let pageToken: string | undefined; ; ) {
-    const fields = "items(name,generation,softDeleteTime),nextPageToken";
-    const page = await api.objects(bucket, { softDeleted: true, pageToken, fields }, options);
-    if (page.isErr()) return err(page.error);
-    if (page.value === "not_found") return ok(undefined);
-    deleted.push(...(page.value.items ?? []));
-    pageToken = page.value.nextPageToken;
-    if (pageToken === undefined) break;
-  }
-  return inParallel(newestOf(deleted, since), (one) =>
-    api.restoreObject(bucket, nameOf(one), generationOf(one), options),
-  );
-};
+export const restoreObjects = (api: StorageApi, bucket: string, since: Instant): ApiResult<void> =>
+  safeTry(async function* () {
+    const deleted: FileMetadata[] = [];
+    for (let pageToken: string | undefined; ; ) {
+      const fields = "items(name,generation,softDeleteTime),nextPageToken";
+      const page = yield* api.objects(bucket, { softDeleted: true, pageToken, fields });
+      if (page === "not_found") return ok(undefined);
+      deleted.push(...(page.items ?? []));
+      pageToken = page.nextPageToken;
+      if (pageToken === undefined) break;
+    }
+    return inParallel(newestOf(deleted, since), (one) => api.restoreObject(bucket, nameOf(one), generationOf(one)));
+  });

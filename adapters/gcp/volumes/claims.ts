@@ -8,9 +8,8 @@ import type { FileMetadata } from "@google-cloud/storage";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, instantOfMillis, parseInstant } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { err, ok, safeTry } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import type { ApiResult, StorageApi } from "./storage-calls.ts";
 
@@ -29,64 +28,61 @@ const readClaim = ({ metadata = {}, generation, timeCreated }: FileMetadata): Cl
   generation: String(generation ?? ""),
 });
 
-const objectName = (owner: AccountId, name: VolumeName): string => `${name}/${accountDigest(owner)}`;
-
 const TRIES = 10;
 
+/** The claims of an account. */
 export class Claims {
   readonly #api: StorageApi;
+  readonly #owner: AccountId;
   readonly #bucket: string;
-  readonly #createBucket: (options: CallOptions) => ApiResult<void>;
+  readonly #createBucket: () => ApiResult<void>;
 
   /** @param createBucket creates the claims bucket if it does not exist */
-  constructor(api: StorageApi, bucket: string, createBucket: (options: CallOptions) => ApiResult<void>) {
+  constructor(api: StorageApi, owner: AccountId, bucket: string, createBucket: () => ApiResult<void>) {
     this.#api = api;
+    this.#owner = owner;
     this.#bucket = bucket;
     this.#createBucket = createBucket;
   }
 
   /** Returns the claim on the name: a new one, or the existing one. */
-  async take(
-    owner: AccountId,
-    name: VolumeName,
-    wanted: Pick<Claim, "bucket" | "purpose">,
-    options: CallOptions,
-  ): ApiResult<Claim> {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const metadata = { bucket: wanted.bucket, purpose: wanted.purpose };
-      const made = await this.#api.insertEmptyObject(this.#bucket, objectName(owner, name), metadata, options);
-      if (made.isErr()) return err(made.error);
-      if (made.value === "not_found") {
-        const bucket = await this.#createBucket(options);
-        if (bucket.isErr()) return err(bucket.error);
-        continue;
+  take(name: VolumeName, { bucket, purpose }: Pick<Claim, "bucket" | "purpose">): ApiResult<Claim> {
+    const insert = () => this.#api.insertEmptyObject(this.#bucket, this.#object(name), { bucket, purpose });
+    const createBucket = this.#createBucket;
+    const read = () => this.read(name);
+    return safeTry(async function* () {
+      for (let tries = 0; tries < TRIES; tries++) {
+        if ((yield* insert()) === "not_found") {
+          yield* createBucket();
+          continue;
+        }
+        const claim = yield* read();
+        if (claim !== undefined) return ok(claim);
       }
-      const found = await this.read(owner, name, options);
-      if (found.isErr()) return err(found.error);
-      if (found.value !== undefined) return ok(found.value);
-    }
-    return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));
+      return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));
+    });
   }
 
-  async read(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<Claim | undefined> {
-    const found = await this.#api.object(this.#bucket, objectName(owner, name), options);
+  read(name: VolumeName): ApiResult<Claim | undefined> {
+    const found = this.#api.object(this.#bucket, this.#object(name));
     return found.map((metadata) => (metadata === "not_found" ? undefined : readClaim(metadata)));
   }
 
   /** Deletes this claim, but not a later one. */
-  async remove(owner: AccountId, name: VolumeName, { generation }: Claim, options: CallOptions): ApiResult<void> {
-    const deleted = await this.#api.deleteObject(this.#bucket, objectName(owner, name), generation, options);
-    return deleted.map(() => undefined);
+  remove(name: VolumeName, { generation }: Claim): ApiResult<void> {
+    return this.#api.deleteObject(this.#bucket, this.#object(name), generation).map(() => undefined);
   }
 
   /** Returns whether another account has a claim on the name. */
-  async isHeldByOther(owner: AccountId, name: VolumeName, options: CallOptions): Promise<Result<boolean, Unavailable>> {
+  isHeldByOther(name: VolumeName): ApiResult<boolean> {
     const query = { prefix: `${name}/`, maxResults: 2, fields: "items(name),nextPageToken" };
-    const page = await this.#api.objects(this.#bucket, query, options);
-    return page.map((found) => {
-      if (found === "not_found") return false;
-      const own = objectName(owner, name);
-      return (found.items ?? []).some((one) => one.name !== own);
+    return this.#api.objects(this.#bucket, query).map((page) => {
+      if (page === "not_found") return false;
+      return (page.items ?? []).some((one) => one.name !== this.#object(name));
     });
+  }
+
+  #object(name: VolumeName): string {
+    return `${name}/${accountDigest(this.#owner)}`;
   }
 }

@@ -3,15 +3,14 @@
  * service account then needs `roles/iam.serviceAccountTokenCreator` on itself.
  * https://cloud.google.com/storage/docs/access-control/signed-urls
  */
-import type { GetSignedUrlConfig } from "@google-cloud/storage";
 import mime from "mime";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { Clock, Logger } from "../../../core/ports/system.ts";
+import type { Logger } from "../../../core/ports/system.ts";
 import type { Grant, StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import type { StorageApi } from "./storage-calls.ts";
+import type { VolumeStoreDeps } from "./volume-call.ts";
 
 /**
  * Maximum lifetime of a URL that IAM signs; with a service account's own key it is seven days:
@@ -23,10 +22,9 @@ const SECOND_MS = 1000;
 
 /** Rounds down to seconds, so that the URL does not outlive `until`; undefined if `until` has passed. */
 const lifetimeOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
-  const [start, end] = [now, Math.min(until, now + MAX_LIFETIME_MS)].map(
-    (at) => Math.floor(at / SECOND_MS) * SECOND_MS,
-  );
-  return start === undefined || end === undefined || end <= now ? undefined : { accessibleAt: start, expires: end };
+  const wholeSeconds = (at: number): number => Math.floor(at / SECOND_MS) * SECOND_MS;
+  const expires = wholeSeconds(Math.min(until, now + MAX_LIFETIME_MS));
+  return expires <= now ? undefined : { accessibleAt: wholeSeconds(now), expires };
 };
 
 /** A download's content type follows from the object's name, whatever type the upload had. */
@@ -39,25 +37,19 @@ const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
 };
 
 export const signedGrant = async (
-  api: StorageApi,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { storage, clock, logger }: VolumeStoreDeps,
   action: "read" | "write",
   { id }: StoredVolume,
   path: ObjectPath,
   until: Instant,
 ): Promise<Result<Grant, Unavailable>> => {
   const lifetime = lifetimeOf(millisOf(clock.now()), millisOf(until));
-  const file = (await api.storage()).bucket(id).file(path);
+  const file = (await storage()).bucket(id).file(path);
   // An unsigned URL grants nothing: no bucket is public.
   if (lifetime === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
-  const config: GetSignedUrlConfig = {
-    version: "v4",
-    action,
-    ...lifetime,
-    ...(action === "read" ? { responseType: contentTypeOf(path) } : {}),
-  };
+  const response = action === "read" ? { responseType: contentTypeOf(path) } : {};
   try {
-    const [url] = await file.getSignedUrl(config);
+    const [url] = await file.getSignedUrl({ version: "v4", action, ...lifetime, ...response });
     return ok({ url, expiresAt: instantOfMillis(lifetime.expires) });
   } catch (error) {
     return err(refusedSignature(logger, error));

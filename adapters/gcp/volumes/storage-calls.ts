@@ -4,32 +4,24 @@
  */
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
+import { type CallNeeds, type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import { withTimeout } from "../call-policy.ts";
 
-export type ApiResult<T> = Promise<Result<T, Unavailable>>;
+export type ApiResult<T> = ResultAsync<T, Unavailable>;
 
 type State = CallState["code"];
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-interface Request {
-  readonly what: string;
+interface Request extends Pick<CallNeeds, "what" | "timeoutMs"> {
   readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly uri: string;
   readonly query?: Query;
-  readonly json?: unknown;
-  readonly timeoutMs?: number;
+  readonly json?: object;
 }
 
-export interface BucketPage {
-  readonly items?: readonly BucketMetadata[];
-  readonly nextPageToken?: string;
-}
-
-export interface ObjectPage {
-  readonly items?: readonly FileMetadata[];
+interface Page<T> {
+  readonly items?: readonly T[];
   readonly nextPageToken?: string;
 }
 
@@ -50,22 +42,24 @@ const bucketUri = (bucket: string): string => `/b/${encode(bucket)}`;
 const objectUri = (bucket: string, name: string): string => `/b/${encode(bucket)}/o/${encode(name)}`;
 
 /** Returns the expected states as values. Any other state becomes an outage, because the call cannot have it. */
-const states =
-  <S extends State>(...expected: readonly S[]) =>
-  <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {
-    if (result.isOk()) return ok(result.value);
-    if (!isCallState(result.error)) return err(result.error);
-    const { code, error } = result.error;
-    return expected.includes(code as S)
-      ? ok(code as S)
-      : err(unavailable("Cloud Storage returned an unexpected response.", 5, error));
+const statesOf =
+  <S extends State>(expected: readonly S[]) =>
+  (error: CallState | Unavailable): Result<S, Unavailable> => {
+    if (!isCallState(error)) return err(error);
+    const state = expected.find((one) => one === error.code);
+    return state === undefined
+      ? err(unavailable("Cloud Storage returned an unexpected response.", 5, error.error))
+      : ok(state);
   };
 
+/** The calls of one caller; its signal ends their retries. */
 export class StorageApi {
   readonly #deps: StorageApiDeps;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(deps: StorageApiDeps) {
+  constructor(deps: StorageApiDeps, signal?: AbortSignal) {
     this.#deps = deps;
+    this.#signal = signal;
   }
 
   storage(): Promise<Storage> {
@@ -73,147 +67,119 @@ export class StorageApi {
   }
 
   /** Fetches all pages; a page has up to 1,000 buckets. */
-  async buckets(prefix: string, softDeleted: boolean, options: CallOptions): ApiResult<BucketMetadata[]> {
-    const all: BucketMetadata[] = [];
-    for (let pageToken: string | undefined; ; ) {
-      const query = { project: this.#deps.project, prefix, pageToken, ...(softDeleted ? { softDeleted } : {}) };
-      const page = await this.#send<BucketPage>({ what: "buckets.list", uri: "/b", query }, options);
-      const known = states<never>()(page);
-      if (known.isErr()) return err(known.error);
-      all.push(...(known.value.items ?? []));
-      pageToken = known.value.nextPageToken;
-      if (pageToken === undefined) return ok(all);
-    }
+  buckets(prefix: string, softDeleted: boolean): ApiResult<BucketMetadata[]> {
+    const { project } = this.#deps;
+    const page = (pageToken: string | undefined): ApiResult<Page<BucketMetadata>> => {
+      const query = { project, prefix, pageToken, ...(softDeleted ? { softDeleted } : {}) };
+      return this.#send({ what: "buckets.list", uri: "/b", query });
+    };
+    return safeTry(async function* () {
+      const all: BucketMetadata[] = [];
+      for (let pageToken: string | undefined; ; ) {
+        const { items = [], nextPageToken } = yield* page(pageToken);
+        all.push(...items);
+        pageToken = nextPageToken;
+        if (pageToken === undefined) return ok(all);
+      }
+    });
   }
 
-  async bucket(id: string, options: CallOptions): ApiResult<BucketMetadata | "not_found"> {
-    return states("not_found")(await this.#send({ what: "buckets.get", uri: bucketUri(id) }, options));
+  bucket(id: string): ApiResult<BucketMetadata | "not_found"> {
+    return this.#send({ what: "buckets.get", uri: bucketUri(id) }, "not_found");
   }
 
   /** `exists`: the name is taken, in any project. `changed` or `invalid`: an organization policy forbids the bucket. */
-  async insertBucket(
-    metadata: BucketMetadata,
-    options: CallOptions,
-  ): ApiResult<BucketMetadata | "exists" | "changed" | "invalid"> {
-    const request = {
-      what: "buckets.insert",
-      method: "POST",
-      uri: "/b",
-      timeoutMs: BUCKET_RETRY_MS,
-      json: metadata,
-    } as const;
-    const sent = await this.#send<BucketMetadata>({ ...request, query: { project: this.#deps.project } }, options);
-    return states("exists", "changed", "invalid")(sent);
+  insertBucket(json: BucketMetadata): ApiResult<BucketMetadata | "exists" | "changed" | "invalid"> {
+    const query = { project: this.#deps.project };
+    const request = { what: "buckets.insert", uri: "/b", timeoutMs: BUCKET_RETRY_MS } as const;
+    return this.#send({ ...request, method: "POST", query, json }, "exists", "changed", "invalid");
   }
 
-  async patchBucket(
+  patchBucket(
     id: string,
     ifMetagenerationMatch: string,
-    metadata: BucketMetadata,
-    options: CallOptions,
+    json: BucketMetadata,
   ): ApiResult<BucketMetadata | "not_found" | "changed"> {
-    const request = { what: "buckets.patch", method: "PATCH", uri: bucketUri(id), json: metadata } as const;
-    const sent = await this.#send<BucketMetadata>({ ...request, query: { ifMetagenerationMatch } }, options);
-    return states("not_found", "changed")(sent);
+    const request = { what: "buckets.patch", method: "PATCH", uri: bucketUri(id) } as const;
+    return this.#send({ ...request, query: { ifMetagenerationMatch }, json }, "not_found", "changed");
   }
 
   /** `exists`: the bucket is not empty. */
-  async deleteBucket(
-    id: string,
-    ifMetagenerationMatch: string,
-    options: CallOptions,
-  ): ApiResult<unknown | "not_found" | "changed" | "exists"> {
-    const request = {
-      what: "buckets.delete",
-      method: "DELETE",
-      uri: bucketUri(id),
-      timeoutMs: BUCKET_RETRY_MS,
-    } as const;
-    const sent = await this.#send({ ...request, query: { ifMetagenerationMatch } }, options);
-    return states("not_found", "changed", "exists")(sent);
+  deleteBucket(id: string, ifMetagenerationMatch: string): ApiResult<undefined | "not_found" | "changed" | "exists"> {
+    const request = { what: "buckets.delete", uri: bucketUri(id), timeoutMs: BUCKET_RETRY_MS } as const;
+    const query = { ifMetagenerationMatch };
+    return this.#send({ ...request, method: "DELETE", query }, "not_found", "changed", "exists");
   }
 
   /** Restores a bucket without its objects. `exists`: the bucket is not deleted. */
-  async restoreBucket(
-    id: string,
-    generation: string,
-    options: CallOptions,
-  ): ApiResult<BucketMetadata | "not_found" | "exists"> {
-    const request = { what: "buckets.restore", method: "POST", uri: `${bucketUri(id)}/restore` } as const;
-    const sent = await this.#send<BucketMetadata>(
-      { ...request, query: { generation }, timeoutMs: BUCKET_RETRY_MS },
-      options,
-    );
-    return states("not_found", "exists")(sent);
+  restoreBucket(id: string, generation: string): ApiResult<BucketMetadata | "not_found" | "exists"> {
+    const request = { what: "buckets.restore", uri: `${bucketUri(id)}/restore`, timeoutMs: BUCKET_RETRY_MS } as const;
+    return this.#send({ ...request, method: "POST", query: { generation } }, "not_found", "exists");
   }
 
-  async objects(bucket: string, query: Query, options: CallOptions): ApiResult<ObjectPage | "not_found"> {
-    const request = { what: "objects.list", uri: `${bucketUri(bucket)}/o`, query };
-    return states("not_found")(await this.#send<ObjectPage>(request, options));
+  objects(bucket: string, query: Query): ApiResult<Page<FileMetadata> | "not_found"> {
+    return this.#send({ what: "objects.list", uri: `${bucketUri(bucket)}/o`, query }, "not_found");
   }
 
-  async object(bucket: string, name: string, options: CallOptions): ApiResult<FileMetadata | "not_found"> {
-    return states("not_found")(await this.#send({ what: "objects.get", uri: objectUri(bucket, name) }, options));
+  object(bucket: string, name: string): ApiResult<FileMetadata | "not_found"> {
+    return this.#send({ what: "objects.get", uri: objectUri(bucket, name) }, "not_found");
   }
 
   /** A retry that finds no object counts as success. @param ifGenerationMatch deletes any generation if undefined */
-  async deleteObject(
+  deleteObject(
     bucket: string,
     name: string,
     ifGenerationMatch: string | undefined,
-    options: CallOptions,
-  ): ApiResult<unknown | "not_found" | "changed"> {
-    const request = { what: "objects.delete", method: "DELETE", uri: objectUri(bucket, name) } as const;
+  ): ApiResult<undefined | "not_found" | "changed"> {
+    const request = { method: "DELETE", uri: objectUri(bucket, name), query: { ifGenerationMatch } } as const;
     let tries = 0;
-    const sent = await this.#deps.call({ what: `storage.${request.what}`, signal: options.signal }, () => {
+    const sent = this.#call<undefined | "not_found" | "changed">({ what: "objects.delete" }, () => {
       tries += 1;
-      return this.#request({ ...request, query: { ifGenerationMatch } });
-    });
-    const known = states("not_found", "changed")(sent);
-    return known.map((response) => (response === "not_found" && tries > 1 ? undefined : response));
+      return this.#request(request);
+    }, ["not_found", "changed"]);
+    return sent.map((response) => (response === "not_found" && tries > 1 ? undefined : response));
   }
 
   /** `changed`: a live object has the name. */
-  async restoreObject(
-    bucket: string,
-    name: string,
-    generation: string,
-    options: CallOptions,
-  ): ApiResult<FileMetadata | "not_found" | "changed"> {
-    const uri = `${objectUri(bucket, name)}/restore`;
-    const request = { what: "objects.restore", method: "POST", uri } as const;
+  restoreObject(bucket: string, name: string, generation: string): ApiResult<FileMetadata | "not_found" | "changed"> {
+    const request = { what: "objects.restore", uri: `${objectUri(bucket, name)}/restore` } as const;
     const query = { generation, ifGenerationMatch: 0 };
-    return states("not_found", "changed")(await this.#send<FileMetadata>({ ...request, query }, options));
+    return this.#send({ ...request, method: "POST", query }, "not_found", "changed");
   }
 
   /** Creates an empty object with this metadata, if the name is free. `not_found`: the bucket does not exist. */
-  async insertEmptyObject(
+  insertEmptyObject(
     bucket: string,
     name: string,
     metadata: Readonly<Record<string, string>>,
-    options: CallOptions,
-  ): ApiResult<unknown | "changed" | "not_found"> {
-    const sent = await this.#deps.call({ what: "storage.objects.insert", signal: options.signal }, async () => {
+  ): ApiResult<undefined | "changed" | "not_found"> {
+    const insert = async (): Promise<undefined> => {
       const file = (await this.#deps.storage()).bucket(bucket).file(name);
       const precondition = { preconditionOpts: { ifGenerationMatch: 0 }, metadata: { metadata: { ...metadata } } };
       await withTimeout(file.save("", { ...precondition, resumable: false, validation: false }));
-    });
-    return states("changed", "not_found")(sent);
+    };
+    return this.#call({ what: "objects.insert" }, insert, ["changed", "not_found"]);
   }
 
-  #send<T>(request: Request, { signal }: CallOptions): Promise<Result<T, CallState | Unavailable>> {
-    const limit = request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs };
-    const description = { what: `storage.${request.what}`, signal, ...limit };
-    return this.#deps.call(description, () => this.#request<T>(request));
+  #send<T>(request: Request, ...expected: readonly Extract<T, State>[]): ApiResult<T> {
+    return this.#call(request, () => this.#request<T>(request), expected);
   }
 
-  async #request<T>({ method = "GET", uri, query, json }: Request): Promise<T> {
+  #call<T>(
+    { what, timeoutMs }: Pick<Request, "what" | "timeoutMs">,
+    work: () => Promise<T>,
+    expected: readonly Extract<T, State>[],
+  ): ApiResult<T> {
+    const needs = { what: `storage.${what}`, signal: this.#signal, ...(timeoutMs && { timeoutMs }) };
+    return new ResultAsync(this.#deps.call(needs, work)).orElse(statesOf(expected));
+  }
+
+  async #request<T>({ method = "GET", uri, query = {}, json }: Omit<Request, "what">): Promise<T> {
     const storage = await this.#deps.storage();
-    const qs = Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== undefined));
-    const body = json === undefined ? {} : { json: json as object };
+    const qs = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
     const response = new Promise<T>((resolve, reject) => {
-      storage.request({ method, uri, qs, ...body }, (error: Error | null, body_: unknown) =>
-        error === null || error === undefined ? resolve(body_ as T) : reject(error),
+      storage.request({ method, uri, qs, ...(json && { json }) }, (error: Error | null, body: unknown) =>
+        error === null || error === undefined ? resolve(body as T) : reject(error),
       );
     });
     return withTimeout(response);
