@@ -2,8 +2,16 @@
  * Retry policy and timeouts for calls of Google's clients. Only `providerCall` retries; the clients' own retries are
  * off.
  */
+import type { Unavailable } from "../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
-import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import {
+  type CallState,
+  type FaultOf,
+  isCallState,
+  type ProviderCall,
+  providerCall,
+} from "../shared/calls/provider-call.ts";
 import { googleFault } from "./errors.ts";
 
 export interface GoogleRuntimeDeps {
@@ -29,6 +37,12 @@ export const googleCalls = (runtime: GoogleRuntimeDeps, faultOf: FaultOf = googl
  */
 export const callOptions = (signal?: AbortSignal): { retry: null; signal?: AbortSignal } =>
   signal === undefined ? { retry: null } : { retry: null, signal };
+
+/** For `orElse`: returns a value if the call failed with this state. */
+export const onState =
+  <T>(code: CallState["code"], value: T) =>
+  (error: CallState | Unavailable): Result<T, CallState | Unavailable> =>
+    isCallState(error) && error.code === code ? ok(value) : err(error);
 
 /** The error's gRPC code; undefined if it has none. https://grpc.io/docs/guides/status-codes/ */
 export const codeOf = (error: unknown): number | undefined => {

@@ -6,15 +6,15 @@ import type { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { CloudBuildClient } from "@google-cloud/cloudbuild";
 import type { v2 as logging } from "@google-cloud/logging";
-import type { v2 as run } from "@google-cloud/run";
+import type { v2 } from "@google-cloud/run";
 import type { CloudSchedulerClient } from "@google-cloud/scheduler";
 import type { Storage } from "@google-cloud/storage";
 import type { AuthClient, GoogleAuth } from "google-auth-library";
 import { needPackages } from "../shared/runtime/optional-package.ts";
 
 export interface GcpClients {
-  readonly services: run.ServicesClient;
-  readonly revisions: run.RevisionsClient;
+  readonly services: v2.ServicesClient;
+  readonly revisions: v2.RevisionsClient;
   readonly builds: CloudBuildClient;
   readonly registry: ArtifactRegistryClient;
   readonly storage: Storage;
@@ -28,56 +28,33 @@ export interface GcpClients {
 /** Returns a client, created at first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof GcpClients>(name: K) => Promise<GcpClients[K]>;
 
-const loadPackage = <T>(name: string, load: () => Promise<T>): Promise<T> =>
-  needPackages("The provider gcp", [name], load);
+const load = <T>(name: string, importPackage: () => Promise<T>): Promise<T> =>
+  needPackages("The provider gcp", [name], importPackage);
+
+const run = () => load("@google-cloud/run", () => import("@google-cloud/run"));
+const build = () => load("@google-cloud/cloudbuild", () => import("@google-cloud/cloudbuild"));
+const registry = () => load("@google-cloud/artifact-registry", () => import("@google-cloud/artifact-registry"));
+const storage = () => load("@google-cloud/storage", () => import("@google-cloud/storage"));
+const cloudLogging = () => load("@google-cloud/logging", () => import("@google-cloud/logging"));
+const scheduler = () => load("@google-cloud/scheduler", () => import("@google-cloud/scheduler"));
+const bigquery = () => load("@google-cloud/bigquery", () => import("@google-cloud/bigquery"));
+const auth = () => load("google-auth-library", () => import("google-auth-library"));
+
+const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 
 type ClientFactories = { readonly [K in keyof GcpClients]: (projectId: string) => Promise<GcpClients[K]> };
 
+/** The retries of the clients are off where they can be: only `providerCall` retries. */
 const factories: ClientFactories = {
-  services: async (projectId) => {
-    const { v2 } = await loadPackage("@google-cloud/run", () => import("@google-cloud/run"));
-    return new v2.ServicesClient({ projectId });
-  },
-  revisions: async (projectId) => {
-    const { v2 } = await loadPackage("@google-cloud/run", () => import("@google-cloud/run"));
-    return new v2.RevisionsClient({ projectId });
-  },
-  builds: async (projectId) => {
-    const { CloudBuildClient } = await loadPackage(
-      "@google-cloud/cloudbuild",
-      () => import("@google-cloud/cloudbuild"),
-    );
-    return new CloudBuildClient({ projectId });
-  },
-  registry: async (projectId) => {
-    const name = "@google-cloud/artifact-registry";
-    const { ArtifactRegistryClient } = await loadPackage(name, () => import("@google-cloud/artifact-registry"));
-    return new ArtifactRegistryClient({ projectId });
-  },
-  storage: async (projectId) => {
-    const { Storage } = await loadPackage("@google-cloud/storage", () => import("@google-cloud/storage"));
-    // Only `providerCall` retries.
-    return new Storage({ projectId, retryOptions: { autoRetry: false } });
-  },
-  logging: async (projectId) => {
-    const { v2 } = await loadPackage("@google-cloud/logging", () => import("@google-cloud/logging"));
-    return new v2.LoggingServiceV2Client({ projectId });
-  },
-  scheduler: async (projectId) => {
-    const { CloudSchedulerClient } = await loadPackage(
-      "@google-cloud/scheduler",
-      () => import("@google-cloud/scheduler"),
-    );
-    return new CloudSchedulerClient({ projectId });
-  },
-  bigquery: async (projectId) => {
-    const { BigQuery } = await loadPackage("@google-cloud/bigquery", () => import("@google-cloud/bigquery"));
-    return new BigQuery({ projectId, autoRetry: false });
-  },
-  auth: async (projectId) => {
-    const { GoogleAuth } = await loadPackage("google-auth-library", () => import("google-auth-library"));
-    return new GoogleAuth({ projectId, scopes: "https://www.googleapis.com/auth/cloud-platform" });
-  },
+  services: async (projectId) => new (await run()).v2.ServicesClient({ projectId }),
+  revisions: async (projectId) => new (await run()).v2.RevisionsClient({ projectId }),
+  builds: async (projectId) => new (await build()).CloudBuildClient({ projectId }),
+  registry: async (projectId) => new (await registry()).ArtifactRegistryClient({ projectId }),
+  storage: async (projectId) => new (await storage()).Storage({ projectId, retryOptions: { autoRetry: false } }),
+  logging: async (projectId) => new (await cloudLogging()).v2.LoggingServiceV2Client({ projectId }),
+  scheduler: async (projectId) => new (await scheduler()).CloudSchedulerClient({ projectId }),
+  bigquery: async (projectId) => new (await bigquery()).BigQuery({ projectId, autoRetry: false }),
+  auth: async (projectId) => new (await auth()).GoogleAuth({ projectId, scopes: SCOPE }),
 };
 
 /** @param given clients to use, unchanged, instead of new ones */

@@ -1,8 +1,6 @@
 /** `ServicePlatform` on Cloud Run. */
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
-import { type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest, NOBODY } from "../../shared/accounts/account-digest.ts";
-import { reaches } from "../../shared/calls/wait-until-reachable.ts";
 import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
 import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
@@ -12,7 +10,6 @@ import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
-import { allowPublicAccess } from "./public-access.ts";
 import { removeService } from "./remove-service.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
@@ -30,8 +27,6 @@ const stateOf = ({ run, own }: CurrentState): NameState => {
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, service: own.service };
 };
-
-const resultAsync = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
 
 export const createRunPlatform = (
   config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
@@ -51,15 +46,13 @@ export const createRunPlatform = (
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
     lastLines: platformDeps.lastLines,
     settleMillis: config.settleSeconds * 1000,
-    open: allowPublicAccess({ project, region }, clients, runtime),
-    reaches,
   };
 
   return {
-    find: (name, { signal } = {}) => resultAsync(readState(deps, name, { signal })).map(stateOf),
+    find: (name, options) => readState(deps, name, options).map(stateOf),
 
-    list: (owner, { signal } = {}) =>
-      resultAsync(services.list({ signal })).map((all) => {
+    list: (owner, options) =>
+      services.list(options).map((all) => {
         // Run cannot filter its list (ListServicesRequest). Comparing the label first avoids parsing most records.
         const digest = accountDigest(owner);
         const own = all
@@ -70,9 +63,8 @@ export const createRunPlatform = (
 
     rollout: toldRollout(logger, (request, signal, report) => new Rollout(deps, request, signal).run(report)),
 
-    remove: (name, expected, options) => resultAsync(removeService(deps, name, expected, options)),
+    remove: (name, expected, options) => removeService(deps, name, expected, options),
 
-    noteDeploy: ({ name, owner }, outcome, options = {}) =>
-      resultAsync(noteDeploy(deps, { name, owner }, outcome, options)),
+    noteDeploy: (service, outcome, options) => noteDeploy(deps, service, outcome, options),
   };
 };

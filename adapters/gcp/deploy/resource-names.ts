@@ -1,18 +1,12 @@
 /** Converts between Portside's names and Cloud Run's resource names. */
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-
-export interface CloudRunLocation {
-  readonly project: string;
-  readonly region: string;
-}
-
-export const parentOf = ({ project, region }: CloudRunLocation): string => `projects/${project}/locations/${region}`;
+import { type GcpLocation, parentOf } from "../location.ts";
 
 /** A deployment's name is its service id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
-export const serviceNameOf = (location: CloudRunLocation, name: DeploymentName): string =>
+export const serviceNameOf = (location: GcpLocation, name: DeploymentName): string =>
   `${parentOf(location)}/services/${name}`;
 
-export const revisionNameOf = (location: CloudRunLocation, name: DeploymentName, revision: string): string =>
+export const revisionNameOf = (location: GcpLocation, name: DeploymentName, revision: string): string =>
   `${serviceNameOf(location, name)}/revisions/${revision}`;
 
 /** The last part of a resource's full name. */

@@ -11,14 +11,15 @@ import { isLost, writeConflict } from "../../../core/domain/volumes/write-condit
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, type Result, safeTry } from "../../../core/result.ts";
 import { pausesBetween } from "../../shared/calls/backoff.ts";
+import { reaches } from "../../shared/calls/wait-until-reachable.ts";
 import { revisionIdOf } from "../../shared/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
-import type { AllowPublicAccess } from "./public-access.ts";
+import { allowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
 import { type RunService, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
@@ -31,9 +32,6 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
-  /** Makes the service public; returns undefined on success. */
-  readonly open: AllowPublicAccess;
-  readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
 
 const TOO_SLOW: DeployFailure = {
@@ -50,7 +48,7 @@ const RETRY_MS = 60_000;
 const FINAL_RETRY_MS = 8000;
 const REACH_TIMEOUT_MS = 30_000;
 
-type Step<T> = Promise<Result<T, DeployFailure>>;
+type Step<T> = PromiseLike<Result<T, DeployFailure>>;
 
 /** Revisions that have traffic, with their declarations. */
 const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
@@ -90,7 +88,7 @@ export class Rollout {
     if (rejection !== undefined) return this.#abandon(etag, rejection);
     const serves = ready.value.service.serving.length > 0;
     // A service that serves must be public. Ensure that before the second write, which cannot be undone.
-    const notPublic = serves ? await this.#open() : undefined;
+    const notPublic = serves ? await this.#allowPublicAccess(this.#retryOptions()) : undefined;
     if (notPublic !== undefined || this.#signal.aborted) return this.#abandon(etag, notPublic ?? INTERRUPTED);
     const moved = await this.#writeStep(etag, "moved", this.#retryOptions());
     if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#resolveUnknownWrite(moved.error);
@@ -109,19 +107,20 @@ export class Rollout {
   }
 
   /** Returns the service's runtime identity, with access to the buckets that the service mounts. */
-  async #identity(): Step<string> {
+  #identity(): Step<string> {
     const { identities } = this.#deps;
     const { owner, mounts } = this.#request.template;
-    const ensured = await identities.ensure(owner, { signal: this.#signal });
-    if (ensured.isErr()) return err(failureOfUnavailable(ensured.error));
-    const volumes = new Map(mounts.map(({ bucket, volume }) => [bucket, volume]));
-    for (const [bucket, volume] of volumes) {
-      const allowed = await identities.allow(bucket, ensured.value, { signal: this.#signal });
-      if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
-      if (!allowed.value)
-        return err({ reason: "volume_unavailable", message: `The volume '${volume}' does not exist.` });
-    }
-    return ok(ensured.value);
+    const options = { signal: this.#signal };
+    return safeTry(async function* () {
+      const email = yield* identities.ensure(owner, options).mapErr(failureOfUnavailable);
+      const volumes = new Map(mounts.map(({ bucket, volume }) => [bucket, volume]));
+      for (const [bucket, volume] of volumes) {
+        const exists = yield* identities.allow(bucket, email, options).mapErr(failureOfUnavailable);
+        const message = `The volume '${volume}' does not exist.`;
+        if (!exists) return err<never, DeployFailure>({ reason: "volume_unavailable", message });
+      }
+      return ok(email);
+    });
   }
 
   /** Creates the revision without moving traffic. */
@@ -184,18 +183,18 @@ export class Rollout {
   }
 
   /** Reads the service. Fails if another rollout has written since. */
-  async #readOwn(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
+  #readOwn(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
     const { name, owner } = this.#request.template;
-    const seen = await readState(this.#deps, name, retry);
-    if (seen.isErr()) return err(failureOfUnavailable(seen.error));
-    const lost = writeConflict(owner, { etag, owner }, presentOf(seen.value));
-    if (lost !== undefined) return err(lost);
-    const { run, own } = seen.value;
-    return ok({ run: run as RunService, own: own as OwnService });
+    return readState(this.#deps, name, retry)
+      .mapErr(failureOfUnavailable)
+      .andThen((seen) => {
+        const lost = writeConflict(owner, { etag, owner }, presentOf(seen));
+        return lost === undefined ? ok({ run: seen.run as RunService, own: seen.own as OwnService }) : err(lost);
+      });
   }
 
   /** Returns the service once the revision is ready. */
-  async #awaitReady(etag: string): Step<OwnService> {
+  async #awaitReady(etag: string): Promise<Result<OwnService, DeployFailure>> {
     const { clock } = this.#deps;
     for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
       const seen = await this.#readOwn(etag, this.#retryOptions());
@@ -211,8 +210,8 @@ export class Rollout {
     return err(TOO_SLOW);
   }
 
-  #open(): Promise<DeployFailure | undefined> {
-    return this.#deps.open(this.#request.template.name, this.#retryOptions());
+  #allowPublicAccess(retry: RetryOptions): Promise<DeployFailure | undefined> {
+    return allowPublicAccess(this.#deps.services, this.#request.template.name, retry);
   }
 
   /**
@@ -221,9 +220,8 @@ export class Rollout {
    * @param serves whether the service is already public
    */
   async #awaitTraffic(etag: string, serves: boolean): Promise<RolloutEvent> {
-    const { clock, reaches } = this.#deps;
-    const { name } = this.#request.template;
-    const notPublic = serves ? undefined : await this.#deps.open(name, { timeoutMs: RETRY_MS });
+    const { clock } = this.#deps;
+    const notPublic = serves ? undefined : await this.#allowPublicAccess({ timeoutMs: RETRY_MS });
     if (notPublic !== undefined) return this.#abandon(etag, notPublic);
     let last: DeployFailure = TOO_SLOW;
     for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
@@ -235,10 +233,8 @@ export class Rollout {
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
           if (await reaches(service.url, REACH_TIMEOUT_MS, clock))
             return { kind: "ready", revision: this.#revision, url: service.url };
-          return failed({
-            ...TOO_SLOW,
-            message: `The revision has all traffic, but ${service.url} accepts no connection.`,
-          });
+          const message = `The revision has all traffic, but ${service.url} accepts no connection.`;
+          return failed({ ...TOO_SLOW, message });
         }
       }
       if (clock.now() >= this.#end) break;

@@ -1,15 +1,17 @@
 /** The Cloud Run API calls of the platform, with retries. run/v2/service.proto, revision.proto. */
+import type { protos } from "@google-cloud/run";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { callOptions, type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
-import type { ClientSource } from "../clients.ts";
+import type { ClientSource, GcpClients } from "../clients.ts";
+import { type GcpLocation, parentOf } from "../location.ts";
 import type { RunService } from "./render.ts";
-import { type CloudRunLocation, parentOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
+import { revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
 /** Page size of a list (ListServicesRequest). */
-export const PAGE_SIZE = 100;
+const PAGE_SIZE = 100;
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
@@ -17,92 +19,102 @@ export interface RetryOptions {
   readonly timeoutMs?: number;
 }
 
-type Called<T> = Promise<Result<T, CallState | Unavailable>>;
+type Called<T> = ResultAsync<T, CallState | Unavailable>;
+type Found<T> = ResultAsync<T, Unavailable>;
 type Conditions = NonNullable<RunService["conditions"]>;
+type Policy = protos.google.iam.v1.IPolicy;
 
-export interface RunServices {
-  /** Null if the service does not exist. */
-  get(name: DeploymentName, retry?: RetryOptions): Promise<Result<RunService | null, Unavailable>>;
-  list(retry?: RetryOptions): Promise<Result<readonly RunService[], Unavailable>>;
-  create(name: DeploymentName, service: RunService, retry?: RetryOptions): Called<void>;
-  /** Changes only the fields in the mask. Fails if `service.etag` is stale. */
-  update(name: DeploymentName, service: RunService, mask: readonly string[], retry?: RetryOptions): Called<void>;
-  remove(name: DeploymentName, etag: string, retry?: RetryOptions): Called<void>;
-  /** Returns a revision's conditions; empty if the revision does not exist. */
-  conditions(name: DeploymentName, revision: string, retry?: RetryOptions): Promise<Result<Conditions, Unavailable>>;
-}
+/** For `orElse`: returns a value if the resource does not exist. A read has no other state. */
+const ifAbsent =
+  <T>(value: T) =>
+  (error: CallState | Unavailable): Result<T, Unavailable> => {
+    if (!isCallState(error)) return err(error);
+    if (error.code !== "not_found") throw error.error;
+    return ok(value);
+  };
 
-const absentAs = <T>(result: Result<T, CallState | Unavailable>, absent: T): Result<T, Unavailable> => {
-  if (result.isOk()) return ok(result.value);
-  const { error } = result;
-  if (!isCallState(error)) return err(error);
-  if (error.code !== "not_found") throw error.error;
-  return ok(absent);
-};
+export type RunServices = ReturnType<typeof runServices>;
 
-export const runServices = (
-  location: CloudRunLocation,
-  clients: ClientSource,
-  runtime: GoogleRuntimeDeps,
-): RunServices => {
+export const runServices = (location: GcpLocation, clients: ClientSource, runtime: GoogleRuntimeDeps) => {
   const call = googleCalls(runtime);
+  const parent = parentOf(location);
+  const nameOf = (name: DeploymentName): string => serviceNameOf(location, name);
+
+  const send = <K extends "services" | "revisions", T>(
+    kind: K,
+    method: string,
+    retry: RetryOptions,
+    work: (client: GcpClients[K], options: ReturnType<typeof callOptions>) => Promise<T>,
+  ): Called<T> =>
+    new ResultAsync(
+      call({ what: `run.${kind}.${method}`, ...retry }, async () =>
+        work(await clients(kind), callOptions(retry.signal)),
+      ),
+    );
 
   return {
-    get: async (name, retry = {}) => {
-      const found = await call<RunService | null>({ what: "run.services.get", ...retry }, async () => {
-        const client = await clients("services");
-        return (await client.getService({ name: serviceNameOf(location, name) }, callOptions(retry.signal)))[0];
-      });
-      return absentAs(found, null);
-    },
+    /** Null if the service does not exist. */
+    get: (name: DeploymentName, retry: RetryOptions = {}): Found<RunService | null> =>
+      send("services", "get", retry, async (client, options): Promise<RunService | null> => {
+        const [service] = await client.getService({ name: nameOf(name) }, options);
+        return service;
+      }).orElse(ifAbsent(null)),
 
-    list: async (retry = {}) => {
-      const services: RunService[] = [];
-      let pageToken = "";
-      do {
-        const page = await call({ what: "run.services.list", ...retry }, async () => {
-          const client = await clients("services");
-          const request = { parent: parentOf(location), pageSize: PAGE_SIZE, pageToken };
-          const options = { ...callOptions(retry.signal), autoPaginate: false };
-          const [found, , response] = await client.listServices(request, options);
-          return { found, next: response?.nextPageToken ?? "" };
-        });
-        const read = absentAs(page, { found: [], next: "" });
-        if (read.isErr()) return err(read.error);
-        services.push(...read.value.found);
-        pageToken = read.value.next;
-      } while (pageToken !== "");
-      return ok(services);
-    },
-
-    create: (name, service, retry = {}) =>
-      call({ what: "run.services.create", ...retry }, async () => {
-        const client = await clients("services");
-        const request = { parent: parentOf(location), serviceId: name, service };
-        await client.createService(request, callOptions(retry.signal));
+    list: (retry: RetryOptions = {}): Found<readonly RunService[]> =>
+      safeTry(async function* () {
+        const services: RunService[] = [];
+        let pageToken = "";
+        do {
+          const page = send("services", "list", retry, async (client, options) => {
+            const request = { parent, pageSize: PAGE_SIZE, pageToken };
+            const [found, , response] = await client.listServices(request, { ...options, autoPaginate: false });
+            return { found, next: response?.nextPageToken ?? "" };
+          });
+          const { found, next } = yield* page.orElse(ifAbsent({ found: [], next: "" }));
+          services.push(...found);
+          pageToken = next;
+        } while (pageToken !== "");
+        return ok(services);
       }),
 
-    update: (name, service, mask, retry = {}) =>
-      call({ what: "run.services.update", ...retry }, async () => {
-        const client = await clients("services");
-        const named = { ...service, name: serviceNameOf(location, name) };
-        const request = { service: named, updateMask: { paths: [...mask] } };
-        await client.updateService(request, callOptions(retry.signal));
+    create: (name: DeploymentName, service: RunService, retry: RetryOptions = {}): Called<void> =>
+      send("services", "create", retry, async (client, options) => {
+        await client.createService({ parent, serviceId: name, service }, options);
       }),
 
-    remove: (name, etag, retry = {}) =>
-      call({ what: "run.services.delete", ...retry }, async () => {
-        const client = await clients("services");
-        await client.deleteService({ name: serviceNameOf(location, name), etag }, callOptions(retry.signal));
+    /** Changes only the fields in the mask. Fails if `service.etag` is stale. */
+    update: (
+      name: DeploymentName,
+      service: RunService,
+      mask: readonly string[],
+      retry: RetryOptions = {},
+    ): Called<void> =>
+      send("services", "update", retry, async (client, options) => {
+        const request = { service: { ...service, name: nameOf(name) }, updateMask: { paths: [...mask] } };
+        await client.updateService(request, options);
       }),
 
-    conditions: async (name, revision, retry = {}) => {
-      const found = await call<Conditions>({ what: "run.revisions.get", ...retry }, async () => {
-        const client = await clients("revisions");
-        const request = { name: revisionNameOf(location, name, revision) };
-        return (await client.getRevision(request, callOptions(retry.signal)))[0].conditions ?? [];
-      });
-      return absentAs(found, []);
-    },
+    remove: (name: DeploymentName, etag: string, retry: RetryOptions = {}): Called<void> =>
+      send("services", "delete", retry, async (client, options) => {
+        await client.deleteService({ name: nameOf(name), etag }, options);
+      }),
+
+    getIamPolicy: (name: DeploymentName, retry: RetryOptions): Called<Policy> =>
+      send("services", "getIamPolicy", retry, async (client, options) => {
+        const [policy] = await client.getIamPolicy({ resource: nameOf(name) }, options);
+        return policy;
+      }),
+
+    setIamPolicy: (name: DeploymentName, policy: Policy, retry: RetryOptions): Called<void> =>
+      send("services", "setIamPolicy", retry, async (client, options) => {
+        await client.setIamPolicy({ resource: nameOf(name), policy }, options);
+      }),
+
+    /** Returns a revision's conditions; empty if the revision does not exist. */
+    conditions: (name: DeploymentName, revision: string, retry: RetryOptions = {}): Found<Conditions> =>
+      send("revisions", "get", retry, async (client, options): Promise<Conditions> => {
+        const [found] = await client.getRevision({ name: revisionNameOf(location, name, revision) }, options);
+        return found.conditions ?? [];
+      }).orElse(ifAbsent<Conditions>([])),
   };
 };

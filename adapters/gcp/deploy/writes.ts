@@ -11,9 +11,9 @@ import type { Expected } from "../../../core/domain/deploy/plan.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { type Present, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import type { Unavailable } from "../../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, type Result, type ResultAsync } from "../../../core/result.ts";
 import { NOBODY } from "../../shared/accounts/account-digest.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
@@ -34,6 +34,10 @@ export interface Change {
   readonly mask: readonly string[];
 }
 
+/** For a write that other writes of the service keep overtaking. */
+export const cloudRunBusy = (cause?: unknown): Unavailable =>
+  unavailable("Cloud Run is busy with this service. Try again.", 5, cause);
+
 export interface WriteDeps {
   readonly services: RunServices;
   readonly region: string;
@@ -41,14 +45,14 @@ export interface WriteDeps {
   readonly logger: Logger;
 }
 
-export const readState = async (
+export const readState = (
   { services, region, clock }: WriteDeps,
   name: DeploymentName,
   retry: RetryOptions = {},
-): Promise<Result<CurrentState, Unavailable>> => {
-  const read = await services.get(name, retry);
-  return read.map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, now: clock.now() }) }));
-};
+): ResultAsync<CurrentState, Unavailable> =>
+  services
+    .get(name, retry)
+    .map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, now: clock.now() }) }));
 
 export const presentOf = ({ run, own }: CurrentState): Present => {
   if (run === null) return { kind: "free" };

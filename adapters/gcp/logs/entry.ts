@@ -3,6 +3,7 @@
  * https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
 
+import type { protos } from "@google-cloud/logging";
 import { nameCode } from "../../../core/domain/logs/cursor.ts";
 import { type LogEntry, type NewLogEntry, type Severity, severities } from "../../../core/domain/logs/entry.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
@@ -11,25 +12,18 @@ import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
-import { httpOf, type ProtoHttpRequest, protoHttpOf } from "./http.ts";
+import type { GcpLocation } from "../location.ts";
+import { httpOf, protoHttpOf } from "./http.ts";
 import { logNameOf, writtenLogName } from "./names.ts";
 import { isTooDeep, type ProtoStruct, payloadOf, structOf } from "./struct.ts";
 
-/** An entry as the client package returns it. */
-export interface ProtoEntry {
-  readonly logName?: string | null;
-  readonly resource?: {
-    readonly type?: string | null;
-    readonly labels?: Readonly<Record<string, string>> | null;
-  } | null;
-  readonly labels?: Readonly<Record<string, string>> | null;
+type ProtoFields = "logName" | "resource" | "labels" | "severity" | "insertId" | "textPayload" | "httpRequest";
+
+/** An entry as the client package returns it; `payload` names the payload field that is set. */
+export interface ProtoEntry extends Pick<protos.google.logging.v2.ILogEntry, ProtoFields> {
   readonly timestamp?: { readonly seconds?: string | number | null; readonly nanos?: number | null } | null;
-  readonly severity?: string | number | null;
-  readonly insertId?: string | null;
-  readonly payload?: string;
-  readonly textPayload?: string | null;
   readonly jsonPayload?: ProtoStruct | null;
-  readonly httpRequest?: ProtoHttpRequest | null;
+  readonly payload?: string;
 }
 
 /** Marks entries that the platform wrote. Their severity is final: even DEFAULT is not inferred from the line. */
@@ -49,11 +43,6 @@ export interface WritePosition {
 const labelOf = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
   value === undefined ? {} : { [label]: value };
 
-export interface LogLocation {
-  readonly project: string;
-  readonly region: string;
-}
-
 /** An entry has one payload. JSON that nests too deeply for a protobuf structure becomes text. */
 const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload" | "jsonPayload"> => {
   if (text !== undefined) return { textPayload: text };
@@ -62,7 +51,7 @@ const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload"
 };
 
 export const protoEntryOf = (
-  { project, region }: LogLocation,
+  { project, region }: GcpLocation,
   entry: NewLogEntry,
   position: WritePosition,
 ): ProtoEntry => ({

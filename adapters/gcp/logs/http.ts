@@ -1,29 +1,16 @@
 /** Converts a served request between Cloud Logging's format (google/logging/type/http_request.proto) and the core's. */
 
+import type { protos } from "@google-cloud/logging";
 import type { HttpRequestLog } from "../../../core/domain/logs/entry.ts";
 import { nanosOf } from "../../../core/domain/logs/filter/literals.ts";
 
-export interface ProtoDuration {
-  readonly seconds?: string | number | null;
-  readonly nanos?: number | null;
-}
-
-export interface ProtoHttpRequest {
-  readonly requestMethod?: string | null;
-  readonly requestUrl?: string | null;
-  readonly requestSize?: string | number | null;
-  readonly status?: number | null;
-  readonly responseSize?: string | number | null;
-  readonly userAgent?: string | null;
-  readonly remoteIp?: string | null;
-  readonly protocol?: string | null;
-  readonly latency?: ProtoDuration | null;
-}
+export type ProtoHttpRequest = protos.google.logging.type.IHttpRequest;
+type ProtoDuration = protos.google.protobuf.IDuration;
 
 const NANOS = 1_000_000_000n;
 
 /** Prints 0, 3, 6 or 9 fractional digits: https://protobuf.dev/reference/protobuf/google.protobuf/#duration */
-export const durationText = ({ seconds, nanos }: ProtoDuration): string => {
+const durationText = ({ seconds, nanos }: ProtoDuration): string => {
   const digits = String(nanos ?? 0).padStart(9, "0");
   const kept = /^(\d{3}|\d{6}|\d{9})(?:0{3})*$/.exec(digits.replace(/(?:000)+$/, "") || "000")?.[1] ?? digits;
   return `${seconds ?? 0}${Number(digits) === 0 ? "" : `.${kept}`}s`;

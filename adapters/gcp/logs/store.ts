@@ -12,15 +12,16 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/po
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
-import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
+import { type List, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
 import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
+import type { GcpLocation } from "../location.ts";
 import { all, any, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
@@ -94,8 +95,14 @@ const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntr
   return result;
 };
 
+const reasonToStop = (error: CallState | Unavailable): Unavailable | "invalid" => {
+  if (!isCallState(error)) return error;
+  if (error.code === "invalid") return "invalid";
+  return unavailable("Cloud Logging does not find the project's logs.", 60, error.error);
+};
+
 class GcpLogs implements LogStore {
-  readonly #location: { readonly project: string; readonly region: string };
+  readonly #location: GcpLocation;
   readonly #clients: ClientSource;
   readonly #runtime: GcpRuntimeDeps;
   readonly #call: ProviderCall;
@@ -126,9 +133,8 @@ class GcpLogs implements LogStore {
         const wrote = await this.#call(needs, () => client.writeLogEntries(request, call));
         if (wrote.isOk()) continue;
         if (!isCallState(wrote.error)) return err(wrote.error);
-        this.#runtime.logger.error("Cloud Logging rejected log entries; they are lost", {
-          cause: wrote.error.error,
-        });
+        const { error: cause } = wrote.error;
+        this.#runtime.logger.error("Cloud Logging rejected log entries; they are lost", { cause });
       }
       for (const entry of entries) this.#searches.forget(entry);
       return ok(undefined);
@@ -186,13 +192,22 @@ class GcpLogs implements LogStore {
   #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
     const budget = this.#searches.budget(query, signal);
     const base = baseOf(this.#location.project, scope);
-    const list: List = async ({ from, to, narrowed }, order, size, token) => {
+    const list: List = async ({ from, to, narrowed }, order, pageSize, token) => {
       const timeoutMs = await budget.take();
-      const filter = printLogFilter(
-        all([...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true]) as LogFilter,
-      );
+      const bounds = [...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true];
+      const filter = printLogFilter(all(bounds) as LogFilter);
       if (filter.length > FILTER_CHARS) throw new Stopped("invalid");
-      return this.#list(scope, filter, order, size, token, timeoutMs, signal);
+      const resourceNames = [`projects/${this.#location.project}`];
+      const page = { pageSize, ...(token === undefined ? {} : { pageToken: token }) };
+      const request = { resourceNames, filter, orderBy: `timestamp ${order}`, ...page };
+      const client = await this.#client();
+      const listed = await this.#call({ what: "logging.entries.list", timeoutMs, signal }, () =>
+        client.listLogEntries(request, { ...call, autoPaginate: false }),
+      );
+      if (listed.isErr()) throw new Stopped(reasonToStop(listed.error));
+      const [entries, , response] = listed.value;
+      const next = response?.nextPageToken || undefined;
+      return { entries: entries.flatMap((entry) => logEntryOf(scope, entry) ?? []), ...(next && { next }) };
     };
     return {
       list,
@@ -203,39 +218,6 @@ class GcpLogs implements LogStore {
       isOver: budget.isOver,
       grain: GRAIN,
       maxPageEntries: PAGE_SIZE,
-    };
-  }
-
-  async #list(
-    scope: LogScope,
-    filter: string,
-    order: "asc" | "desc",
-    pageSize: number,
-    pageToken: string | undefined,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Listing> {
-    const client = await this.#client();
-    const request = {
-      resourceNames: [`projects/${this.#location.project}`],
-      filter,
-      orderBy: `timestamp ${order}`,
-      pageSize,
-      ...(pageToken === undefined ? {} : { pageToken }),
-    };
-    const listed = await this.#call({ what: "logging.entries.list", timeoutMs, signal }, () =>
-      client.listLogEntries(request, { ...call, autoPaginate: false }),
-    );
-    if (listed.isErr()) {
-      if (!isCallState(listed.error)) throw new Stopped(listed.error);
-      if (listed.error.code === "invalid") throw new Stopped("invalid");
-      throw new Stopped(unavailable("Cloud Logging does not find the project's logs.", 60, listed.error.error));
-    }
-    const [entries, , response] = listed.value;
-    const next = response?.nextPageToken ?? "";
-    return {
-      entries: entries.flatMap((entry) => logEntryOf(scope, entry) ?? []),
-      ...(next === "" ? {} : { next }),
     };
   }
 }

@@ -7,14 +7,10 @@ import { fireLimits } from "../../../core/domain/accounts/limits.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { type GcpLocation, parentOf } from "../location.ts";
 import { cloudCron } from "./cron-text.ts";
 
 export type ProtoJob = protos.google.cloud.scheduler.v1.IJob;
-
-export interface SchedulerLocation {
-  readonly project: string;
-  readonly region: string;
-}
 
 /** Limits of an HTTP target's attempt, in seconds (`attempt_deadline`). */
 const DEADLINE = { min: 15, max: 1800 } as const;
@@ -25,10 +21,8 @@ export const maxFireSeconds = DEADLINE.max;
 const TOKEN_HEADER = "X-Cron-Token";
 const PATH = "/cron";
 
-export const parentOf = ({ project, region }: SchedulerLocation): string => `projects/${project}/locations/${region}`;
-
 /** Contains the full digest, so that another account's job cannot have the same name. */
-export const jobName = (location: SchedulerLocation, { owner, name }: ScheduledService): string =>
+export const jobName = (location: GcpLocation, { owner, name }: ScheduledService): string =>
   `${parentOf(location)}/jobs/portside-${accountDigest(owner)}-${name}`;
 
 /**
@@ -75,7 +69,7 @@ const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
   };
 };
 
-export const renderJob = (location: SchedulerLocation, job: CronJob): ProtoJob => ({
+export const renderJob = (location: GcpLocation, job: CronJob): ProtoJob => ({
   name: jobName(location, job),
   description: notesOf(job),
   schedule: cloudCron(job.schedule.cron),

@@ -1,39 +1,17 @@
 /** The BigQuery REST calls that run a statement: https://cloud.google.com/bigquery/docs/reference/rest */
-import type { BigQuery } from "@google-cloud/bigquery";
-import type { Field, Row } from "./values.ts";
+import type { BigQuery, JobMetadata, TableField } from "@google-cloud/bigquery";
+import type { Row } from "./values.ts";
 
-export interface JobReference {
-  readonly projectId?: string;
-  readonly jobId?: string;
-  readonly location?: string;
-}
+export type JobReference = NonNullable<JobMetadata["jobReference"]>;
 
 /** https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query#response-body */
 export interface QueryResponse {
   readonly jobComplete?: boolean;
   readonly jobReference?: JobReference;
-  readonly schema?: { readonly fields?: readonly Field[] };
+  readonly schema?: { readonly fields?: readonly TableField[] };
   readonly rows?: readonly Row[];
   readonly totalRows?: string;
   readonly pageToken?: string;
-}
-
-export interface TableReference {
-  readonly projectId?: string;
-  readonly datasetId?: string;
-  readonly tableId?: string;
-}
-
-/** https://cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobStatistics2 */
-export interface DryRun {
-  readonly statistics?: {
-    readonly totalBytesProcessed?: string;
-    readonly query?: {
-      readonly statementType?: string;
-      readonly referencedTables?: readonly TableReference[];
-      readonly totalBytesProcessed?: string;
-    };
-  };
 }
 
 interface Request {
@@ -59,12 +37,12 @@ export interface Query {
 }
 
 /** Returns what a statement would read, without running it. */
-export const dryRun = (client: BigQuery, { query, location }: Query): Promise<DryRun> =>
+export const dryRun = (client: BigQuery, { query, location }: Query): Promise<JobMetadata> =>
   send(client, {
     method: "POST",
     uri: "/jobs",
     json: {
-      jobReference: { projectId: client.projectId, ...(location === undefined ? {} : { location }) },
+      jobReference: { projectId: client.projectId, location },
       configuration: { dryRun: true, query: { query, useLegacySql: false } },
     },
   });
@@ -93,7 +71,7 @@ export const startQuery = (
       requestId,
       formatOptions,
       useLegacySql: false,
-      ...(location === undefined ? {} : { location }),
+      location,
       maximumBytesBilled: String(limits.maximumBytesBilled),
       jobTimeoutMs: String(limits.jobTimeout),
       timeoutMs: limits.responseTimeout,

@@ -25,7 +25,6 @@ import {
   type QueryLimits,
   type QueryResponse,
   startQuery,
-  type TableReference,
 } from "./calls.ts";
 import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from "./failures.ts";
 import { columnsOf, valuesOf } from "./values.ts";
@@ -37,8 +36,6 @@ const PAGE_ROWS = 5000;
 
 /** A backquoted name with an escape: the two parsers may read it differently. */
 const ESCAPED_NAME = /`[^`]*\\/;
-
-const fullName = ({ projectId, datasetId, tableId }: TableReference): string => `${projectId}.${datasetId}.${tableId}`;
 
 /** The platform's tables that statements see as `logs` and `billing`. */
 interface Sources {
@@ -134,15 +131,12 @@ export class GcpSql implements SqlEngine {
       throw new Ended(this.#failure(checked.error, ({ message = "" }) => textFailure(message, this.#names)));
     const { statistics } = checked.value;
     const { statementType, referencedTables = [] } = statistics?.query ?? {};
-    const foreign = referencedTables.map(fullName).filter((name) => !this.#allowed.includes(name));
+    const foreign = referencedTables
+      .map(({ projectId, datasetId, tableId }) => `${projectId}.${datasetId}.${tableId}`)
+      .filter((name) => !this.#allowed.includes(name));
     if (foreign.length > 0 || statementType !== "SELECT") {
-      this.#runtime.logger.error(
-        "BigQuery reports other tables or no SELECT for a statement that the parser accepted",
-        {
-          foreign,
-          statementType,
-        },
-      );
+      const problem = "BigQuery reports other tables or no SELECT for a statement that the parser accepted";
+      this.#runtime.logger.error(problem, { foreign, statementType });
       throw new Ended(invalid("the statement may read only logs and billing"));
     }
     const bytes = statistics?.query?.totalBytesProcessed ?? statistics?.totalBytesProcessed ?? "0";

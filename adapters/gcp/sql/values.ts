@@ -4,19 +4,13 @@
  * https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema
  */
 
+import type { TableField } from "@google-cloud/bigquery";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
 import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import { scalarReader } from "../../shared/sql/scalar-text.ts";
 
-export interface Field {
-  readonly name?: string;
-  readonly type?: string;
-  readonly mode?: string;
-  readonly fields?: readonly Field[];
-}
-
 /** `v` is text, a list of cells, or a record's `{f}`. */
-export interface Cell {
+interface Cell {
   readonly v?: unknown;
 }
 
@@ -32,14 +26,15 @@ const names: Readonly<Record<string, string>> = {
   BIGNUMERIC: "NUMERIC",
 };
 
-const bareType = ({ type = "STRING", fields = [] }: Field): string =>
+const bareType = ({ type = "STRING", fields = [] }: TableField): string =>
   type === "RECORD" || type === "STRUCT"
     ? `STRUCT<${fields.map((field) => `${field.name} ${typeOf(field)}`).join(", ")}>`
     : (names[type] ?? type);
 
-const typeOf = (field: Field): string => (field.mode === "REPEATED" ? `ARRAY<${bareType(field)}>` : bareType(field));
+const typeOf = (field: TableField): string =>
+  field.mode === "REPEATED" ? `ARRAY<${bareType(field)}>` : bareType(field);
 
-export const columnsOf = (fields: readonly Field[]): readonly SqlColumn[] =>
+export const columnsOf = (fields: readonly TableField[]): readonly SqlColumn[] =>
   fields.map((field) => ({ name: field.name ?? "", type: typeOf(field) }));
 
 /** Parses integer microseconds (`formatOptions.useInt64Timestamp`). */
@@ -47,7 +42,7 @@ const momentOf = (text: string): string => timestampOf((BigInt(text) * 1000n) as
 
 const scalarOf = scalarReader(momentOf);
 
-const valueOfCell = (field: Field, { v }: Cell): SqlValue => {
+const valueOfCell = (field: TableField, { v }: Cell): SqlValue => {
   if (v === null || v === undefined) return field.mode === "REPEATED" ? [] : null;
   if (field.mode === "REPEATED") {
     const { mode: _mode, ...element } = field;
@@ -57,8 +52,8 @@ const valueOfCell = (field: Field, { v }: Cell): SqlValue => {
   return scalarOf(bareType(field), String(v));
 };
 
-const recordOf = (fields: readonly Field[], { f = [] }: Row): SqlValue =>
+const recordOf = (fields: readonly TableField[], { f = [] }: Row): SqlValue =>
   Object.fromEntries(fields.map((field, n) => [field.name ?? "", valueOfCell(field, f[n] ?? {})]));
 
-export const valuesOf = (fields: readonly Field[], { f = [] }: Row): readonly SqlValue[] =>
+export const valuesOf = (fields: readonly TableField[], { f = [] }: Row): readonly SqlValue[] =>
   fields.map((field, n) => valueOfCell(field, f[n] ?? {}));

@@ -36,15 +36,15 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, run
           if (seen.isErr()) return err(seen.error);
           // Read the log after the status: once a build has ended, its log is complete.
           const read = await staging.read(logObjectOf(id), lines.bytes, signal);
-          if (read.isErr()) return err(read.error);
-          lines.take(read.value);
-          const { value: build } = seen;
-          if (!hasEnded(build)) return ok({ kind: "running" });
-          return ok({ kind: "ended", failure: (tail) => failureOfBuild(build, tail) });
+          return read.map((bytes) => {
+            lines.take(bytes);
+            if (!hasEnded(seen.value)) return { kind: "running" };
+            return { kind: "ended", failure: (tail) => failureOfBuild(seen.value, tail) };
+          });
         },
       }));
     },
-    cancel: ({ mark }, id) => builds.cancel(id === undefined ? { mark } : { id, mark }),
+    cancel: ({ mark }, id) => builds.cancel(id, mark),
   };
   const newMark = () => `portside-build-${ids.id()}`;
   return createRemoteBuilder({ builds: remote, failureOfUnavailable, newMark, clock, logger });

@@ -2,11 +2,12 @@
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
+import { err, ok, type Result, type ResultAsync, safeTry } from "../../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
-import { callOptions, codeOf, grpcCodes } from "../../call-policy.ts";
+import { callOptions, codeOf, grpcCodes, onState } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { GcpConfig } from "../../config.ts";
+import { parentOf } from "../../location.ts";
 import { tagNameOf } from "./names.ts";
 import type { Build } from "./render.ts";
 
@@ -19,25 +20,13 @@ const FINAL_CODES = [grpcCodes.PERMISSION_DENIED, grpcCodes.UNAUTHENTICATED];
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
-export interface Builds {
-  /** Returns whether the source's image already exists. */
-  imageExists(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
-  /**
-   * Starts a build and returns its id. If a response was lost, finds its build by the mark instead of starting another.
-   */
-  start(build: Build, mark: string, signal: AbortSignal): Called<string>;
-  get(id: string, signal: AbortSignal): Called<Build>;
-  /** Cancels a build within seconds, even if only its mark is known. */
-  cancel(build: { readonly id?: string; readonly mark: string }): Called<void>;
-}
-
 /** True if no build was started and a retry cannot succeed. */
 const isFinal = (error: CallState | Unavailable): boolean =>
   isCallState(error) || FINAL_CODES.some((code) => code === codeOf(error.cause));
 
-export const createBuilds = (config: GcpConfig, clients: ClientSource, call: ProviderCall, clock: Clock): Builds => {
-  const { project: projectId, region } = config;
-  const parent = `projects/${projectId}/locations/${region}`;
+export const createBuilds = (config: GcpConfig, clients: ClientSource, call: ProviderCall, clock: Clock) => {
+  const { project: projectId } = config;
+  const parent = parentOf(config);
   const nameOf = (id: string) => ({ name: `${parent}/builds/${id}`, projectId, id });
 
   const create = (build: Build, signal: AbortSignal) =>
@@ -57,49 +46,46 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
       return found[0]?.id ?? undefined;
     });
 
-  /** Returns the build's id, from the response or by its mark. Without an id, the caller may retry. */
-  const createOnce = async (
-    build: Build,
-    mark: string,
-    signal: AbortSignal,
-  ): Called<{ readonly id?: string; readonly failed?: Unavailable | CallState }> => {
-    const created = await create(build, signal);
-    if (created.isOk() && created.value !== "") return ok({ id: created.value });
-    if (created.isErr() && isFinal(created.error)) return err(created.error);
-    const begun = await findByMark(mark, TIMEOUT_MS, signal);
-    if (begun.isErr()) return err(begun.error);
-    if (begun.value !== undefined) return ok({ id: begun.value });
-    return ok(created.isErr() ? { failed: created.error } : {});
-  };
+  /** Finds the build by its mark if the response was lost or has no id. Without an id, the caller may retry. */
+  const createOnce = (build: Build, mark: string, signal: AbortSignal) =>
+    safeTry(async function* () {
+      const created = await create(build, signal);
+      if (created.isErr() && isFinal(created.error)) return err(created.error);
+      const id = created.unwrapOr("") || (yield* await findByMark(mark, TIMEOUT_MS, signal));
+      return ok({ id, failed: created.isErr() ? created.error : undefined });
+    });
 
   return {
-    imageExists: async (owner, digest, signal) => {
+    /** Returns whether the source's image already exists. */
+    imageExists: async (owner: AccountId, digest: string, signal: AbortSignal): Called<boolean> => {
       const found = await call({ what: "artifactregistry.tags.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const client = await clients("registry");
         await client.getTag({ name: tagNameOf(config, owner, digest) }, callOptions(signal));
         return true;
       });
-      return found.isErr() && isCallState(found.error) && found.error.code === "not_found" ? ok(false) : found;
+      return found.orElse(onState("not_found", false));
     },
 
-    start: async (build, mark, signal) => {
-      for (let tries = 1; ; tries++) {
-        const begun = await createOnce(build, mark, signal);
-        if (begun.isErr() || begun.value.id !== undefined) return begun.map(({ id }) => id as string);
-        const { failed } = begun.value;
-        if (tries === TRIES || signal.aborted)
-          return err(failed ?? unavailable("Cloud Build did not return the build's id.", 60));
-        await clock.sleep(PAUSE_MS * Math.min(tries, 5), signal);
-      }
-    },
+    /** Starts a build and returns its id. */
+    start: (build: Build, mark: string, signal: AbortSignal): ResultAsync<string, CallState | Unavailable> =>
+      safeTry(async function* () {
+        for (let tries = 1; ; tries++) {
+          const { id, failed } = yield* createOnce(build, mark, signal);
+          if (id !== undefined) return ok(id);
+          if (tries === TRIES || signal.aborted)
+            return err(failed ?? unavailable("Cloud Build did not return the build's id.", 60));
+          await clock.sleep(PAUSE_MS * Math.min(tries, 5), signal);
+        }
+      }),
 
-    get: (id, signal) =>
+    get: (id: string, signal: AbortSignal): Called<Build> =>
       call({ what: "cloudbuild.builds.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         const client = await clients("builds");
         return (await client.getBuild(nameOf(id), callOptions(signal)))[0];
       }),
 
-    cancel: async ({ id, mark }) => {
+    /** Cancels a build within seconds, even if only its mark is known. */
+    cancel: async (id: string | undefined, mark: string): Called<void> => {
       const known = id === undefined ? await findByMark(mark, CANCEL_TIMEOUT_MS) : ok(id);
       if (known.isErr()) return err(known.error);
       const { value } = known;

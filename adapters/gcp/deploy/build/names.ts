@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { GcpConfig } from "../../config.ts";
+import { parentOf } from "../../location.ts";
 
 /** Increment this when the same source would build differently. */
 const BUILDER_VERSION = "2";
@@ -27,8 +28,7 @@ export const imageOf = (config: Named, owner: AccountId, digest: string): string
 
 /** The resource name of that image's tag: google/devtools/artifactregistry/v1/tag.proto. */
 export const tagNameOf = (config: Named, owner: AccountId, digest: string): string => {
-  const { project, region } = config;
-  const repository = `projects/${project}/locations/${region}/repositories/${config.repository}`;
+  const repository = `${parentOf(config)}/repositories/${config.repository}`;
   return `${repository}/packages/${packageOf(owner)}/tags/${tagOf(digest)}`;
 };
 

@@ -1,8 +1,7 @@
 /** The staging bucket as the storage of a source spool: https://cloud.google.com/storage/docs/json_api/v1/objects */
-import { ok } from "../../../../core/result.ts";
 import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
-import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
-import { withTimeout } from "../../call-policy.ts";
+import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { onState, withTimeout } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import { resumableUpload } from "./resumable.ts";
 
@@ -25,9 +24,7 @@ export const gcsSpool = (bucket: string, clients: ClientSource, call: ProviderCa
       const removed = await call<void>({ what: "storage.objects.delete", timeoutMs: REMOVE_TIMEOUT_MS }, async () => {
         await withTimeout((await fileOf(name)).delete());
       });
-      return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"
-        ? ok(undefined)
-        : removed;
+      return removed.orElse(onState("not_found", undefined));
     },
   };
 };

@@ -1,22 +1,14 @@
 /** The bucket for sources and logs of builds: https://cloud.google.com/storage/docs/json_api/v1/objects */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Unavailable } from "../../../../core/errors.ts";
 import type { Source } from "../../../../core/ports/source-spool.ts";
-import type { Result } from "../../../../core/result.ts";
 import { err, ok } from "../../../../core/result.ts";
 import { spooledIn } from "../../../shared/archives/bucket-spool.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { onState } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 
 const TIMEOUT_MS = 60_000;
-
-export interface Staging {
-  /** Uploads a source, unless the object exists. */
-  put(name: string, source: Source, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>>;
-  /** Returns an object's bytes from an offset on; empty if it has no more, or does not exist yet. */
-  read(name: string, from: number, signal: AbortSignal): Promise<Result<Buffer, CallState | Unavailable>>;
-}
 
 const RANGE_NOT_SATISFIABLE = 416;
 
@@ -29,7 +21,7 @@ const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 };
 
-export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall): Staging => {
+export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall) => {
   const fileOf = async (name: string) => (await clients("storage")).bucket(bucket).file(name);
 
   // Creates the object only if it does not exist. A concurrent upload of the same source has the same bytes.
@@ -50,7 +42,8 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
     });
 
   return {
-    put: async (name, source, signal) => {
+    /** Uploads a source, unless the object exists. */
+    put: async (name: string, source: Source, signal: AbortSignal) => {
       const existing = await call({ what: "storage.objects.get", timeoutMs: TIMEOUT_MS, signal }, async () =>
         abortable((await fileOf(name)).getMetadata(), signal),
       );
@@ -58,10 +51,11 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
       if (!isCallState(existing.error) || existing.error.code !== "not_found") return err(existing.error);
       const spooled = spooledIn(bucket, source);
       const put = spooled === undefined ? await send(name, source, signal) : await copy(spooled, name, signal);
-      return put.isErr() && isCallState(put.error) && put.error.code === "changed" ? ok(undefined) : put;
+      return put.orElse(onState("changed", undefined));
     },
 
-    read: async (name, from, signal) => {
+    /** Returns an object's bytes from an offset on; empty if it has no more, or does not exist yet. */
+    read: async (name: string, from: number, signal: AbortSignal) => {
       const read = await call({ what: "storage.objects.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         try {
           const [bytes] = await abortable((await fileOf(name)).download({ start: from, validation: false }), signal);
@@ -71,7 +65,7 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
           throw error;
         }
       });
-      return read.isErr() && isCallState(read.error) && read.error.code === "not_found" ? ok(Buffer.alloc(0)) : read;
+      return read.orElse(onState("not_found", Buffer.alloc(0)));
     },
   };
 };
