@@ -1,10 +1,11 @@
 /** Checks the project's setup. Each finding names what is missing and the command that fixes it. */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
+import { ok, ResultAsync, safeTry } from "../../core/result.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";
 import { checkOwnService } from "./check-own-service.ts";
-import type { ClientSource, GcpClients } from "./clients.ts";
+import type { ClientSource } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
@@ -14,17 +15,21 @@ type DoctorConfig = Pick<
   "project" | "region" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
 >;
 
-type Get = <T>(url: string, body?: unknown) => Promise<T>;
+/** Fails with the error of the client, whatever it is. */
+type Get = <T>(url: string, body?: unknown) => ResultAsync<T, unknown>;
 
 /** Timeout of one call in milliseconds. gaxios has none by default, and the platform starts only after these checks. */
 const CALL_TIMEOUT_MS = 20_000;
 
 const requester =
   (clients: ClientSource): Get =>
-  async <T>(url: string, body?: unknown): Promise<T> => {
-    const auth = await clients("auth");
-    const data = body === undefined ? {} : { method: "POST" as const, data: body };
-    return (await auth.request<T>({ url, timeout: CALL_TIMEOUT_MS, ...data })).data;
+  <T>(url: string, body?: unknown) => {
+    const request = async (): Promise<T> => {
+      const auth = await clients("auth");
+      const data = body === undefined ? {} : { method: "POST" as const, data: body };
+      return (await auth.request<T>({ url, timeout: CALL_TIMEOUT_MS, ...data })).data;
+    };
+    return ResultAsync.fromPromise(request(), (error) => error);
   };
 
 const problemOf = (error: unknown): string => {
@@ -32,13 +37,11 @@ const problemOf = (error: unknown): string => {
   return `${message ?? String(error)}${code === undefined ? "" : ` (${String(code)})`}`;
 };
 
-const clientNames = ["services", "builds", "registry", "storage", "logging", "scheduler"] as const;
+const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
 /** Google's packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
 async function* packages({ logDataset }: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
-  const wanted: readonly (keyof GcpClients)[] =
-    logDataset === undefined ? ["auth", ...clientNames] : ["auth", ...clientNames, "bigquery"];
-  for (const name of wanted)
+  for (const name of logDataset === undefined ? clientNames : ([...clientNames, "bigquery"] as const))
     try {
       await clients(name);
     } catch (error) {
@@ -66,28 +69,22 @@ const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
 
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
-async function* enabledApis(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
-  const { project } = config;
-  const wanted = { ...apis, ...(config.logDataset === undefined ? {} : { [sqlApi]: "SQL queries run there" }) };
+async function* enabledApis({ project, logDataset }: DoctorConfig, get: Get): AsyncGenerator<Finding> {
+  const wanted = { ...apis, ...(logDataset === undefined ? {} : { [sqlApi]: "SQL queries run there" }) };
   const query = Object.keys(wanted)
     .map((name) => `names=projects/${project}/services/${name}`)
     .join("&");
-  interface Services {
-    readonly services?: readonly { readonly name: string; readonly state: string }[];
-  }
-  let found: Services;
-  try {
-    found = await get<Services>(`${SERVICE_USAGE}/v1/projects/${project}/services:batchGet?${query}`);
-  } catch (error) {
-    yield warn(
+  const url = `${SERVICE_USAGE}/v1/projects/${project}/services:batchGet?${query}`;
+  const found = await get<{ services?: readonly { name: string; state: string }[] }>(url);
+  if (found.isErr())
+    return yield warn(
       "APIs",
-      `the list is not readable: ${problemOf(error)}`,
+      `the list is not readable: ${problemOf(found.error)}`,
       `gcloud services enable serviceusage.googleapis.com --project ${project}`,
     );
-    return;
-  }
+  const { services = [] } = found.value;
   const enabled = new Set(
-    (found.services ?? []).filter(({ state }) => state === "ENABLED").map(({ name }) => name.split("/").at(-1)),
+    services.filter(({ state }) => state === "ENABLED").map(({ name }) => name.split("/").at(-1)),
   );
   for (const [name, why] of Object.entries(wanted))
     yield enabled.has(name)
@@ -96,24 +93,19 @@ async function* enabledApis(config: DoctorConfig, get: Get): AsyncGenerator<Find
 }
 
 /** https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions */
-async function* permissions(config: DoctorConfig, get: Get, member: string): AsyncGenerator<Finding> {
-  const { project } = config;
-  const wanted = config.logDataset === undefined ? roles : { ...roles, ...sqlRoles };
+async function* permissions({ project, logDataset }: DoctorConfig, get: Get, member: string): AsyncGenerator<Finding> {
+  const wanted = logDataset === undefined ? roles : { ...roles, ...sqlRoles };
   const url = `${RESOURCE_MANAGER}/projects/${project}:testIamPermissions`;
-  let held: ReadonlySet<string>;
-  try {
-    const all = Object.values(wanted).flat();
-    held = new Set((await get<{ permissions?: string[] }>(url, { permissions: all })).permissions ?? []);
-  } catch (error) {
-    yield warn(
+  const tested = await get<{ permissions?: string[] }>(url, { permissions: Object.values(wanted).flat() });
+  if (tested.isErr())
+    return yield warn(
       "permissions",
-      `the check failed: ${problemOf(error)}`,
+      `the check failed: ${problemOf(tested.error)}`,
       `gcloud services enable cloudresourcemanager.googleapis.com --project ${project}`,
     );
-    return;
-  }
+  const granted = new Set(tested.value.permissions);
   for (const [role, needed] of Object.entries(wanted)) {
-    const absent = needed.filter((one) => !held.has(one));
+    const absent = needed.filter((one) => !granted.has(one));
     yield absent.length === 0
       ? pass(role, "all permissions granted")
       : fail(
@@ -124,30 +116,7 @@ async function* permissions(config: DoctorConfig, get: Get, member: string): Asy
   }
 }
 
-/** True if the resource exists, false on `not_found`, or the error message if the check fails. */
-const exists = async (get: Get, url: string): Promise<boolean | string> => {
-  try {
-    await get(url);
-    return true;
-  } catch (error) {
-    const fault = googleFault(error);
-    return fault?.kind === "state" && fault.code === "not_found" ? false : problemOf(error);
-  }
-};
-
-interface Resource {
-  readonly what: string;
-  readonly url: string;
-  readonly fix: string;
-}
-
-const resourcesOf = ({
-  project,
-  region,
-  buildIdentity,
-  repository,
-  stagingBucket,
-}: DoctorConfig): readonly Resource[] => [
+const resourcesOf = ({ project, region, buildIdentity, repository, stagingBucket }: DoctorConfig) => [
   {
     what: `service account ${buildIdentity}, for builds`,
     url: `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts/${buildIdentity}`,
@@ -167,10 +136,11 @@ const resourcesOf = ({
 
 async function* resources(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   for (const { what, url, fix } of resourcesOf(config)) {
-    const found = await exists(get, url);
-    if (found === true) yield pass(what, "exists");
-    else if (found === false) yield fail(what, "does not exist", fix);
-    else yield warn(what, `the check failed: ${found}`);
+    const found = await get(url);
+    const fault = found.isErr() ? googleFault(found.error) : undefined;
+    if (found.isOk()) yield pass(what, "exists");
+    else if (fault?.kind === "state" && fault.code === "not_found") yield fail(what, "does not exist", fix);
+    else yield warn(what, `the check failed: ${problemOf(found.error)}`);
   }
 }
 
@@ -178,29 +148,23 @@ interface Policy {
   readonly bindings?: readonly { readonly role: string; readonly members?: readonly string[] }[];
 }
 
-interface Grant {
-  readonly what: string;
-  readonly url: string;
-  /** Any one of these roles suffices; the suggested command grants the first. */
-  readonly roles: readonly [string, ...string[]];
-  readonly command: string;
-}
-
 /**
  * Rights that the build identity needs on the resource itself. The resource's policy does not list roles of the
- * project.
+ * project. `command` grants `role`; one of the `broader` roles suffices as well.
  */
-const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfig): readonly Grant[] => [
+const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfig) => [
   {
     what: `builds may read sources and write logs in bucket ${stagingBucket}`,
     url: `https://storage.googleapis.com/storage/v1/b/${stagingBucket}/iam`,
-    roles: ["roles/storage.admin"],
+    role: "roles/storage.admin",
+    broader: [],
     command: `gcloud storage buckets add-iam-policy-binding gs://${stagingBucket}`,
   },
   {
     what: `builds may push images to repository ${repository}`,
     url: `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}:getIamPolicy`,
-    roles: ["roles/artifactregistry.writer", "roles/artifactregistry.repoAdmin", "roles/artifactregistry.admin"],
+    role: "roles/artifactregistry.writer",
+    broader: ["roles/artifactregistry.repoAdmin", "roles/artifactregistry.admin"],
     command: `gcloud artifacts repositories add-iam-policy-binding ${repository} --location ${region}`,
   },
 ];
@@ -208,18 +172,17 @@ const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfi
 /** Skips a policy that this identity cannot read: the required roles do not include reading the repository's policy. */
 async function* buildPermissions(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   const member = `serviceAccount:${config.buildIdentity}`;
-  for (const { what, url, roles: sufficient, command } of buildGrants(config)) {
-    const policy = await get<Policy>(url).catch(() => undefined);
-    if (policy === undefined) continue;
-    const given = (policy.bindings ?? []).some(
-      ({ role, members }) => sufficient.includes(role) && members?.includes(member),
-    );
-    yield given
+  for (const { what, url, role, broader, command } of buildGrants(config)) {
+    const policy = await get<Policy>(url);
+    if (policy.isErr()) continue;
+    const { bindings = [] } = policy.value;
+    const sufficient: readonly string[] = [role, ...broader];
+    yield bindings.some((one) => sufficient.includes(one.role) && one.members?.includes(member))
       ? pass(what, "granted")
       : warn(
           what,
           `${config.buildIdentity} has no such role on it; builds fail unless the project grants one`,
-          `${command} --member ${member} --role ${sufficient[0]}`,
+          `${command} --member ${member} --role ${role}`,
         );
   }
 }
@@ -260,35 +223,40 @@ async function* signing({ project }: DoctorConfig, clients: ClientSource, member
 
 const ACCOUNTS_METRIC = "iam.googleapis.com/quota/service-account-count";
 
+interface QuotaMetrics {
+  readonly metrics?: readonly {
+    readonly metric: string;
+    readonly consumerQuotaLimits?: readonly { readonly quotaBuckets?: readonly { effectiveLimit?: string }[] }[];
+  }[];
+}
+
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list */
-const serviceAccountLimit = async (project: string, get: Get): Promise<number | undefined> => {
-  interface Metrics {
-    readonly metrics?: readonly {
-      readonly metric: string;
-      readonly consumerQuotaLimits?: readonly {
-        readonly quotaBuckets?: readonly { readonly effectiveLimit?: string }[];
-      }[];
-    }[];
-  }
+const serviceAccountLimit = (project: string, get: Get): ResultAsync<number | undefined, unknown> => {
   const url = `${SERVICE_USAGE}/v1beta1/projects/${project}/services/iam.googleapis.com/consumerQuotaMetrics`;
-  const { metrics = [] } = await get<Metrics>(url);
-  const bucket = metrics.find(({ metric }) => metric === ACCOUNTS_METRIC)?.consumerQuotaLimits?.[0]?.quotaBuckets?.[0];
-  return bucket?.effectiveLimit === undefined ? undefined : Number(bucket.effectiveLimit);
+  return get<QuotaMetrics>(url).map(({ metrics = [] }) => {
+    const limits = metrics.find(({ metric }) => metric === ACCOUNTS_METRIC)?.consumerQuotaLimits;
+    const limit = limits?.[0]?.quotaBuckets?.[0]?.effectiveLimit;
+    return limit === undefined ? undefined : Number(limit);
+  });
 };
 
+interface AccountPage {
+  readonly accounts?: readonly unknown[];
+  readonly nextPageToken?: string;
+}
+
 /** https://docs.cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/list */
-const countServiceAccounts = async (project: string, get: Get): Promise<number> => {
-  let count = 0;
-  for (let token = ""; ; ) {
-    const query = token === "" ? "pageSize=100" : `pageSize=100&pageToken=${encodeURIComponent(token)}`;
-    const page = await get<{ readonly accounts?: readonly unknown[]; readonly nextPageToken?: string }>(
-      `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts?${query}`,
-    );
-    count += page.accounts?.length ?? 0;
-    token = page.nextPageToken ?? "";
-    if (token === "") return count;
-  }
-};
+const countServiceAccounts = (project: string, get: Get): ResultAsync<number, unknown> =>
+  safeTry(async function* () {
+    let count = 0;
+    for (let query = "pageSize=100"; ; ) {
+      const url = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts?${query}`;
+      const { accounts = [], nextPageToken } = yield* get<AccountPage>(url);
+      count += accounts.length;
+      if (!nextPageToken) return ok(count);
+      query = `pageSize=100&pageToken=${encodeURIComponent(nextPageToken)}`;
+    }
+  });
 
 /** Warns if fewer service accounts than this are left. */
 const MIN_LEFT = 10;
@@ -299,17 +267,16 @@ const MIN_LEFT = 10;
  */
 async function* quotas({ project }: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   const what = "service account quota";
-  try {
-    const limit = await serviceAccountLimit(project, get);
-    if (limit === undefined) return yield warn(what, "Service Usage does not report it");
-    const left = limit - (await countServiceAccounts(project, get));
-    const words = `${left} of ${limit} left; each account uses one`;
-    yield left < MIN_LEFT
-      ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
-      : pass(what, words);
-  } catch (error) {
-    yield warn(what, `the check failed: ${problemOf(error)}`);
-  }
+  const limit = await serviceAccountLimit(project, get);
+  if (limit.isErr()) return yield warn(what, `the check failed: ${problemOf(limit.error)}`);
+  if (limit.value === undefined) return yield warn(what, "Service Usage does not report it");
+  const count = await countServiceAccounts(project, get);
+  if (count.isErr()) return yield warn(what, `the check failed: ${problemOf(count.error)}`);
+  const left = limit.value - count.value;
+  const words = `${left} of ${limit.value} left; each account uses one`;
+  yield left < MIN_LEFT
+    ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
+    : pass(what, words);
 }
 
 /**
