@@ -1,5 +1,5 @@
 /** The page of commands: the help of every command. */
-import type { Option } from "../../hosts/cli/arguments.ts";
+import type { Options } from "../../hosts/cli/arguments.ts";
 import { type Command, commonOptions, type ListedCommand, listCommands, optionLine } from "../../hosts/cli/command.ts";
 import { activation } from "../../hosts/cli/completion/completion.ts";
 import { commands } from "../../hosts/cli/program.ts";
@@ -9,7 +9,7 @@ import { MADE, table } from "./markdown.ts";
 const inTable = (text: string): string => text.replaceAll("|", "\\|");
 const inText = (text: string): string => text.replaceAll("<", "&lt;");
 
-const optionRows = (options: Readonly<Record<string, Option>>): string[][] =>
+const optionRows = (options: Options): string[][] =>
   Object.entries(options).map((option) => {
     const [left, description] = optionLine(option);
     return [`\`${inTable(left.trim())}\``, inTable(inText(description))];

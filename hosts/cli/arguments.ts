@@ -13,7 +13,21 @@ export interface Option {
   readonly description: string;
 }
 
-type Options = Readonly<Record<string, Option>>;
+export type Options = Readonly<Record<string, Option>>;
+
+/** An option with a value, which the help shows as the placeholder `value`. */
+export const option = (
+  value: string,
+  description: string,
+  more: Omit<Option, "type" | "value" | "description"> = {},
+): Option => ({ type: "string", value, description, ...more });
+
+/** An option without a value. */
+export const flag = (description: string, short?: string): Option => ({
+  type: "boolean",
+  description,
+  ...(short === undefined ? {} : { short }),
+});
 
 /** Returns the option that takes the next argument as its value: `--query`, `-q`, or the last letter of `-fq`. */
 const waitsForValue = (word: string, options: Options): { name: string; before: string } | undefined => {

@@ -1,7 +1,7 @@
 /** The command interface and its argument parser. */
 import { parseArgs } from "node:util";
 import { closest } from "../../core/domain/wire/closest.ts";
-import { joinValues, type Option } from "./arguments.ts";
+import { flag, joinValues, type Option, type Options, option } from "./arguments.ts";
 import { paint } from "./terminal/colour.ts";
 import { type Io, print, printJson, say, UsageError } from "./terminal/io.ts";
 import { printTable } from "./terminal/table.ts";
@@ -16,8 +16,9 @@ export interface Input {
 export interface Command {
   /** The help's text after `portside NAME`. */
   readonly usage: string;
-  readonly options: Readonly<Record<string, Option>>;
-  readonly positionals: { readonly min: number; readonly max: number };
+  readonly options: Options;
+  /** How many positional arguments the command takes. Defaults to none. */
+  readonly positionals?: { readonly min: number; readonly max: number };
   /** The values of the first positional argument, if there is a fixed set of them. */
   readonly choices?: readonly string[];
   readonly subcommands?: Readonly<Record<string, CommandEntry>>;
@@ -65,19 +66,17 @@ export const listCommands = async (
 };
 
 /** Options of every command. */
-export const commonOptions: Readonly<Record<string, Option>> = {
-  help: { type: "boolean", short: "h", description: "Show this help" },
-  debug: { type: "boolean", description: "Print the stack trace of an error" },
+export const commonOptions: Options = {
+  help: flag("Show this help", "h"),
+  debug: flag("Print the stack trace of an error"),
 };
 
-export const jsonOption: Readonly<Record<string, Option>> = { json: { type: "boolean", description: "Print JSON" } };
+export const jsonOption: Options = { json: flag("Print JSON") };
+export const yesOption: Options = { yes: flag("Skip the confirmation", "y") };
+export const urlOption: Options = { url: option("URL", "Set the platform's address (PORTSIDE_URL)") };
+export const clientOptions: Options = { ...jsonOption, ...urlOption };
 
-export const clientOptions: Readonly<Record<string, Option>> = {
-  ...jsonOption,
-  url: { type: "string", value: "URL", description: "Set the platform's address (PORTSIDE_URL)" },
-};
-
-const parseConfig = (options: Readonly<Record<string, Option>>) =>
+const parseConfig = (options: Options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, { type, short, multiple }]) => [
       name,
@@ -97,7 +96,7 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
   }
   const { values, positionals } = parsed;
   const wantsHelp = values["help"] === true;
-  const { min, max } = command.positionals;
+  const { min, max } = command.positionals ?? { min: 0, max: 0 };
   if (!wantsHelp && positionals.length < min)
     throw new UsageError(missingArgumentMessage(command.usage, positionals.length));
   if (!wantsHelp && positionals.length > max)
@@ -143,7 +142,7 @@ const missingArgumentMessage = (usage: string, given: number): string => {
   return `Missing ${/^[A-Z]+$/.test(word) ? word : "subcommand"}. Usage: portside ${usage}`;
 };
 
-const parseErrorMessage = (message: string, options: Readonly<Record<string, Option>>): string => {
+const parseErrorMessage = (message: string, options: Options): string => {
   const wanting = /^Option '(?:-\w, )?-?-([\w-]+)(?: <value>)?' argument/.exec(message)?.[1];
   const option = Object.entries(options).find(([name, { short = name }]) => name === wanting || short === wanting);
   if (option !== undefined) return `Missing value of the option ${optionLine(option)[0].trim()}.`;

@@ -6,25 +6,22 @@ import {
   misspeltVariables,
   resolveSettings,
   type ServeSettings,
+  type SettingKey,
   SettingsError,
   serveShape,
+  settingKeys,
 } from "../composition/settings.ts";
-import type { Option } from "./arguments.ts";
+import { type Option, type Options, option } from "./arguments.ts";
 import type { Input } from "./command.ts";
 import { warn } from "./terminal/colour.ts";
 import { type Io, UsageError } from "./terminal/io.ts";
 
-const settingKeys = Object.keys(serveShape) as (keyof typeof serveShape)[];
+const optionFor = (key: SettingKey): Option => {
+  const value = key.endsWith("Dir") ? "DIR" : key.toLowerCase().endsWith("port") ? "PORT" : "VALUE";
+  return option(value, serveShape[key].description ?? "", { multiple: isList(key), choices: choicesOf(key) });
+};
 
-const optionFor = (key: keyof typeof serveShape): Option => ({
-  type: "string",
-  multiple: isList(key),
-  value: key.endsWith("Dir") ? "DIR" : key.toLowerCase().endsWith("port") ? "PORT" : "VALUE",
-  choices: choicesOf(key),
-  description: serveShape[key].description ?? "",
-});
-
-const textOf = (input: Input, key: keyof typeof serveShape): string | undefined => {
+const textOf = (input: Input, key: SettingKey): string | undefined => {
   if (!isList(key)) return input.text(flagOf(key));
   const given = input.texts(flagOf(key));
   return given.length === 0 ? undefined : given.join(",");
@@ -42,11 +39,7 @@ export const settingsFrom = (input: Input, io: Io): ServeSettings => {
   }
 };
 
-export const settingOptions: Readonly<Record<string, Option>> = {
-  config: {
-    type: "string",
-    value: "FILE",
-    description: "Read settings from a JSON file (default: DATA_DIR/portside.config.json)",
-  },
+export const settingOptions: Options = {
+  config: option("FILE", "Read settings from a JSON file (default: DATA_DIR/portside.config.json)"),
   ...Object.fromEntries(settingKeys.map((key) => [flagOf(key), optionFor(key)])),
 };

@@ -72,6 +72,9 @@ export const serveShape = {
 
 const serveSchema = z.strictObject(serveShape);
 
+export type SettingKey = keyof typeof serveShape;
+export const settingKeys = Object.keys(serveShape) as SettingKey[];
+
 type Parsed = z.output<typeof serveSchema>;
 /** Validated settings with all defaults applied. */
 export type ServeSettings = Omit<Parsed, "dataDir"> & {
@@ -99,16 +102,15 @@ interface Given {
   readonly from: string;
 }
 
-const jsonSchemaOf = (schema: z.ZodType) => z.toJSONSchema(schema) as { type?: unknown; enum?: readonly string[] };
+type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-const typeOf = (schema: z.ZodType): string => String(jsonSchemaOf(schema).type);
+const schemaOf = (key: SettingKey): JsonSchema => z.toJSONSchema(serveShape[key]);
 
 /** Returns the valid values of a setting, if it is an enumeration. */
-export const choicesOf = (key: keyof typeof serveShape): readonly string[] | undefined =>
-  jsonSchemaOf(serveShape[key]).enum;
+export const choicesOf = (key: SettingKey): readonly string[] | undefined => schemaOf(key).enum?.map(String);
 
 /** Returns true if the flag may be repeated. In a single string, commas separate the values. */
-export const isList = (key: keyof typeof serveShape): boolean => typeOf(serveShape[key]) === "array";
+export const isList = (key: SettingKey): boolean => schemaOf(key).type === "array";
 
 const toNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
@@ -121,10 +123,11 @@ const toRecord = (text: string): Readonly<Record<string, string>> =>
     }),
   );
 
-const fromText = (key: keyof typeof serveShape, text: string): unknown => {
-  if (typeOf(serveShape[key]) === "object") return toRecord(text);
-  if (isList(key)) return text.split(",").map((one) => toNumber(one.trim()));
-  return ["integer", "number"].includes(typeOf(serveShape[key])) ? toNumber(text) : text;
+const fromText = (key: SettingKey, text: string): unknown => {
+  const { type } = schemaOf(key);
+  if (type === "object") return toRecord(text);
+  if (type === "array") return text.split(",").map((one) => toNumber(one.trim()));
+  return type === "integer" || type === "number" ? toNumber(text) : text;
 };
 
 const mayEnter = (folder: string): boolean => {
@@ -162,20 +165,16 @@ const readFile = (path: string, dataDir: string | undefined): Record<string, unk
   throw new SettingsError(`The configuration file ${path} must contain a JSON object.`);
 };
 
-const keys = Object.keys(serveShape) as (keyof typeof serveShape)[];
-
 const defaultDataDir = (env: NodeJS.ProcessEnv): string =>
   join(env["XDG_DATA_HOME"] || join(homedir(), ".local", "share"), "portside");
 
-/** @throws SettingsError if a name is not a setting */
-const refuseUnknown = (names: readonly string[], file?: string): void => {
-  for (const name of names) {
-    if (keys.includes(name as keyof typeof serveShape)) continue;
-    const near = closest(name, keys);
-    throw new SettingsError(
-      `Unknown setting '${name}'${file === undefined ? "" : ` in ${file}`}${near === undefined ? "." : `; did you mean '${near}'?`}`,
-    );
-  }
+const isSetting = (name: string): boolean => Object.hasOwn(serveShape, name);
+
+const unknownSetting = (name: string, where = ""): SettingsError => {
+  const near = closest(name, settingKeys);
+  return new SettingsError(
+    `Unknown setting '${name}'${where}${near === undefined ? "." : `; did you mean '${near}'?`}`,
+  );
 };
 
 /** Variables of the command line and of services, which are not settings. */
@@ -183,7 +182,7 @@ const otherVariables = ["URL", "API_KEY", "INSTANCE"];
 
 /** Returns a warning for each PORTSIDE_ variable that looks like a misspelt setting. */
 export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
-  const known = keys.map(endOf);
+  const known = settingKeys.map(endOf);
   // The common prefix would make any two names look similar.
   const ends = Object.keys(env)
     .filter((name) => name.startsWith(PREFIX))
@@ -198,17 +197,15 @@ export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
 const sectionsOf = (file: Record<string, unknown>, path: string): Record<string, unknown> => {
   const sections: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(file)) {
-    if (keys.includes(key as keyof typeof serveShape)) continue;
-    if (typeof value === "object" && value !== null) sections[key] = value;
-    else refuseUnknown([key], path);
+    if (isSetting(key)) continue;
+    if (typeof value !== "object" || value === null) throw unknownSetting(key, ` in ${path}`);
+    sections[key] = value;
   }
   return sections;
 };
 
-type ValueSchema = z.core.JSONSchema.BaseSchema;
-
 /** Describes the accepted numbers or words. Returns undefined for other settings, because their values may be secrets. */
-const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: ValueSchema): string | undefined => {
+const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: JsonSchema): string | undefined => {
   if (words !== undefined) return `one of ${words.join(", ")}`;
   if (exclusiveMinimum !== undefined) return `a number greater than ${exclusiveMinimum}`;
   if (minimum === undefined) return undefined;
@@ -219,12 +216,12 @@ const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: Valu
 
 /** `--port must be a number from 0 to 65535, not 'abc'.` */
 const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string => {
-  const key = String(path[0]) as keyof typeof serveShape;
+  const key = String(path[0]) as SettingKey;
   const { from, value } = given.get(key) ?? { from: path.join("."), value: undefined };
-  const schema = z.toJSONSchema(serveShape[key]);
+  const schema = schemaOf(key);
   const [expected, actual] =
     path.length > 1 && Array.isArray(value)
-      ? [expectationOf((schema.items ?? {}) as ValueSchema), value[Number(path[1])] as unknown]
+      ? [expectationOf((schema.items ?? {}) as JsonSchema), value[Number(path[1])] as unknown]
       : [expectationOf(schema), value];
   if (expected === undefined) return message.startsWith("must ") ? `${from} ${message}.` : `${from}: ${message}.`;
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
@@ -264,13 +261,14 @@ export const resolveSettings = (
   env: NodeJS.ProcessEnv,
   configFile?: string,
 ): ServeSettings => {
-  refuseUnknown(Object.keys(flags));
+  const unknown = Object.keys(flags).find((name) => !isSetting(name));
+  if (unknown !== undefined) throw unknownSetting(unknown);
   const folder = flags["dataDir"] ?? (env[variableOf("dataDir")] || defaultDataDir(env));
   const path = configFile ?? join(folder, "portside.config.json");
   const file = readFile(path, configFile === undefined ? folder : undefined);
   const sections = sectionsOf(file, path);
   const given = new Map<string, Given>();
-  for (const key of keys) {
+  for (const key of settingKeys) {
     const [flag, variable] = [flags[key], env[variableOf(key)]];
     if (flag !== undefined) given.set(key, { value: fromText(key, flag), from: `--${flagOf(key)}` });
     else if (variable !== undefined && variable !== "")
@@ -278,9 +276,7 @@ export const resolveSettings = (
     else if (Object.hasOwn(file, key)) given.set(key, { value: file[key], from: `'${key}' in ${path}` });
   }
   const parsed = serveSchema.safeParse(Object.fromEntries([...given].map(([key, { value }]) => [key, value])));
-  if (!parsed.success) {
-    throw new SettingsError(parsed.error.issues.map((one) => describeIssue(one, given)).join("\n"));
-  }
+  if (!parsed.success) throw new SettingsError(parsed.error.issues.map((one) => describeIssue(one, given)).join("\n"));
   if ((parsed.data.jwtIssuer === undefined) !== (parsed.data.jwtAudience === undefined))
     throw new SettingsError("--jwt-issuer and --jwt-audience require each other. Set both or neither.");
   return { ...parsed.data, dataDir: parsed.data.dataDir ?? folder, sections };

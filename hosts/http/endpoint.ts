@@ -2,12 +2,12 @@
 import type { z } from "zod";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";
+import type { RawFields } from "../../core/domain/wire/fields.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";
 import type { FieldLocation } from "./error-response.ts";
 
 type Fields = Readonly<Record<string, z.ZodType>>;
-type Raw = Readonly<Record<string, unknown>>;
 
 interface EndpointDescription {
   readonly method: "GET" | "POST";
@@ -26,7 +26,7 @@ export interface JsonEndpoint extends EndpointDescription {
   readonly run: (
     controlPlane: ControlPlane,
     principal: Principal,
-    request: Raw,
+    request: RawFields,
     options: { readonly signal: AbortSignal },
   ) => ResultAsync<unknown, ControlPlaneError>;
   /** Splits the result into body and headers. Defaults to the whole result as the body. */
@@ -47,11 +47,20 @@ export interface SpecialEndpoint extends EndpointDescription {
 
 export type Endpoint = JsonEndpoint | SpecialEndpoint;
 
-/** Creates an endpoint, by default without fields. */
-export const json = (endpoint: Omit<JsonEndpoint, "kind" | "fields"> & { readonly fields?: Fields }): JsonEndpoint => ({
-  kind: "json",
-  fields: {},
-  ...endpoint,
-});
+type JsonDefinition = Omit<JsonEndpoint, "kind" | "method" | "path" | "fields"> & { readonly fields?: Fields };
+
+const json =
+  (method: "GET" | "POST") =>
+  (path: string, definition: JsonDefinition): JsonEndpoint => ({
+    kind: "json",
+    method,
+    path,
+    fields: {},
+    ...definition,
+  });
+
+/** Each defines a JSON endpoint, by default without fields. */
+export const get = json("GET");
+export const post = json("POST");
 
 export const locationOf = ({ method }: Endpoint): FieldLocation => (method === "GET" ? "query" : "body");

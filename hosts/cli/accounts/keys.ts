@@ -1,6 +1,8 @@
 /** `portside keys create|list|revoke` */
+
 import { isKeyAccount, parseAccount } from "../../../core/domain/accounts/account.ts";
 import type { apiKeySchema, newKeySchema } from "../../../core/domain/wire/responses.ts";
+import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printList, printResult } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
@@ -80,13 +82,9 @@ export const command: Command = {
   usage: "keys create [--account NAME] | list | revoke ID",
   options: {
     ...clientOptions,
-    account: {
-      type: "string",
-      value: "NAME",
-      description: "Create a key for this account in the data folder of this machine",
-    },
-    label: { type: "string", value: "TEXT", description: "Describe the purpose of the key" },
-    "data-dir": { type: "string", value: "DIR", description: "Set the server's data folder, with --account" },
+    account: option("NAME", "Create a key for this account in the data folder of this machine"),
+    label: option("TEXT", "Describe the purpose of the key"),
+    "data-dir": option("DIR", "Set the server's data folder, with --account"),
   },
   positionals: { min: 1, max: 2 },
   choices: ["create", "list", "revoke"],

@@ -1,14 +1,13 @@
 /** `portside login` */
 
 import { ApiError, Client } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
+import { type Command, urlOption } from "../command.ts";
 import { CommandError, print, promptSecret } from "../terminal/io.ts";
 import { findUrl, saveAccount } from "./account.ts";
 
 export const command: Command = {
   usage: "login [--url URL]",
-  options: { url: clientOptions["url"] as NonNullable<(typeof clientOptions)["url"]> },
-  positionals: { min: 0, max: 0 },
+  options: urlOption,
   examples: ["login --url https://portside.example.com"],
   notes: ["Prompts for the key, or reads it from standard input. Saves a valid key in a file that only you can read."],
   run: async (input, io) => {

@@ -6,7 +6,6 @@ import { type Command, clientOptions, printResult } from "../command.ts";
 export const command: Command = {
   usage: "token [--json]",
   options: clientOptions,
-  positionals: { min: 0, max: 0 },
   examples: ["token"],
   run: async (input, io) => {
     const client = clientFor(input, io);

@@ -6,6 +6,7 @@ import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
+import { flag, option } from "../arguments.ts";
 import { ApiError, type Client, clientFor, jsonLines } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
@@ -117,9 +118,9 @@ export const command: Command = {
   usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--plan]",
   options: {
     ...clientOptions,
-    name: { type: "string", value: "NAME", description: "Override the name in portside.json" },
+    name: option("NAME", "Override the name in portside.json"),
     ...envOptions,
-    plan: { type: "boolean", description: "Show the changes without deploying" },
+    plan: flag("Show the changes without deploying"),
   },
   positionals: { min: 0, max: 1 },
   examples: ["deploy hello", "deploy hello --env GREETING=hi --plan"],

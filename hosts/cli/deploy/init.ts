@@ -1,7 +1,9 @@
 /** `portside init` */
+
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
+import { option } from "../arguments.ts";
 import type { Command } from "../command.ts";
 import { type Io, print, UsageError } from "../terminal/io.ts";
 
@@ -73,13 +75,7 @@ const writeNew = (io: Io, folder: string, files: Readonly<Record<string, string>
 export const command: Command = {
   usage: "init [NAME] [--template node|python]",
   options: {
-    template: {
-      type: "string",
-      short: "t",
-      value: "NAME",
-      choices: Object.keys(templates),
-      description: "Choose node (default) or python",
-    },
+    template: option("NAME", "Choose node (default) or python", { short: "t", choices: Object.keys(templates) }),
   },
   positionals: { min: 0, max: 1 },
   examples: ["init hello", "init hello --template python"],

@@ -14,7 +14,6 @@ const shownStatus = ({ status, url }: Deployment) => (url === "" ? "BUILDING" : 
 export const command: Command = {
   usage: "list [--json]",
   options: clientOptions,
-  positionals: { min: 0, max: 0 },
   examples: ["list"],
   run: async (input, io) => {
     const client = clientFor(input, io);

@@ -6,7 +6,7 @@ import type { Issue } from "../../../core/domain/wire/issue.ts";
 import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
 import { parseStrictJson } from "../../../core/domain/wire/strict-json.ts";
 import { formatFileError } from "../../composition/file-error.ts";
-import type { Option } from "../arguments.ts";
+import { type Options, option } from "../arguments.ts";
 import type { Input } from "../command.ts";
 import { CommandError, type Io, UsageError } from "../terminal/io.ts";
 
@@ -21,19 +21,9 @@ export interface Deployable {
 }
 
 /** The options of commands that deploy a folder. */
-export const envOptions: Readonly<Record<string, Option>> = {
-  env: {
-    type: "string",
-    short: "e",
-    multiple: true,
-    value: "K=V",
-    description: "Set an environment variable (repeatable)",
-  },
-  "env-file": {
-    type: "string",
-    value: "FILE",
-    description: "Read environment variables from a file, one NAME=VALUE per line",
-  },
+export const envOptions: Options = {
+  env: option("K=V", "Set an environment variable (repeatable)", { short: "e", multiple: true }),
+  "env-file": option("FILE", "Read environment variables from a file, one NAME=VALUE per line"),
 };
 
 export interface ProjectArguments {

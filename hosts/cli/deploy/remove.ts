@@ -1,11 +1,11 @@
 /** `portside remove NAME` */
 import { clientFor } from "../client.ts";
-import { type Command, clientOptions, printResult } from "../command.ts";
+import { type Command, clientOptions, printResult, yesOption } from "../command.ts";
 import { confirm } from "../terminal/io.ts";
 
 export const command: Command = {
   usage: "remove NAME [-y]",
-  options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Skip the confirmation" } },
+  options: { ...clientOptions, ...yesOption },
   positionals: { min: 1, max: 1 },
   examples: ["remove hello"],
   notes: ["Volumes and logs remain."],

@@ -1,4 +1,5 @@
 /** `portside run`: runs the local engine in this process for one folder. */
+
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
@@ -6,6 +7,7 @@ import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapt
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { option } from "../arguments.ts";
 import type { Command, Input } from "../command.ts";
 import { followLog, LOG_PAGE } from "../logs/follow.ts";
 import { printRow } from "../logs/print.ts";
@@ -151,7 +153,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
 export const command: Command = {
   usage: "run [DIR] [--port N]",
   options: {
-    port: { type: "string", short: "p", value: "N", description: "Set the service's port (default: any free port)" },
+    port: option("N", "Set the service's port (default: any free port)", { short: "p" }),
     ...envOptions,
   },
   positionals: { min: 0, max: 1 },

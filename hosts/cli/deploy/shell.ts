@@ -1,8 +1,10 @@
 /** `portside shell NAME` */
+
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
 import type { ExecTarget, ExecTargets } from "../../composition/exec-targets.ts";
+import { option } from "../arguments.ts";
 import type { Command } from "../command.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
 
@@ -41,7 +43,7 @@ const enter = ({ file, args, env, cwd, descriptors = [] }: ExecTarget, io: Io): 
 
 export const command: Command = {
   usage: "shell NAME [--data-dir DIR]",
-  options: { "data-dir": { type: "string", value: "DIR", description: "Set the server's data folder" } },
+  options: { "data-dir": option("DIR", "Set the server's data folder") },
   positionals: { min: 1, max: 1 },
   examples: ["shell hello"],
   notes: [

@@ -1,4 +1,5 @@
 /** `portside logs NAME` */
+import { flag, option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { INTERRUPTED, printJson, say, UsageError } from "../terminal/io.ts";
@@ -20,25 +21,10 @@ export const command: Command = {
   usage: "logs NAME [-f] [-q FILTER] [-s 1h] [-n N] [--json]",
   options: {
     ...clientOptions,
-    follow: { type: "boolean", short: "f", description: "Follow new entries until Ctrl-C" },
-    query: {
-      type: "string",
-      short: "q",
-      value: "FILTER",
-      description: "Show only entries that match, such as 'severity>=ERROR'",
-    },
-    since: {
-      type: "string",
-      short: "s",
-      value: "TIME",
-      description: "Show entries since a duration ago (30m, 1h30m, 7d), a date or a date-time",
-    },
-    lines: {
-      type: "string",
-      short: "n",
-      value: "N",
-      description: "Show the newest N entries (default: 100, with -s all)",
-    },
+    follow: flag("Follow new entries until Ctrl-C", "f"),
+    query: option("FILTER", "Show only entries that match, such as 'severity>=ERROR'", { short: "q" }),
+    since: option("TIME", "Show entries since a duration ago (30m, 1h30m, 7d), a date or a date-time", { short: "s" }),
+    lines: option("N", "Show the newest N entries (default: 100, with -s all)", { short: "n" }),
   },
   positionals: { min: 1, max: 1 },
   examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'"],

@@ -2,14 +2,14 @@
 import { resolve } from "node:path";
 import { isExplained, type Transfer } from "../../composition/backup.ts";
 import { type ServeSettings, SettingsError } from "../../composition/settings.ts";
-import type { Option } from "../arguments.ts";
+import type { Option, Options } from "../arguments.ts";
 import { type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { CommandError, type Io } from "../terminal/io.ts";
 import { pluralize } from "../volumes/transfer/format.ts";
 import { ProgressBar } from "../volumes/transfer/progress-bar.ts";
 
-export const backupOptions: Readonly<Record<string, Option>> = {
+export const backupOptions: Options = {
   ...jsonOption,
   // Copies, because commands.md does not list options that are the shared objects.
   config: { ...(settingOptions["config"] as Option) },

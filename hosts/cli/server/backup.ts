@@ -1,5 +1,7 @@
 /** `portside backup` */
+
 import { backUp } from "../../composition/backup.ts";
+import { flag } from "../arguments.ts";
 import { type Command, printResult } from "../command.ts";
 import { paint, warn } from "../terminal/colour.ts";
 import { safeText } from "../terminal/safe-text.ts";
@@ -8,7 +10,7 @@ import { backupOptions, formatContent, transfer } from "./backup-command.ts";
 
 export const command: Command = {
   usage: "backup FILE [options]",
-  options: { ...backupOptions, force: { type: "boolean", description: "Replace FILE if it exists" } },
+  options: { ...backupOptions, force: flag("Replace FILE if it exists") },
   positionals: { min: 1, max: 1 },
   examples: ["backup nightly.tar.gz", "backup --data-dir /var/lib/portside --force nightly.tar.gz"],
   notes: [

@@ -3,7 +3,8 @@
 import type { Finding } from "../../../core/domain/wire/check.ts";
 import { diagnosable, diagnose, findQuarantine, repair } from "../../composition/doctor.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
-import { type Command, type Input, jsonOption, printResult } from "../command.ts";
+import { flag } from "../arguments.ts";
+import { type Command, type Input, jsonOption, printResult, yesOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint } from "../terminal/colour.ts";
 import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
@@ -56,13 +57,12 @@ export const command: Command = {
   usage: `doctor [--provider ${diagnosable.join("|")}] [options]`,
   options: {
     ...jsonOption,
-    repair: { type: "boolean", description: "Restore the newest intact state, and add all volumes on disk" },
-    rebuild: { type: "boolean", description: "Create a new state from the volumes' records, if no copy is readable" },
-    "purge-quarantine": { type: "boolean", description: "Delete volume folders that the state does not know" },
-    yes: { type: "boolean", short: "y", description: "Skip the confirmation" },
+    repair: flag("Restore the newest intact state, and add all volumes on disk"),
+    rebuild: flag("Create a new state from the volumes' records, if no copy is readable"),
+    "purge-quarantine": flag("Delete volume folders that the state does not know"),
+    ...yesOption,
     ...settingOptions,
   },
-  positionals: { min: 0, max: 0 },
   examples: [
     "doctor",
     "doctor --repair --data-dir data",

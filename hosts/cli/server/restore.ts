@@ -1,7 +1,9 @@
 /** `portside restore` */
+
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { restore as restoreFile } from "../../composition/backup.ts";
+import { flag } from "../arguments.ts";
 import { type Command, printResult } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
 import { safeText } from "../terminal/safe-text.ts";
@@ -11,7 +13,7 @@ export const command: Command = {
   usage: "restore FILE [options]",
   options: {
     ...backupOptions,
-    force: { type: "boolean", description: "Replace a data folder that has content, and keep it under a new name" },
+    force: flag("Replace a data folder that has content, and keep it under a new name"),
   },
   positionals: { min: 1, max: 1 },
   examples: ["restore nightly.tar.gz --data-dir restored", "restore --force nightly.tar.gz"],

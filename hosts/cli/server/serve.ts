@@ -1,5 +1,7 @@
 /** `portside serve` */
+
 import { dataDirProblem } from "../../composition/settings.ts";
+import { flag } from "../arguments.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint, warn } from "../terminal/colour.ts";
@@ -48,13 +50,9 @@ export const command: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,
-    "accept-state": {
-      type: "boolean",
-      description: "Start even if the state is empty or older than the other data of the folder",
-    },
+    "accept-state": flag("Start even if the state is empty or older than the other data of the folder"),
     ...settingOptions,
   },
-  positionals: { min: 0, max: 0 },
   examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
   notes: [
     "Every option is also a variable (--data-dir: PORTSIDE_DATA_DIR) and a key of the config file (dataDir).",

@@ -13,7 +13,6 @@ export const packageVersion = (): string => {
 export const command: Command = {
   usage: "version",
   options: {},
-  positionals: { min: 0, max: 0 },
   examples: ["version"],
   run: async (_input, io) => {
     print(io, packageVersion());

@@ -1,9 +1,11 @@
 /** `portside sql [QUERY|-] [-f FILE] [--format table|json|csv]` */
+
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
 import { formatFileError } from "../../composition/file-error.ts";
+import { option } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, say, UsageError } from "../terminal/io.ts";
@@ -64,13 +66,10 @@ export const command: Command = {
   usage: "sql [QUERY|-] [-f FILE] [--format table|json|csv]",
   options: {
     ...clientOptions,
-    file: { type: "string", short: "f", value: "FILE", description: "Read the query from a file" },
-    format: {
-      type: "string",
-      value: "FORMAT",
+    file: option("FILE", "Read the query from a file", { short: "f" }),
+    format: option("FORMAT", "Choose table (default on terminals), json (default in pipes) or csv", {
       choices: sqlFormats,
-      description: "Choose table (default on terminals), json (default in pipes) or csv",
-    },
+    }),
   },
   positionals: { min: 0, max: 1 },
   examples: ["sql 'SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity'", "sql -f report.sql --format csv"],

@@ -1,7 +1,9 @@
 /** `portside cost [NAME]` */
+
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { UsageSums, usageKeys } from "../../../core/domain/usage/usage-sums.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
+import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
@@ -22,26 +24,9 @@ export const command: Command = {
   usage: "cost [NAME] [-s 30d | -m [YYYY-MM]] [-b user|chat|model] [--json]",
   options: {
     ...clientOptions,
-    since: {
-      type: "string",
-      short: "s",
-      value: "TIME",
-      description: "Show costs since a duration ago (default: 30d), a date or a date-time",
-    },
-    month: {
-      type: "string",
-      short: "m",
-      value: "[YYYY-MM]",
-      optional: /^\d/,
-      description: "Choose a month in UTC (default: the current one)",
-    },
-    by: {
-      type: "string",
-      short: "b",
-      value: "KEY",
-      choices: usageKeys,
-      description: "Group by user, chat or model instead of deployment",
-    },
+    since: option("TIME", "Show costs since a duration ago (default: 30d), a date or a date-time", { short: "s" }),
+    month: option("[YYYY-MM]", "Choose a month in UTC (default: the current one)", { short: "m", optional: /^\d/ }),
+    by: option("KEY", "Group by user, chat or model instead of deployment", { short: "b", choices: usageKeys }),
   },
   positionals: { min: 0, max: 1 },
   examples: ["cost -m", "cost hello -s 7d -b user"],

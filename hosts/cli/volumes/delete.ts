@@ -1,12 +1,12 @@
 /** `portside volume delete NAME` */
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { clientFor } from "../client.ts";
-import { type Command, clientOptions, printResult } from "../command.ts";
+import { type Command, clientOptions, printResult, yesOption } from "../command.ts";
 import { confirm } from "../terminal/io.ts";
 
 export const command: Command = {
   usage: "volume delete NAME [-y]",
-  options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Skip the confirmation" } },
+  options: { ...clientOptions, ...yesOption },
   positionals: { min: 2, max: 2 },
   examples: ["volume delete shop-data"],
   notes: [`A deleted volume can be restored for ${trashDays} days. A mounted volume cannot be deleted.`],

@@ -1,7 +1,9 @@
 /** `portside volume get VOLUME PATH [DEST]` */
+
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
+import { flag } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
@@ -95,8 +97,8 @@ export const command: Command = {
   usage: "volume get VOLUME PATH [DEST] [-r] [--force]",
   options: {
     ...clientOptions,
-    recursive: { type: "boolean", short: "r", description: "Download the folder PATH ('/' for the whole volume)" },
-    force: { type: "boolean", description: "Replace existing files" },
+    recursive: flag("Download the folder PATH ('/' for the whole volume)", "r"),
+    force: flag("Replace existing files"),
   },
   positionals: { min: 3, max: 4 },
   examples: ["volume get shop-data reports/figures.csv", "volume get shop-data www/ site"],

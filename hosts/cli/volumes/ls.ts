@@ -1,5 +1,7 @@
 /** `portside volume ls` */
+
 import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
+import { flag } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printList } from "../command.ts";
 import { paint } from "../terminal/colour.ts";
@@ -79,7 +81,7 @@ export const command: Command = {
   usage: "volume ls [--deleted] | VOLUME [PREFIX] [--json]",
   options: {
     ...clientOptions,
-    deleted: { type: "boolean", description: "List the deleted volumes that can be restored" },
+    deleted: flag("List the deleted volumes that can be restored"),
   },
   positionals: { min: 1, max: 3 },
   examples: ["volume ls", "volume ls shop-data reports/"],

@@ -1,4 +1,5 @@
 /** `portside volume put VOLUME SOURCE [PATH]` */
+import { flag } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { type Io, print, printJson, say } from "../terminal/io.ts";
@@ -76,7 +77,7 @@ export const command: Command = {
   usage: "volume put VOLUME SOURCE [PATH] [-r]",
   options: {
     ...clientOptions,
-    recursive: { type: "boolean", short: "r", description: "Upload a folder, four files concurrently" },
+    recursive: flag("Upload a folder, four files concurrently", "r"),
   },
   positionals: { min: 3, max: 4 },
   examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],

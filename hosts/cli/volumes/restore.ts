@@ -1,5 +1,7 @@
 /** `portside volume restore NAME` */
+
 import type { Volume } from "../../../core/domain/volumes/volume.ts";
+import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, printResult } from "../command.ts";
 
@@ -7,11 +9,7 @@ export const command: Command = {
   usage: "volume restore NAME [--id ID]",
   options: {
     ...clientOptions,
-    id: {
-      type: "string",
-      value: "ID",
-      description: "Choose one of several deleted volumes of that name (default: the newest)",
-    },
+    id: option("ID", "Choose one of several deleted volumes of that name (default: the newest)"),
   },
   positionals: { min: 2, max: 2 },
   examples: ["volume restore shop-data"],

@@ -1,6 +1,7 @@
 /** `portside volume rm VOLUME PATH` */
+import { flag } from "../arguments.ts";
 import { ApiError, type Client, clientFor } from "../client.ts";
-import { type Command, clientOptions, type Input, printResult } from "../command.ts";
+import { type Command, clientOptions, type Input, printResult, yesOption } from "../command.ts";
 import { Spinner } from "../deploy/progress.ts";
 import { CommandError, confirm, type Io, UsageError } from "../terminal/io.ts";
 import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
@@ -44,8 +45,8 @@ export const command: Command = {
   usage: "volume rm VOLUME PATH [-r] [-y]",
   options: {
     ...clientOptions,
-    recursive: { type: "boolean", short: "r", description: "Delete the folder PATH ('/' for all objects)" },
-    yes: { type: "boolean", short: "y", description: "Skip the confirmation" },
+    recursive: flag("Delete the folder PATH ('/' for all objects)", "r"),
+    ...yesOption,
   },
   positionals: { min: 3, max: 3 },
   examples: ["volume rm -r shop-data reports"],

@@ -19,7 +19,6 @@ const names = Object.keys(volumeCommands).join("|");
 const overview: Command = {
   usage: `volume ${names}`,
   options: {},
-  positionals: { min: 0, max: 0 },
   subcommands: volumeCommands,
   examples: ["volume ls"],
   notes: [

@@ -11,21 +11,17 @@ import {
 } from "../../../core/domain/wire/responses.ts";
 import { invalidInput } from "../../../core/errors.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
-import { type Endpoint, json } from "../endpoint.ts";
+import { type Endpoint, get, post } from "../endpoint.ts";
 
 export const accountEndpoints: readonly Endpoint[] = [
-  json({
-    method: "GET",
-    path: "/v1/capabilities",
+  get("/v1/capabilities", {
     summary: "Get the features of this platform's provider, and your limits.",
     description:
       "Instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
     response: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
-  json({
-    method: "POST",
-    path: "/v1/key/create",
+  post("/v1/key/create", {
     summary: "Create an API key for your account.",
     description:
       "The key has the rights of the account. Only this response contains it, because the platform stores a hash. A " +
@@ -34,26 +30,20 @@ export const accountEndpoints: readonly Endpoint[] = [
     response: newKeySchema,
     run: (controlPlane, principal, request, options) => controlPlane.createKey(principal, request, options),
   }),
-  json({
-    method: "GET",
-    path: "/v1/key/list",
+  get("/v1/key/list", {
     summary: "List your API keys.",
     description: "Returns each key's prefix and the time of its last use, never the key itself.",
     response: z.array(apiKeySchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listKeys(principal, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/key/revoke",
+  post("/v1/key/revoke", {
     summary: "Revoke one of your API keys.",
     description: "The key stops working within 10 seconds on every server of the platform.",
     fields: revokeKeyFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.revokeKey(principal, request, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/token",
+  post("/v1/token", {
     summary: "Create a short-lived bearer token for your account.",
     description:
       "For programs that should not store a key. The token has the rights of the account until `expires_at`, but must " +

@@ -4,7 +4,7 @@ import { deployEventSchema } from "../../../core/domain/deploy/events.ts";
 import { deployFields } from "../../../core/domain/deploy/fields.ts";
 import { cancelFields, resumeFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, planSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, json } from "../endpoint.ts";
+import { type Endpoint, post } from "../endpoint.ts";
 
 export const deployEndpoints: readonly Endpoint[] = [
   {
@@ -29,9 +29,7 @@ export const deployEndpoints: readonly Endpoint[] = [
     fields: deployFields,
     response: planSchema,
   },
-  json({
-    method: "POST",
-    path: "/v1/deploy/cancel",
+  post("/v1/deploy/cancel", {
     summary: "Cancel a deploy, unless its traffic has moved.",
     description:
       "The deploy ends with the reason `interrupted`. Has no effect once the traffic moved to the new revision.",

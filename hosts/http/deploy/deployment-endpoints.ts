@@ -3,12 +3,10 @@ import { z } from "zod";
 import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
 import { checkNameFields, deleteFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, json } from "../endpoint.ts";
+import { type Endpoint, get, post } from "../endpoint.ts";
 
 export const deploymentEndpoints: readonly Endpoint[] = [
-  json({
-    method: "GET",
-    path: "/v1/deployment/check-name",
+  get("/v1/deployment/check-name", {
     summary: "Check whether a deployment name is available to you.",
     description:
       "Deployment names are unique on the platform because they become host names. An invalid name is not " +
@@ -17,9 +15,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     response: nameCheckSchema,
     run: (controlPlane, principal, request, options) => controlPlane.checkName(principal, request, options),
   }),
-  json({
-    method: "GET",
-    path: "/v1/deployment/list",
+  get("/v1/deployment/list", {
     summary: "List your deployments by name.",
     description:
       "The fields describe the revision that serves or, if none serves, the last deploy. `env` has the names of " +
@@ -27,9 +23,7 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     response: z.array(deploymentSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/deployment/delete",
+  post("/v1/deployment/delete", {
     summary: "Delete a deployment. Its volumes and logs remain.",
     description:
       "Cancels running deploys, removes the schedule and stops the service. Volumes keep their data. The log can be " +

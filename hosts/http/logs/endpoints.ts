@@ -1,6 +1,6 @@
 import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts";
 import { logsFields } from "../../../core/domain/wire/requests.ts";
-import { type Endpoint, json, type Rendered } from "../endpoint.ts";
+import { type Endpoint, post, type Rendered } from "../endpoint.ts";
 
 const renderPage = (result: unknown): Rendered => {
   const { partial, ...body } = result as LogPage;
@@ -8,9 +8,7 @@ const renderPage = (result: unknown): Rendered => {
 };
 
 export const logEndpoints: readonly Endpoint[] = [
-  json({
-    method: "POST",
-    path: "/v1/deployment/logs",
+  post("/v1/deployment/logs", {
     summary: "Read the log of a deployment, oldest entries first.",
     description:
       "Pass the `cursor` of a response as the next `since` to receive every entry exactly once. New entries may " +

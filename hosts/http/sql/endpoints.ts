@@ -2,7 +2,7 @@
 
 import { rowObjects, type SqlResponse, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
 import { sqlFields } from "../../../core/domain/wire/requests.ts";
-import { type Endpoint, json, type Rendered } from "../endpoint.ts";
+import { type Endpoint, post, type Rendered } from "../endpoint.ts";
 
 /** Headers are ASCII: https://www.rfc-editor.org/rfc/rfc9110#section-5.5 */
 const asciiJson = (value: unknown): string =>
@@ -14,9 +14,7 @@ const renderRows = (result: unknown): Rendered => {
 };
 
 export const sqlEndpoints: readonly Endpoint[] = [
-  json({
-    method: "POST",
-    path: "/v1/sql",
+  post("/v1/sql", {
     summary: "Run one SELECT over your logs and billing.",
     description:
       "The dialect is GoogleSQL, read-only. The tables contain the rows of your account only. Returns an array of " +

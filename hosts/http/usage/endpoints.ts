@@ -1,10 +1,8 @@
 import { subscriptionSchema } from "../../../core/domain/usage/subscription.ts";
-import { type Endpoint, json } from "../endpoint.ts";
+import { type Endpoint, get } from "../endpoint.ts";
 
 export const usageEndpoints: readonly Endpoint[] = [
-  json({
-    method: "GET",
-    path: "/v1/user/subscription",
+  get("/v1/user/subscription", {
     summary: "Get the subscription of your account.",
     description: "The data comes from the billing system of the platform.",
     response: subscriptionSchema,

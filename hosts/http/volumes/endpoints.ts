@@ -17,12 +17,10 @@ import {
   uploadFields,
 } from "../../../core/domain/wire/requests.ts";
 import { detailSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, json } from "../endpoint.ts";
+import { type Endpoint, get, post } from "../endpoint.ts";
 
 export const volumeEndpoints: readonly Endpoint[] = [
-  json({
-    method: "POST",
-    path: "/v1/volume/create",
+  post("/v1/volume/create", {
     summary: "Create a volume, or return the existing one.",
     description:
       "An existing volume does not change. Volume names are per account: two accounts may use the same name.",
@@ -30,44 +28,34 @@ export const volumeEndpoints: readonly Endpoint[] = [
     response: createdVolumeSchema,
     run: (controlPlane, principal, request, options) => controlPlane.createVolume(principal, request, options),
   }),
-  json({
-    method: "GET",
-    path: "/v1/volume/list",
+  get("/v1/volume/list", {
     summary: "List your volumes by name, with the deployments that mount them.",
     description: "`attached_to` names the deployments that currently mount the volume.",
     response: z.array(volumeSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listVolumes(principal, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/volume/delete",
+  post("/v1/volume/delete", {
     summary: "Move a volume to the trash, where it can be restored for 7 days.",
     description: "Fails with 409 if a deployment mounts the volume.",
     fields: deleteVolumeFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteVolume(principal, request, options),
   }),
-  json({
-    method: "GET",
-    path: "/v1/volume/objects",
+  get("/v1/volume/objects", {
     summary: "List the objects of a volume by path.",
     description: "Returns one page. Pass its `next_page_token` as the next `page_token`.",
     fields: objectsFields,
     response: objectPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.listObjects(principal, request, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/volume/delete-object",
+  post("/v1/volume/delete-object", {
     summary: "Delete an object.",
     description: "A deleted object cannot be restored.",
     fields: objectFields,
     response: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteObject(principal, request, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/volume/upload",
+  post("/v1/volume/upload", {
     summary: "Get a signed URL to upload an object.",
     description:
       "PUT the bytes to the URL before `expires_at`. If `size` exceeds what the storage accepts in one " +
@@ -77,26 +65,20 @@ export const volumeEndpoints: readonly Endpoint[] = [
     response: uploadGrantSchema,
     run: (controlPlane, principal, request, options) => controlPlane.grantUpload(principal, request, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/volume/download",
+  post("/v1/volume/download", {
     summary: "Get a signed URL to download an object.",
     description: "GET the bytes from the URL before `expires_at`. The URL supports range requests.",
     fields: objectFields,
     response: downloadGrantSchema,
     run: (controlPlane, principal, request, options) => controlPlane.grantDownload(principal, request, options),
   }),
-  json({
-    method: "GET",
-    path: "/v1/volume/trash",
+  get("/v1/volume/trash", {
     summary: "List deleted volumes, newest first.",
     description: "A deleted volume can be restored until `expires_at`.",
     response: z.array(trashedVolumeSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listTrash(principal, options),
   }),
-  json({
-    method: "POST",
-    path: "/v1/volume/restore",
+  post("/v1/volume/restore", {
     summary: "Restore a deleted volume.",
     description:
       "Without `id`, restores the most recently deleted volume of that name. Fails with 409 if a volume of that " +
