@@ -2,25 +2,17 @@
  * The page at `/docs`: the OpenAPI document as plain HTML. It has no scripts and loads no resources, so it works under
  * a strict content security policy of the application, such as @fastify/helmet's.
  */
+import type { z } from "zod";
 import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { Html, html } from "./html.ts";
 
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly enum?: readonly unknown[];
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly examples?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+type Bounds = "minimum" | "maximum" | "minLength" | "maxLength" | "pattern" | "required";
+
+interface Schema
+  extends Pick<JsonSchema, Bounds | "type" | "format" | "enum" | "description" | "default" | "examples"> {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
-  readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
 }
@@ -71,11 +63,9 @@ const nothing = html``;
 const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 
-const isNull = ({ type }: Schema): boolean => type === "null";
-
 /** Returns the other schema of a nullable schema, which is an `anyOf` with a null schema. */
 const withoutNull = (schema: Schema): Schema => {
-  const [only, ...others] = (schema.anyOf ?? []).filter((one) => !isNull(one));
+  const [only, ...others] = (schema.anyOf ?? []).filter(({ type }) => type !== "null");
   return only !== undefined && others.length === 0 ? { ...only, ...schema, anyOf: [] } : schema;
 };
 
@@ -97,25 +87,14 @@ const range = (min: number | undefined, max: number | undefined, unit: string): 
   return isBound(min) && min > 0 ? [`at least ${min}${unit}`] : [];
 };
 
-const rulesOf = ({
-  minimum,
-  maximum,
-  minLength,
-  maxLength,
-  enum: values,
-  default: defaultValue,
-  pattern,
-}: Schema): Html[] => {
+const rulesOf = ({ enum: values, default: initial, pattern, ...bounds }: Schema): Html[] => {
+  const items = values?.map((value, index) => html`${index === 0 ? "" : ", "}<code>${String(value)}</code>`);
   const rules = [
-    ...(values === undefined
-      ? []
-      : [html`one of ${values.map((value, index) => html`${index === 0 ? "" : ", "}<code>${String(value)}</code>`)}`]),
-    ...range(minimum, maximum, "").map((text) => html`${text}`),
-    ...range(minLength, maxLength, " characters").map((text) => html`${text}`),
+    ...(items === undefined ? [] : [html`one of ${items}`]),
+    ...range(bounds.minimum, bounds.maximum, "").map((text) => html`${text}`),
+    ...range(bounds.minLength, bounds.maxLength, " characters").map((text) => html`${text}`),
     ...(pattern === undefined ? [] : [html`matches <code>${pattern}</code>`]),
-    ...(defaultValue === undefined || defaultValue === ""
-      ? []
-      : [html`default <code>${JSON.stringify(defaultValue)}</code>`]),
+    ...(initial === undefined || initial === "" ? [] : [html`default <code>${JSON.stringify(initial)}</code>`]),
   ];
   return rules.map((rule) => html`<span class="rule">${rule}</span>`);
 };

@@ -44,22 +44,19 @@ const requiredOf = (fields: Readonly<Record<string, z.ZodType>>): string[] =>
     .filter(([, schema]) => !schema.safeParse(undefined).success)
     .map(([name]) => name);
 
-const validationError: Json = {
+const issueSchema: Json = {
   type: "object",
   properties: {
-    detail: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: {
-          loc: { type: "array", items: { anyOf: [{ type: "string" }, { type: "integer" }] } },
-          msg: { type: "string" },
-          type: { type: "string", enum: [...issueTypes] },
-        },
-        required: ["loc", "msg", "type"],
-      },
-    },
+    loc: { type: "array", items: { anyOf: [{ type: "string" }, { type: "integer" }] } },
+    msg: { type: "string" },
+    type: { type: "string", enum: [...issueTypes] },
   },
+  required: ["loc", "msg", "type"],
+};
+
+const validationError: Json = {
+  type: "object",
+  properties: { detail: { type: "array", items: issueSchema } },
   required: ["detail"],
 };
 
@@ -108,18 +105,25 @@ const responseHeaders = (endpoint: Endpoint): Json =>
     ? Object.fromEntries(Object.entries(endpoint.headers ?? {}).map(([name, text]) => [name, headerOf(text)]))
     : {};
 
-const responses = (endpoint: Endpoint): Json => {
-  const type = endpoint.kind === "deploy" || endpoint.kind === "resume" ? "application/x-ndjson" : "application/json";
-  const description = type === "application/json" ? "Success." : "A stream of records, one per line.";
-  return {
-    "200": {
-      description,
-      headers: { ...headersOf(), ...responseHeaders(endpoint) },
-      content: { [type]: { schema: responseSchemaOf(endpoint.response) } },
-    },
-    ...errorResponses(endpoint),
-  };
-};
+const success = (schema: z.ZodType, headers: Json = {}): Json => ({
+  description: "Success.",
+  headers: { ...headersOf(), ...headers },
+  content: { "application/json": { schema: responseSchemaOf(schema) } },
+});
+
+const stream = (schema: z.ZodType): Json => ({
+  description: "A stream of records, one per line.",
+  headers: headersOf(),
+  content: { "application/x-ndjson": { schema: responseSchemaOf(schema) } },
+});
+
+const responses = (endpoint: Endpoint): Json => ({
+  "200":
+    endpoint.kind === "deploy" || endpoint.kind === "resume"
+      ? stream(endpoint.response)
+      : success(endpoint.response, responseHeaders(endpoint)),
+  ...errorResponses(endpoint),
+});
 
 const formBody = (endpoint: Endpoint): Json => {
   const fields = fieldsSchema(endpoint.fields, requiredOf(endpoint.fields));
@@ -161,11 +165,8 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
     responses: responses(endpoint),
   };
   if (endpoint.kind === "deploy" || endpoint.kind === "plan") return { ...base, requestBody: formBody(endpoint) };
+  if (method === "POST") return Object.keys(fields).length === 0 ? base : { ...base, requestBody: jsonBody(endpoint) };
   const required = requiredOf(fields);
-  if (method === "POST") {
-    if (Object.keys(fields).length === 0) return base;
-    return { ...base, requestBody: jsonBody(endpoint) };
-  }
   const parameters = Object.entries(fields).map(([name, schema]) => {
     const inPath = path.includes(`:${name}`);
     const jsonSchema = schemaOf(schema);
@@ -182,38 +183,36 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
 
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, "{$1}");
 
-const statusSchema: Json = { type: "object", properties: { status: { type: "string" } }, required: ["status"] };
-
 const healthGroup = { name: "Health", description: "For load balancers and monitoring. No credential is needed." };
 
-const healthPaths: Json = Object.fromEntries(
-  [
-    ["/health", "Check that the process is up.", "Does not call backing services, so it succeeds while one is down."],
-    ["/ready", "Check that the backing services respond.", "The server checks them at most every 10 seconds."],
-  ].map(([path, summary, description]) => [
-    path,
-    {
-      get: {
-        tags: [healthGroup.name],
-        summary,
-        description,
-        operationId: `get_${path?.slice(1)}`,
-        security: [],
-        responses: {
-          "200": {
-            description: "Success.",
-            headers: headersOf(),
-            content: { "application/json": { schema: statusSchema } },
-          },
-          "4XX": problem("The request is invalid.", "Detail"),
-          ...(path === "/ready"
-            ? { "503": problem("A backing service does not respond. See Retry-After.", "Detail", "Retry-After") }
-            : {}),
-        },
-      },
+const healthOperation = (name: string, summary: string, description: string, errors: Json = {}): Json => ({
+  get: {
+    tags: [healthGroup.name],
+    summary,
+    description,
+    operationId: `get_${name}`,
+    security: [],
+    responses: {
+      "200": success(z.object({ status: z.string() })),
+      "4XX": problem("The request is invalid.", "Detail"),
+      ...errors,
     },
-  ]),
-);
+  },
+});
+
+const healthPaths: Json = {
+  "/health": healthOperation(
+    "health",
+    "Check that the process is up.",
+    "Does not call backing services, so it succeeds while one is down.",
+  ),
+  "/ready": healthOperation(
+    "ready",
+    "Check that the backing services respond.",
+    "The server checks them at most every 10 seconds.",
+    { "503": problem("A backing service does not respond. See Retry-After.", "Detail", "Retry-After") },
+  ),
+};
 
 export interface OpenApiOptions {
   /** The path prefix of the API. Defaults to the root. */
