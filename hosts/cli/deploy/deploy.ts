@@ -12,7 +12,7 @@ import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
 import { mebibytes, packFolder } from "./pack.ts";
 import { planLines, resetLines } from "./plan.ts";
-import { RecordPrinter, Spinner } from "./progress.ts";
+import { recordPrinter, Spinner, withSpinner } from "./progress.ts";
 import { type Deployable, envOptions, formFields, projectArguments, readDeployable } from "./project.ts";
 import { formBody } from "./upload.ts";
 
@@ -69,13 +69,13 @@ async function* records(
 
 const follow = async (io: Io, client: Client, response: Response, name: string, json: boolean): Promise<number> => {
   const spinner = new Spinner(io);
-  const printer = new RecordPrinter(io);
+  const printRecord = recordPrinter(io);
   let final: DeployEvent | undefined;
   try {
     for await (const record of records(client, response, name, io.signal)) {
       spinner.begin(record.message);
       if (json) printJson(io, record);
-      else printer.print(record);
+      else printRecord(record);
       final = record;
     }
   } catch (error) {
@@ -90,17 +90,11 @@ const follow = async (io: Io, client: Client, response: Response, name: string, 
 };
 
 const send = async (io: Io, client: Client, deployable: Deployable): Promise<Response> => {
-  const spinner = new Spinner(io);
-  spinner.begin("Packing");
-  const packed = await packFolder(deployable.folder).finally(() => spinner.end());
-  const total = mebibytes(packed.bytes);
-  try {
-    spinner.begin(`Uploading ${packed.files} files, ${total}`);
-    return await client.expectOk("/v1/deploy", { body: formBody(formFields(deployable), packed), signal: io.signal });
-  } finally {
-    spinner.end();
-    await packed.remove();
-  }
+  await using packed = await withSpinner(io, "Packing", () => packFolder(deployable.folder));
+  const body = formBody(formFields(deployable), packed);
+  return await withSpinner(io, `Uploading ${packed.files} files, ${mebibytes(packed.bytes)}`, () =>
+    client.expectOk("/v1/deploy", { body, signal: io.signal }),
+  );
 };
 
 const run = async (input: Input, io: Io): Promise<number> => {

@@ -8,11 +8,11 @@ import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import { CommandError } from "../terminal/io.ts";
 import { sourceError, sourceFiles } from "./source-files.ts";
 
-export interface Packed {
+/** Deletes its file when it is disposed of. */
+export interface Packed extends AsyncDisposable {
   readonly bytes: number;
   readonly files: number;
   open(): AsyncIterable<Uint8Array>;
-  remove(): Promise<void>;
 }
 
 export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
@@ -25,24 +25,22 @@ export const packFolder = (folder: string): Promise<Packed> =>
 const pack = async (folder: string): Promise<Packed> => {
   const files = await sourceFiles(folder);
   if (files.length === 0) throw new CommandError(`${folder} has no files to deploy. Check the ignore files.`);
+  await using stack = new AsyncDisposableStack();
   const temporary = await mkdtemp(join(tmpdir(), "portside-"));
+  stack.defer(() => rm(temporary, { recursive: true, force: true }));
   const path = join(temporary, "source.tar.gz");
-  const remove = () => rm(temporary, { recursive: true, force: true });
-  try {
-    const { create } = await import("tar");
-    await create(
-      { cwd: folder, file: path, gzip: { level: 6 }, portable: true, follow: true, mtime: new Date(0) },
-      // The prefix `./` is needed because tar reads a name that begins with @ as an archive.
-      files.map((file) => `./${file.path}`),
+  const { create } = await import("tar");
+  await create(
+    { cwd: folder, file: path, gzip: { level: 6 }, portable: true, follow: true, mtime: new Date(0) },
+    // The prefix `./` is needed because tar reads a name that begins with @ as an archive.
+    files.map((file) => `./${file.path}`),
+  );
+  const { size } = await stat(path);
+  if (size > archiveLimits.fileBytes)
+    throw new CommandError(
+      `The packed source has ${mebibytes(size)}, more than ${formatMemory(archiveLimits.fileBytes)}. Exclude files that the build can download, with .portsideignore.`,
     );
-    const { size } = await stat(path);
-    if (size > archiveLimits.fileBytes)
-      throw new CommandError(
-        `The packed source has ${mebibytes(size)}, more than ${formatMemory(archiveLimits.fileBytes)}. Exclude files that the build can download, with .portsideignore.`,
-      );
-    return { bytes: size, files: files.length, open: () => createReadStream(path), remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+  const kept = stack.move();
+  const open = () => createReadStream(path);
+  return { bytes: size, files: files.length, open, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 };

@@ -41,6 +41,10 @@ export class Spinner {
     this.#timer = undefined;
   }
 
+  [Symbol.dispose](): void {
+    this.end();
+  }
+
   #draw(): void {
     const elapsed = Date.now() - this.#since;
     if (elapsed < QUIET_MS) return;
@@ -51,30 +55,29 @@ export class Spinner {
   }
 }
 
+/** Shows the text in a spinner while `work` runs. */
+export const withSpinner = async <T>(io: Io, text: string, work: () => Promise<T>): Promise<T> => {
+  using spinner = new Spinner(io);
+  spinner.begin(text);
+  return await work();
+};
+
 const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red" } as const;
 
 /** Larger than the number of last lines that a failure repeats. */
 const REMEMBERED = 100;
 
-/** Prints a deploy's records as lines, and for a failure also details that were not yet printed. */
-export class RecordPrinter {
-  readonly #io: Io;
-  readonly #printed: string[] = [];
-
-  constructor(io: Io) {
-    this.#io = io;
-  }
-
-  print(record: DeployEvent): void {
-    const io = this.#io;
-    const message = indentLines(safeText(io, record.message), " ".repeat(10));
-    print(io, `${paint(io, styles[record.status], record.status.padEnd(9))} ${message}`);
-    this.#printed.push(record.message);
-    if (this.#printed.length > REMEMBERED) this.#printed.shift();
-    if (record.status !== "ERROR") return;
-    const tail = (record.log_tail ?? []).filter((line) => !this.#printed.includes(line));
+/** Returns a function that prints a deploy's records as lines. A failure includes details that were not yet printed. */
+export const recordPrinter = (io: Io): ((record: DeployEvent) => void) => {
+  const printed: string[] = [];
+  return ({ status, message, log_tail = [], exit_code, reason = "internal" }) => {
+    print(io, `${paint(io, styles[status], status.padEnd(9))} ${indentLines(safeText(io, message), " ".repeat(10))}`);
+    printed.push(message);
+    if (printed.length > REMEMBERED) printed.shift();
+    if (status !== "ERROR") return;
+    const tail = log_tail.filter((line) => !printed.includes(line));
     for (const line of tail) say(io, `  | ${indentLines(safeText(io, line, io.stderr), "  | ")}`);
-    const code = record.exit_code === undefined ? "" : `, exit code ${record.exit_code}`;
-    say(io, `${paint(io, "red", "error:", io.stderr)} The deploy failed with '${record.reason ?? "internal"}'${code}.`);
-  }
-}
+    const code = exit_code === undefined ? "" : `, exit code ${exit_code}`;
+    say(io, `${paint(io, "red", "error:", io.stderr)} The deploy failed with '${reason}'${code}.`);
+  };
+};

@@ -15,7 +15,7 @@ import { paint } from "../terminal/colour.ts";
 import { CommandError, cannotStart, type Io, print, say, UsageError } from "../terminal/io.ts";
 import { sayError } from "../terminal/safe-text.ts";
 import { packFolder } from "./pack.ts";
-import { RecordPrinter } from "./progress.ts";
+import { recordPrinter } from "./progress.ts";
 import { type Deployable, envOptions, projectArguments, readDeployable } from "./project.ts";
 import { type SourceFolder, sourceFolders } from "./source-files.ts";
 import { SourceWatch } from "./source-watch.ts";
@@ -30,25 +30,19 @@ const deployOnce = async (
   controlPlane: ControlPlane,
   { name, folder, fields }: Deployable,
 ): Promise<string | undefined> => {
-  const packed = await packFolder(folder);
-  try {
-    const received = await controlPlane.receiveSource(principal, packed.open());
-    if (received.isErr()) throw new CommandError(received.error.message);
-    const run = await controlPlane.deploy(principal, {
-      fields: { ...fields, function_name: name },
-      archive: received.value,
-    });
-    if (run.isErr()) throw new CommandError(run.error.message);
-    let url: string | undefined;
-    const printer = new RecordPrinter(io);
-    for await (const record of run.value.follow(0, io.signal)) {
-      printer.print(record);
-      url = record.url;
-    }
-    return url;
-  } finally {
-    await packed.remove();
+  await using packed = await packFolder(folder);
+  const received = await controlPlane.receiveSource(principal, packed.open());
+  if (received.isErr()) throw new CommandError(received.error.message);
+  const declaration = { fields: { ...fields, function_name: name }, archive: received.value };
+  const run = await controlPlane.deploy(principal, declaration);
+  if (run.isErr()) throw new CommandError(run.error.message);
+  let url: string | undefined;
+  const printRecord = recordPrinter(io);
+  for await (const record of run.value.follow(0, io.signal)) {
+    printRecord(record);
+    url = record.url;
   }
+  return url;
 };
 
 const fileIn = (path: string): SourceFolder => ({

@@ -38,7 +38,7 @@ interface Work<T> {
 /** Runs the backup or restore on the named file. */
 export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>): Promise<T> => {
   const file = resolve(io.cwd, input.positionals[0] as string);
-  const bar = new ProgressBar(io, input.positionals[0] as string, total);
+  using bar = new ProgressBar(io, input.positionals[0] as string, total);
   const begun = performance.now();
   let waiting = 0;
   const onProgress = (bytes: number) => {
@@ -53,7 +53,5 @@ export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>)
     if (error instanceof SettingsError || (await isExplained(error)))
       throw new CommandError((error as Error).message, { cause: error });
     throw error;
-  } finally {
-    bar.end();
   }
 };

@@ -45,29 +45,25 @@ export const command: Command = {
     const [wanted] = input.positionals.map(normalizeDeploymentName);
     const names = wanted === undefined ? deployments.map(({ name }) => name) : [wanted];
     const sums = new UsageSums();
-    const spinner = new Spinner(io);
+    using spinner = new Spinner(io);
     let [unreadable, complete, lines] = [0, true, 0];
-    try {
-      for (const name of names) {
-        spinner.begin(`Reading the log of ${name} (${lines} usage lines so far)`);
-        unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
-          lines += count;
-        });
-        const deployment = deployments.find((one) => one.name === name);
-        complete &&= isComplete(period, deployment, logs.retention_days, now);
-      }
-      spinner.begin("Reading the cost of infrastructure");
-      const charges = await readInfrastructure(client, period, signal);
-      const infrastructure = charges.offered
-        ? { ...charges, costs: new Map([...charges.costs].filter(([name]) => wanted === undefined || name === wanted)) }
-        : charges;
-      spinner.end();
-      const report = { period, by, sums, infrastructure, complete, unreadable };
-      if (input.flag("json")) printJson(io, costJson(report));
-      else await printCost(io, report);
-      return 0;
-    } finally {
-      spinner.end();
+    for (const name of names) {
+      spinner.begin(`Reading the log of ${name} (${lines} usage lines so far)`);
+      unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
+        lines += count;
+      });
+      const deployment = deployments.find((one) => one.name === name);
+      complete &&= isComplete(period, deployment, logs.retention_days, now);
     }
+    spinner.begin("Reading the cost of infrastructure");
+    const charges = await readInfrastructure(client, period, signal);
+    const infrastructure = charges.offered
+      ? { ...charges, costs: new Map([...charges.costs].filter(([name]) => wanted === undefined || name === wanted)) }
+      : charges;
+    spinner.end();
+    const report = { period, by, sums, infrastructure, complete, unreadable };
+    if (input.flag("json")) printJson(io, costJson(report));
+    else await printCost(io, report);
+    return 0;
   },
 };

@@ -25,14 +25,9 @@ interface Request {
 }
 
 const toOutput = async ({ client, io, volume, path }: Request): Promise<void> => {
-  const bar = new ProgressBar(io, path, undefined);
-  try {
-    const sink = new StdoutSink(io);
-    const on = progressListener(bar, (total) => bar.expect(total));
-    await downloadObject(client, { volume, path }, sink, io.signal, on);
-  } finally {
-    bar.end();
-  }
+  using bar = new ProgressBar(io, path, undefined);
+  const on = progressListener(bar, (total) => bar.expect(total));
+  await downloadObject(client, { volume, path }, new StdoutSink(io), io.signal, on);
 };
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -47,19 +42,15 @@ const getObject = async ({ client, input, io, volume, path }: Request, dest: str
   const problem = objectPathProblem(path);
   if (problem !== undefined) throw new UsageError(`'${path}' is not a valid object path: ${problem}.`);
   const file = fileOf(io, path, dest);
-  const bar = new ProgressBar(io, basename(file), undefined);
+  using bar = new ProgressBar(io, basename(file), undefined);
+  const on = progressListener(bar, (total) => bar.expect(total));
   const onChanged = () => say(io, `'${path}' has changed since the partial download. Starting over.`);
-  const options = { signal: io.signal, force: input.flag("force"), onChanged };
-  try {
-    const on = progressListener(bar, (total) => bar.expect(total));
-    const { size, resumed } = await fetchFile(client, { volume, path }, file, { ...options, on });
-    bar.end();
-    if (input.flag("json")) return printJson(io, { volume, path, size, resumed, file });
-    const before = resumed > 0 ? `, resumed at ${formatSize(resumed)}` : "";
-    print(io, `Downloaded '${path}' (${formatSize(size)}${before}) to ${file}.`);
-  } finally {
-    bar.end();
-  }
+  const options = { signal: io.signal, force: input.flag("force"), on, onChanged };
+  const { size, resumed } = await fetchFile(client, { volume, path }, file, options);
+  bar.end();
+  if (input.flag("json")) return printJson(io, { volume, path, size, resumed, file });
+  const before = resumed > 0 ? `, resumed at ${formatSize(resumed)}` : "";
+  print(io, `Downloaded '${path}' (${formatSize(size)}${before}) to ${file}.`);
 };
 
 const getFolder = async ({ client, input, io, volume, path }: Request, dest: string | undefined): Promise<void> => {
@@ -71,22 +62,19 @@ const getFolder = async ({ client, input, io, volume, path }: Request, dest: str
   const targets = missingTargets(targetsOf(root, prefix, objects), force);
   const total = targets.reduce((sum, { object }) => sum + object.size, 0);
   const nameAt = (done: number) => `${done} of ${pluralize(targets.length, "file")}`;
-  const bar = new ProgressBar(io, nameAt(0), total);
+  using bar = new ProgressBar(io, nameAt(0), total);
   let done = 0;
   let bytes = 0;
-  try {
-    await forEachConcurrent(targets, io.signal, async ({ object, path: file }, signal) => {
-      const options = { signal, force, on: progressListener(bar), onChanged: () => {} };
-      const { size, resumed } = await fetchFile(client, { volume, path: object.path }, file, options);
-      bytes += size;
-      bar.rename(nameAt(++done));
-      if (!input.flag("json")) return;
-      bar.end();
-      printJson(io, { volume, path: object.path, size, resumed, file });
-    });
-  } finally {
+  await forEachConcurrent(targets, io.signal, async ({ object, path: file }, signal) => {
+    const options = { signal, force, on: progressListener(bar), onChanged: () => {} };
+    const { size, resumed } = await fetchFile(client, { volume, path: object.path }, file, options);
+    bytes += size;
+    bar.rename(nameAt(++done));
+    if (!input.flag("json")) return;
     bar.end();
-  }
+    printJson(io, { volume, path: object.path, size, resumed, file });
+  });
+  bar.end();
   if (input.flag("json")) return;
   const skipped = objects.length - targets.length;
   const before = skipped > 0 ? `. Skipped ${pluralize(skipped, "unchanged file")}` : "";

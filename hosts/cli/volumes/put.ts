@@ -51,7 +51,7 @@ const uploadAll = async (client: Client, input: Input, io: Io, volume: string, p
   const count = uploads.length;
   const nameAt = (done: number) =>
     prefix === undefined ? (uploads[0]?.source.name ?? "") : `${done} of ${pluralize(count, "file")}`;
-  const bar = new ProgressBar(io, nameAt(0), totalOf(uploads));
+  using bar = new ProgressBar(io, nameAt(0), totalOf(uploads));
   let bytes = 0;
   let done = 0;
   try {
@@ -67,8 +67,6 @@ const uploadAll = async (client: Client, input: Input, io: Io, volume: string, p
     bar.end();
     if (io.signal.aborted && done < count) say(io, interruptedMessage(volume, plan, done));
     throw error;
-  } finally {
-    bar.end();
   }
   return bytes;
 };

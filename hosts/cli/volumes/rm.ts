@@ -2,7 +2,7 @@
 import { flag } from "../arguments.ts";
 import { ApiError, type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printResult, yesOption } from "../command.ts";
-import { Spinner } from "../deploy/progress.ts";
+import { withSpinner } from "../deploy/progress.ts";
 import { CommandError, confirm, type Io, UsageError } from "../terminal/io.ts";
 import { forEachConcurrent } from "./transfer/for-each-concurrent.ts";
 import { formatSize, pluralize } from "./transfer/format.ts";
@@ -29,15 +29,9 @@ const removeFolder = async (client: Client, input: Input, io: Io, volume: string
   const size = formatSize(objects.reduce((sum, one) => sum + one.size, 0));
   const all = pluralize(objects.length, "object");
   await confirm(io, `Delete ${all} (${size}) in ${folder}? They cannot be restored.`, input.flag("yes"));
-  const spinner = new Spinner(io);
-  spinner.begin(`Deleting ${all}`);
-  try {
-    await forEachConcurrent(objects, io.signal, (object, signal) =>
-      removeIfExists(client, volume, object.path, signal),
-    );
-  } finally {
-    spinner.end();
-  }
+  await withSpinner(io, `Deleting ${all}`, () =>
+    forEachConcurrent(objects, io.signal, (object, signal) => removeIfExists(client, volume, object.path, signal)),
+  );
   return printResult(input, io, { volume, prefix, deleted: objects.length }, `Deleted ${all} (${size}) in ${folder}.`);
 };
 

@@ -85,6 +85,10 @@ export class ProgressBar {
     this.#drawn = Number.NEGATIVE_INFINITY;
   }
 
+  [Symbol.dispose](): void {
+    this.end();
+  }
+
   #rate(now: number): number | undefined {
     this.#seen.push({ at: now, done: this.#done });
     while (this.#seen.length > 2 && now - (this.#seen[1]?.at ?? now) > WINDOW_MS) this.#seen.shift();

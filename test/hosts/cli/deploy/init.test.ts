@@ -11,9 +11,8 @@ import { needs } from "../../../support/vitest/machine.ts";
 
 const deployedText = async (folder: string): Promise<string> => {
   await using platform = await startLocal({});
-  const packed = await packFolder(folder);
+  await using packed = await packFolder(folder);
   const bytes = Buffer.concat(await Array.fromAsync(packed.open()));
-  await packed.remove();
   const { project, issues } = readProject(JSON.parse(readFileSync(join(folder, "portside.json"), "utf8")));
   expect(issues).toEqual([]);
   const url = await platform.up(bytes, { ...project?.fields, function_name: project?.name });

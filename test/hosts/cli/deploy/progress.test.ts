@@ -1,7 +1,7 @@
 /** Output of builds and services reaches the user's terminal as text, without control sequences. */
 import { expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
-import { RecordPrinter } from "../../../../hosts/cli/deploy/progress.ts";
+import { recordPrinter } from "../../../../hosts/cli/deploy/progress.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
 
 const record = (message: string, log_tail: string[] = []): DeployEvent => ({
@@ -16,24 +16,24 @@ const record = (message: string, log_tail: string[] = []): DeployEvent => ({
 
 test("messages and last lines do not act on a terminal, and further lines are indented", () => {
   const { io, stdout, stderr } = terminal({ columns: 80 });
-  new RecordPrinter(io).print(record("a\u001b]0;t\u0007\nDONE b", ["\u001b[2Jc\rd\u001b[32mgreen", "e\nerror: f"]));
+  recordPrinter(io)(record("a\u001b]0;t\u0007\nDONE b", ["\u001b[2Jc\rd\u001b[32mgreen", "e\nerror: f"]));
   expect(stdout()).toContain("a\\x1b]0;t\\x07\n          DONE b\n");
   expect(stderr()).toContain("  | \\x1b[2Jc\\rd\u001b[32mgreen\u001b[0m\n  | e\n  | error: f\n");
 });
 
 test("in a pipe there are no colours either", () => {
   const { io, stdout } = terminal();
-  new RecordPrinter(io).print(record("\u001b[32mgreen\u001b[39m"));
+  recordPrinter(io)(record("\u001b[32mgreen\u001b[39m"));
   expect(stdout()).toBe("ERROR     green\n");
 });
 
 test("a failed build's last lines are printed once; lines that were not printed before come with the failure", () => {
   const { io, stdout, stderr } = terminal();
-  const printer = new RecordPrinter(io);
+  const print = recordPrinter(io);
   const { log_tail: _tail, reason: _reason, ...line } = record("");
   for (const message of ["npm error code E404", "npm error 404 Not Found"])
-    printer.print({ ...line, status: "BUILDING", message });
-  printer.print(record("npm ci failed", ["npm error code E404", "npm error 404 Not Found", "npm ci failed", "more"]));
+    print({ ...line, status: "BUILDING", message });
+  print(record("npm ci failed", ["npm error code E404", "npm error 404 Not Found", "npm ci failed", "more"]));
   expect(stdout()).toBe("BUILDING  npm error code E404\nBUILDING  npm error 404 Not Found\nERROR     npm ci failed\n");
   expect(stderr()).toBe("  | more\nerror: The deploy failed with 'build_failed'.\n");
 });

@@ -11,12 +11,8 @@ import { folderWith } from "../../../support/archives/folders.ts";
 const pathsIn = async (folder: string): Promise<string[]> => (await sourceFiles(folder)).map(({ path }) => path);
 
 const packedBytes = async (folder: string): Promise<Buffer> => {
-  const packed = await packFolder(folder);
-  try {
-    return Buffer.concat(await Array.fromAsync(packed.open()));
-  } finally {
-    await packed.remove();
-  }
+  await using packed = await packFolder(folder);
+  return Buffer.concat(await Array.fromAsync(packed.open()));
 };
 
 describe("files", () => {
