@@ -33,43 +33,33 @@ const listTrash = async (client: Client, input: Input, io: Io): Promise<number> 
 };
 
 /**
- * Prints each page when it arrives: a volume may have millions of objects. The path column grows if a page has longer
- * paths than the previous ones.
+ * Returns a function that prints one page. A volume may have millions of objects, so each page is printed when it
+ * arrives. The path column grows if a page has longer paths than the previous ones.
  */
-class ObjectTable {
-  #width = "PATH".length;
-  #hasHead = false;
-  readonly #io: Io;
-
-  constructor(io: Io) {
-    this.#io = io;
-  }
-
-  print(objects: readonly ListedObject[]): void {
-    const { stdout } = this.#io;
+const objectPrinter = (io: Io): ((objects: readonly ListedObject[]) => void) => {
+  let width = 0;
+  const lineOf = (path: string, size: string, updated: string) =>
+    `${path.padEnd(width)}  ${size.padStart(8)}  ${updated}`;
+  return (objects) => {
     const rows = objects.map(({ path, size, updated }) => [path, formatSize(size), ago(updated)] as const);
-    if (stdout.isTTY !== true) {
-      for (const row of rows) print(this.#io, row.join("\t"));
+    if (io.stdout.isTTY !== true) {
+      for (const row of rows) print(io, row.join("\t"));
       return;
     }
-    this.#width = rows.reduce((widest, [path]) => Math.max(widest, path.length), this.#width);
-    if (!this.#hasHead) print(this.#io, paint(this.#io, "bold", this.#line("PATH", "SIZE", "UPDATED")));
-    this.#hasHead = true;
-    for (const row of rows) print(this.#io, this.#line(...row));
-  }
-
-  #line(path: string, size: string, updated: string): string {
-    return `${path.padEnd(this.#width)}  ${size.padStart(8)}  ${updated}`;
-  }
-}
+    const isFirst = width === 0;
+    width = Math.max(width, "PATH".length, ...rows.map(([path]) => path.length));
+    if (isFirst) print(io, paint(io, "bold", lineOf("PATH", "SIZE", "UPDATED")));
+    for (const row of rows) print(io, lineOf(...row));
+  };
+};
 
 const listObjects = async (client: Client, input: Input, io: Io): Promise<number> => {
   const [, volume = "", prefix = ""] = input.positionals;
-  const table = new ObjectTable(io);
+  const printObjects = objectPrinter(io);
   let found = 0;
   for await (const objects of objectPages(client, volume, prefix, io.signal)) {
     if (input.flag("json")) for (const object of objects) printJson(io, object);
-    else if (objects.length > 0) table.print(objects);
+    else if (objects.length > 0) printObjects(objects);
     found += objects.length;
   }
   if (found === 0 && !input.flag("json"))

@@ -8,8 +8,8 @@ import { formatSize, pluralize } from "./transfer/format.ts";
 import { formatFolder } from "./transfer/objects.ts";
 import { ProgressBar } from "./transfer/progress-bar.ts";
 import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
-import { type ObjectAddress, type Source, uploadObject } from "./transfer/upload.ts";
-import { type PlannedUpload, planUploads, type UploadPlan } from "./transfer/uploads.ts";
+import { type ObjectAddress, type PlannedUpload, type Source, uploadObject } from "./transfer/upload.ts";
+import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
 const totalOf = (uploads: readonly PlannedUpload[]): number | undefined => {
   const sizes = uploads.map(({ source }) => source.size);

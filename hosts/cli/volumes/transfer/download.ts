@@ -21,20 +21,15 @@ export interface Listener {
   onBytes(bytes: number): void;
 }
 
-export interface Fetched {
-  /** The object's modification time, if the storage reports one. */
-  readonly modified: Date | undefined;
-}
-
 /** Returns the ETag if it can guard a range request. A weak ETag does not guarantee identical bytes. */
 const strongTag = (response: Response): string | undefined => {
   const tag = response.headers.get("etag");
   return tag?.startsWith('"') === true ? tag : undefined;
 };
 
-const fetchedOf = (response: Response): Fetched => {
+const modifiedOf = (response: Response): Date | undefined => {
   const modified = new Date(response.headers.get("last-modified") ?? "");
-  return { modified: Number.isNaN(modified.getTime()) ? undefined : modified };
+  return Number.isNaN(modified.getTime()) ? undefined : modified;
 };
 
 const lengthOf = (response: Response): number | undefined => {
@@ -60,12 +55,12 @@ const isUsable = (response: Response, sink: Sink): boolean =>
     ? rangeOf(response)?.start === sink.at && strongTag(response) === sink.etag
     : response.status !== 416;
 
-const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Listener): Promise<Fetched> => {
+const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Listener): Promise<Date | undefined> => {
   const rest = sink.at > 0 && sink.etag !== undefined ? { range: `bytes=${sink.at}-`, "if-range": sink.etag } : {};
   const response = await getFromStorage(url, { "accept-encoding": "identity", ...rest }, signal);
   if (isWhole(response, sink)) {
     on.onBegin(sink.at, sink.at);
-    return fetchedOf(response);
+    return modifiedOf(response);
   }
   if ("range" in rest && !isUsable(response, sink)) {
     await response.body?.cancel();
@@ -80,17 +75,20 @@ const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Liste
     await sink.write(bytes);
     on.onBytes(bytes.length);
   }
-  return fetchedOf(response);
+  return modifiedOf(response);
 };
 
-/** Downloads the object into the sink, starting at the sink's position. */
+/**
+ * Downloads the object into the sink, starting at the sink's position. Resolves to the object's modification time, if the
+ * storage reports one.
+ */
 export const downloadObject = (
   client: Client,
   { volume, path }: ObjectAddress,
   sink: Sink,
   signal: AbortSignal,
   on: Listener,
-): Promise<Fetched> => {
+): Promise<Date | undefined> => {
   const ask = () => client.call<DownloadGrant>("/v1/volume/download", { json: { volume, path }, signal });
   return retry(
     signal,

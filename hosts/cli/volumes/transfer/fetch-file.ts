@@ -55,8 +55,8 @@ export const fetchFile = async (
     on.onBegin(total, there);
   };
   try {
-    const fetched = await downloadObject(client, address, part, signal, { ...on, onBegin });
-    await part.finish(fetched, force);
+    const modified = await downloadObject(client, address, part, signal, { ...on, onBegin });
+    await part.finish(modified, force);
     return { size: part.at, resumed };
   } finally {
     await part.close();

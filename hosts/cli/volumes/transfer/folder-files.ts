@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
 import { isOutside } from "../../deploy/source-files.ts";
 import { CommandError } from "../../terminal/io.ts";
-import type { Source } from "./upload.ts";
+import type { PlannedUpload, SizedSource } from "./upload.ts";
 
 const PIECE = 1 << 18;
 
@@ -16,7 +16,7 @@ const sizedSource = (
   name: string,
   size: number,
   read: (bytes: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>,
-): Source & { readonly size: number } => ({
+): SizedSource => ({
   name,
   size,
   open: ({ offset, length } = { offset: 0, length: size }) =>
@@ -24,11 +24,11 @@ const sizedSource = (
 });
 
 /** Returns a file as a source of its current size. Bytes that are appended later are not uploaded. */
-export const fileSource = (name: string, path: string, size: number): Source & { readonly size: number } =>
+export const fileSource = (name: string, path: string, size: number): SizedSource =>
   sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE }));
 
 /** Returns an open file as a source. Does not close it. */
-export const openedSource = (name: string, handle: FileHandle, size: number): Source & { readonly size: number } =>
+export const openedSource = (name: string, handle: FileHandle, size: number): SizedSource =>
   sizedSource(name, size, async function* ({ start, end }) {
     for (let at = start; at <= end; ) {
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(PIECE, end + 1 - at)), {
@@ -40,14 +40,8 @@ export const openedSource = (name: string, handle: FileHandle, size: number): So
     }
   });
 
-export interface FolderFile {
-  /** Relative to the folder, with `/` as separator. */
-  readonly path: string;
-  readonly source: Source & { readonly size: number };
-}
-
 class Walk {
-  readonly files: FolderFile[] = [];
+  readonly uploads: PlannedUpload[] = [];
   readonly problems: string[] = [];
   readonly #root: string;
   readonly #prefix: string;
@@ -76,9 +70,10 @@ class Walk {
     const target = await stat(real);
     if (target.isDirectory()) return this.folder(path, real);
     if (!target.isFile()) return this.#reject(path, "is neither a file nor a folder");
-    const problem = objectPathProblem(this.#prefix + path);
+    const objectPath = this.#prefix + path;
+    const problem = objectPathProblem(objectPath);
     if (problem !== undefined) return this.#reject(path, `is not a valid object path: ${problem}`);
-    this.files.push({ path, source: fileSource(path, real, target.size) as FolderFile["source"] });
+    this.uploads.push({ path: objectPath, source: fileSource(path, real, target.size) });
   }
 
   #reject(path: string, why: string): void {
@@ -88,17 +83,17 @@ class Walk {
 
 const SHOWN = 20;
 
-/** @param prefix the prefix of the object paths, which counts towards their length limit */
-export const folderFiles = async (folder: string, prefix: string): Promise<readonly FolderFile[]> => {
+/** @param prefix the prefix of the object paths */
+export const folderFiles = async (folder: string, prefix: string): Promise<readonly PlannedUpload[]> => {
   const root = await realpath(folder);
   const walk = new Walk(root, prefix);
   await walk.folder("", root);
-  const { files, problems } = walk;
+  const { uploads, problems } = walk;
   if (problems.length > 0) {
     const more = problems.length > SHOWN ? [`  and ${problems.length - SHOWN} more`] : [];
     const lines = [...problems.slice(0, SHOWN), ...more].join("\n");
     throw new CommandError(`Nothing was uploaded. Rename, move or delete these files first:\n${lines}`);
   }
-  if (files.length === 0) throw new CommandError(`'${folder}' has no files.`);
-  return files;
+  if (uploads.length === 0) throw new CommandError(`'${folder}' has no files.`);
+  return uploads;
 };

@@ -6,7 +6,7 @@ import { constants, existsSync, readFileSync } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandError } from "../../terminal/io.ts";
-import type { Fetched, Sink } from "./download.ts";
+import type { Sink } from "./download.ts";
 
 export const partOf = (path: string): string => `${path}.part`;
 export const tagOf = (path: string): string => `${path}.part.etag`;
@@ -79,7 +79,7 @@ export class PartFile implements Sink {
   }
 
   /** Renames the file to its final name and sets the object's modification time. */
-  finish({ modified }: Fetched, replaces: boolean): Promise<void> {
+  finish(modified: Date | undefined, replaces: boolean): Promise<void> {
     return withFileErrors(this.#path, async () => {
       if (modified !== undefined) await this.#file.utimes(new Date(), modified);
       await this.#file.close();

@@ -6,19 +6,16 @@ import { mkdtemp, open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import type { CapabilitiesResponse } from "../../../../core/control-plane.ts";
 import type { Client } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
 import { openedSource } from "./folder-files.ts";
 import { formatSize } from "./format.ts";
-import type { Source } from "./upload.ts";
-
-/** Platforms without this capability accept uploads of unknown size. */
-interface UploadCapabilities {
-  readonly volumes: { readonly unsized_uploads?: { readonly supported: boolean } };
-}
+import type { SizedSource, Source } from "./upload.ts";
 
 export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
-  const { volumes } = await client.call<UploadCapabilities>("/v1/capabilities", { signal });
+  const { volumes } = await client.call<CapabilitiesResponse>("/v1/capabilities", { signal });
+  // Earlier platforms lack this capability and accept uploads of unknown size.
   return volumes.unsized_uploads?.supported === false;
 };
 
@@ -44,7 +41,7 @@ const unnamedFile = async (folder: string) => {
 };
 
 export interface SpooledSource extends AsyncDisposable {
-  readonly source: Source & { readonly size: number };
+  readonly source: SizedSource;
 }
 
 export interface SpoolOptions {

@@ -20,6 +20,16 @@ export interface Source {
   open(range?: Range): AsyncIterable<Uint8Array | string>;
 }
 
+export interface SizedSource extends Source {
+  readonly size: number;
+}
+
+/** An object to upload. */
+export interface PlannedUpload {
+  readonly path: string;
+  readonly source: Source;
+}
+
 export interface ObjectAddress {
   readonly volume: string;
   readonly path: string;
@@ -27,49 +37,36 @@ export interface ObjectAddress {
 
 const encoder = new TextEncoder();
 
-/** Reads a source for a request and records read errors: the request itself only reports a broken connection. */
-class Reading {
-  sent = 0;
-  problem: CommandError | undefined;
-  readonly #source: Source;
-  readonly #onSent: (bytes: number) => void;
-
-  constructor(source: Source, onSent: (bytes: number) => void) {
-    this.#source = source;
-    this.#onSent = onSent;
-  }
-
-  /** Throws if the source is shorter than the declared length: the request would wait for the rest. */
-  async *bytes(): AsyncGenerator<Uint8Array> {
-    const { name, size } = this.#source;
-    try {
-      for await (const piece of this.#source.open()) {
-        const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
-        yield bytes;
-        this.sent += bytes.length;
-        this.#onSent(bytes.length);
-      }
-      if (size !== undefined && this.sent < size) throw new Error("it became shorter during the upload");
-    } catch (error) {
-      const why = (error as Error).message;
-      this.problem = new CommandError(`Cannot read '${name}': ${why}. The volume is unchanged.`);
-      throw error;
-    }
-  }
-}
-
 type OnSent = (bytes: number) => void;
 
 const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
-  const reading = new Reading(source, onSent);
-  const headers: Record<string, string> = source.size === undefined ? {} : { "content-length": String(source.size) };
+  const { name, size } = source;
+  let sent = 0;
+  // The request itself reports a read error as a broken connection.
+  let problem: CommandError | undefined;
+  async function* body(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of source.open()) {
+        const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
+        yield bytes;
+        sent += bytes.length;
+        onSent(bytes.length);
+      }
+      // The request would wait for the rest.
+      if (size !== undefined && sent < size) throw new Error("it became shorter during the upload");
+    } catch (error) {
+      problem = new CommandError(`Cannot read '${name}': ${(error as Error).message}. The volume is unchanged.`);
+      throw error;
+    }
+  }
+  const headers: Record<string, string> = size === undefined ? {} : { "content-length": String(size) };
   try {
-    const answer = await putToStorage(url, { headers, body: reading.bytes(), signal });
-    await expectStatus(answer, 200, 201, 204);
-    return { sent: reading.sent, tag: answer.headers.get("etag") ?? "" };
+    const response = await putToStorage(url, { headers, body: body(), signal });
+    await expectStatus(response, 200, 201, 204);
+    return { sent, tag: response.headers.get("etag") ?? "" };
   } catch (error) {
-    onSent(-reading.sent);
-    throw signal.aborted ? error : (reading.problem ?? error);
+    onSent(-sent);
+    throw signal.aborted ? error : (problem ?? error);
   }
 };
 
@@ -89,42 +86,28 @@ const partOf = (source: Source, range: Range): Source => ({
   open: () => source.open(range),
 });
 
-/** An upload in parts. The storage keeps the parts that it has, so another try sends only the missing ones. */
-class PartsUpload {
-  readonly grant: Parts;
-  readonly #source: Source;
-  readonly #onSent: OnSent;
-  readonly #tags: string[] = [];
-  #sent = 0;
-
-  constructor(grant: Parts, source: Source, onSent: OnSent) {
-    this.grant = grant;
-    this.#source = source;
-    this.#onSent = onSent;
-  }
-
-  /** The number of parts that the storage has. */
-  get done(): number {
-    return this.#tags.length;
-  }
-
-  /** Retries each part separately. The storage creates the object after the last part. */
-  async send(signal: AbortSignal): Promise<{ readonly sent: number }> {
-    const { parts, complete_url } = this.grant;
-    for (const { url, ...range } of parts.slice(this.done)) {
-      const { sent, tag } = await retry(signal, () => send(url, partOf(this.#source, range), signal, this.#onSent));
-      this.#sent += sent;
-      this.#tags.push(tag);
-    }
-    await retry(signal, () => complete(complete_url, this.#tags, signal));
-    return { sent: this.#sent };
-  }
-
-  /** Subtracts the sent bytes from the progress. */
-  discard(): void {
-    this.#onSent(-this.#sent);
-  }
-}
+/** An upload in parts. The storage keeps the parts that it has, so another attempt sends only the missing ones. */
+const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
+  const tags: string[] = [];
+  let sent = 0;
+  return {
+    grant,
+    /** Returns the number of parts that the storage has. */
+    done: () => tags.length,
+    /** Retries each part separately. The storage creates the object after the last part. */
+    send: async (signal: AbortSignal) => {
+      for (const { url, ...range } of grant.parts.slice(tags.length)) {
+        const part = await retry(signal, () => send(url, partOf(source, range), signal, onSent));
+        sent += part.sent;
+        tags.push(part.tag);
+      }
+      await retry(signal, () => complete(grant.complete_url, tags, signal));
+      return { sent };
+    },
+    /** Subtracts the sent bytes from the progress. */
+    discard: () => onSent(-sent),
+  };
+};
 
 /**
  * Uploads the whole source or nothing. Resolves to its size in bytes. Retries after a broken connection, from the start
@@ -137,14 +120,14 @@ export const uploadObject = async (
   signal: AbortSignal,
   onSent: OnSent,
 ): Promise<number> => {
-  let begun: PartsUpload | undefined;
+  let begun: ReturnType<typeof partsUpload> | undefined;
   const discard = () => {
     begun?.discard();
     begun = undefined;
   };
   const use = async (grant: UploadGrant) => {
     if (!("parts" in grant)) return send(grant.url, source, signal, onSent);
-    begun ??= new PartsUpload(grant, source, onSent);
+    begun ??= partsUpload(grant, source, onSent);
     try {
       return await begun.send(signal);
     } catch (error) {
@@ -161,7 +144,7 @@ export const uploadObject = async (
       : retry(
           signal,
           () => withGrant(granted, use),
-          () => begun?.done ?? 0,
+          () => begun?.done() ?? 0,
         ));
     return sent;
   } catch (error) {

@@ -4,14 +4,9 @@ import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
 import { type Io, UsageError } from "../../terminal/io.ts";
-import { type FolderFile, fileSource, folderFiles } from "./folder-files.ts";
+import { fileSource, folderFiles } from "./folder-files.ts";
 import { prefixOf } from "./objects.ts";
-import type { Source } from "./upload.ts";
-
-export interface PlannedUpload {
-  readonly path: string;
-  readonly source: Source;
-}
+import type { PlannedUpload } from "./upload.ts";
 
 /** Returns the object's path. Appends the file's name if the given path is a folder. */
 const objectPath = (wanted: string | undefined, name: string): string => {
@@ -37,8 +32,7 @@ export interface UploadPlan {
 /** @param path absolute */
 const fromFolder = async (path: string, wanted: string | undefined): Promise<UploadPlan> => {
   const prefix = prefixOf(wanted ?? basename(path));
-  const files = await folderFiles(path, prefix);
-  return { prefix, uploads: files.map(({ path: inner, source }: FolderFile) => ({ path: prefix + inner, source })) };
+  return { prefix, uploads: await folderFiles(path, prefix) };
 };
 
 /** Throws if any file cannot be uploaded, before the first upload. */
@@ -54,10 +48,9 @@ export const planUploads = async (
   if (found === undefined) throw new UsageError(`The file '${given}' does not exist.`);
   if (found.isDirectory() && !recursive) throw new UsageError(`'${given}' is a folder. Upload it with -r.`);
   if (found.isDirectory()) return fromFolder(path, wanted);
-  const name = basename(path);
   // Pipes and devices have no known size.
   const source = found.isFile()
     ? fileSource(given, path, found.size)
     : { name: given, size: undefined, open: () => createReadStream(path) };
-  return { prefix: undefined, uploads: [{ path: objectPath(wanted, name), source }] };
+  return { prefix: undefined, uploads: [{ path: objectPath(wanted, basename(path)), source }] };
 };
