@@ -2,5 +2,5 @@
 
 export { openApiDocument, projectSchema } from "./docs/openapi.ts";
 export { type PortsideOptions, portside, principalOf, requestIdOf, type ServedCall } from "./plugin.ts";
-export { createMetricsServer, type Figures } from "./server/metrics-server.ts";
+export { createMetricsServer, type MetricsSource } from "./server/metrics-server.ts";
 export { createServer, type ServerOptions } from "./server/server.ts";

@@ -7,7 +7,7 @@
 import type { JsonPayload, LogName, Severity } from "./entry.ts";
 
 /** Severity names of loggers. A map, because a line may say `constructor`, which is a property of every object. */
-export const severityWords: ReadonlyMap<string, Severity> = new Map<string, Severity>([
+export const severityByName: ReadonlyMap<string, Severity> = new Map<string, Severity>([
   ["default", "DEFAULT"],
   ["trace", "DEBUG"],
   ["debug", "DEBUG"],
@@ -36,7 +36,7 @@ const ofPino = (level: number): Severity =>
 export const severityOf = (payload: JsonPayload): Severity | undefined => {
   const declared = payload["severity"] ?? payload["level"];
   if (typeof declared === "number") return ofPino(declared);
-  return typeof declared === "string" ? severityWords.get(declared.toLowerCase()) : undefined;
+  return typeof declared === "string" ? severityByName.get(declared.toLowerCase()) : undefined;
 };
 
 export interface ReadLine {

@@ -6,21 +6,16 @@ import { option } from "../arguments.ts";
 import { clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input, printList, printResult } from "../command.ts";
 import { warn } from "../terminal/colour.ts";
-import { cannotStart, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
+import { cannotStart, type Io, say, UsageError } from "../terminal/io.ts";
 import { ago } from "../terminal/table.ts";
 
 type NewKey = ReturnType<typeof newKeySchema.parse>;
 type ListedKey = ReturnType<typeof apiKeySchema.parse>;
 
-const showKey = (input: Input, io: Io, made: { id: string; key: string }, extra: object): number => {
-  if (input.flag("json")) printJson(io, { ...extra, id: made.id, key: made.key });
-  else {
-    print(io, made.key);
-    say(
-      io,
-      `Store the key '${made.id}' now: it is not shown again. Use it as PORTSIDE_API_KEY or with 'portside login'.`,
-    );
-  }
+const printKey = (input: Input, io: Io, { id, key }: { id: string; key: string }, extra: object): number => {
+  printResult(input, io, { ...extra, id, key }, key);
+  if (!input.flag("json"))
+    say(io, `Store the key '${id}' now: it is not shown again. Use it as PORTSIDE_API_KEY or with 'portside login'.`);
   return 0;
 };
 
@@ -32,24 +27,19 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
       `'${name}' is not a valid account name. Use letters, digits and . _ - @ / + |, starting with a letter or digit.`,
     );
   const { createKeyInFolder } = await import("../../composition/accounts/bootstrap.ts");
-  const made = await createKeyInFolder(
-    { dataDir: input.text("data-dir") },
-    io.env,
-    account,
-    input.text("label") ?? "created on the server",
-  ).catch(cannotStart);
+  const flags = { dataDir: input.text("data-dir") };
+  const label = input.text("label") ?? "created on the server";
+  const made = await createKeyInFolder(flags, io.env, account, label).catch(cannotStart);
   if (made.warning !== undefined) warn(io, made.warning);
-  return showKey(input, io, made, { account });
+  return printKey(input, io, made, { account });
 };
 
 const create = async (input: Input, io: Io): Promise<number> => {
   const name = input.text("account");
   if (name !== undefined) return createInFolder(input, io, name);
-  const client = clientFor(input, io);
-  const made = await client.call<NewKey>("/v1/key/create", {
-    json: { label: input.text("label") ?? "created by portside keys create" },
-  });
-  return showKey(input, io, made, { prefix: made.prefix });
+  const json = { label: input.text("label") ?? "created by portside keys create" };
+  const made = await clientFor(input, io).call<NewKey>("/v1/key/create", { json });
+  return printKey(input, io, made, { prefix: made.prefix });
 };
 
 const list = async (input: Input, io: Io): Promise<number> => {
@@ -70,13 +60,11 @@ const revoke = async (input: Input, io: Io): Promise<number> => {
   const id = input.positionals[1];
   if (id === undefined)
     throw new UsageError("Missing ID. Usage: portside keys revoke ID. 'portside keys list' shows the IDs.");
-  const answer = await clientFor(input, io).call<{ detail: string }>("/v1/key/revoke", {
-    json: { id },
-  });
+  const answer = await clientFor(input, io).call<{ detail: string }>("/v1/key/revoke", { json: { id } });
   return printResult(input, io, answer, answer.detail);
 };
 
-const actions: Readonly<Record<string, (input: Input, io: Io) => Promise<number>>> = { create, list, ls: list, revoke };
+const actions: Readonly<Record<string, Command["run"]>> = { create, list, ls: list, revoke };
 
 export const command: Command = {
   usage: "keys create [--account NAME] | list | revoke ID",

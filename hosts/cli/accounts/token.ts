@@ -8,8 +8,7 @@ export const command: Command = {
   options: clientOptions,
   examples: ["token"],
   run: async (input, io) => {
-    const client = clientFor(input, io);
-    const made = await client.call<{ access_token: string; expires_at: string }>("/v1/token", { method: "POST" });
-    return printResult(input, io, made, made.access_token);
+    const token = await clientFor(input, io).call<{ access_token: string }>("/v1/token", { method: "POST" });
+    return printResult(input, io, token, token.access_token);
   },
 };

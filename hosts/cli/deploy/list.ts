@@ -6,6 +6,7 @@ import { formatLastFire, formatNextFire } from "../schedules/fires.ts";
 import { paint } from "../terminal/colour.ts";
 import { ago } from "../terminal/table.ts";
 
+const HEAD = ["NAME", "STATUS", "URL", "REVISION", "SIZE", "UPDATED"];
 const colours = { READY: "green", BUILDING: "yellow", DEPLOYING: "yellow", FAILED: "red" } as const;
 
 /** A deployment has no URL until its first build ends. */
@@ -16,19 +17,10 @@ export const command: Command = {
   options: clientOptions,
   examples: ["list"],
   run: async (input, io) => {
-    const client = clientFor(input, io);
-    const deployments = await client.call<Deployment[]>("/v1/deployment/list");
+    const deployments = await clientFor(input, io).call<Deployment[]>("/v1/deployment/list");
     const anyScheduled = deployments.some(({ schedule }) => schedule !== null);
     return printList(input, io, deployments, {
-      head: [
-        "NAME",
-        "STATUS",
-        "URL",
-        "REVISION",
-        "SIZE",
-        "UPDATED",
-        ...(anyScheduled ? ["NEXT FIRE", "LAST FIRE"] : []),
-      ],
+      head: [...HEAD, ...(anyScheduled ? ["NEXT FIRE", "LAST FIRE"] : [])],
       row: (deployment) => {
         const { name, url, revision, cpu, memory, updated_at, schedule, cron } = deployment;
         const status = shownStatus(deployment);

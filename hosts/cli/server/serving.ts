@@ -84,14 +84,14 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
     throw error;
   });
   remembered?.set(String(port));
-  const figures = await listenForMetrics(platform, settings).catch(async (error: unknown) => {
+  const metricsServer = await listenForMetrics(platform, settings).catch(async (error: unknown) => {
     await app.close();
     await platform.close();
     throw error;
   });
   return {
     url: urlOf(settings.host, port),
-    metrics: figures?.url,
+    metrics: metricsServer?.url,
     ingress: loaded.ingressPort === undefined ? undefined : urlOf(settings.host, loaded.ingressPort),
     apiKey: await firstKey(platform),
     platform,
@@ -100,7 +100,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
       await controlPlane.close();
       await app.close();
       await platform.close();
-      await figures?.close();
+      await metricsServer?.close();
     },
   };
 };

@@ -10,16 +10,11 @@ export const command: Command = {
   notes: ["A deploy creates the volumes that it mounts."],
   run: async (input, io) => {
     const [, name] = input.positionals;
-    const client = clientFor(input, io);
-    const volume = await client.call<{ name: string; created: boolean }>("/v1/volume/create", {
-      json: { name },
-      signal: io.signal,
-    });
-    return printResult(
-      input,
-      io,
-      volume,
-      volume.created ? `Created the volume '${volume.name}'.` : `The volume '${volume.name}' already exists.`,
-    );
+    const init = { json: { name }, signal: io.signal };
+    const volume = await clientFor(input, io).call<{ name: string; created: boolean }>("/v1/volume/create", init);
+    const text = volume.created
+      ? `Created the volume '${volume.name}'.`
+      : `The volume '${volume.name}' already exists.`;
+    return printResult(input, io, volume, text);
   },
 };

@@ -16,9 +16,8 @@ export const command: Command = {
   notes: ["'portside volume ls --deleted' lists the volumes that can be restored."],
   run: async (input, io) => {
     const [, name] = input.positionals;
-    const client = clientFor(input, io);
-    const json = { name, id: input.text("id") };
-    const volume = await client.call<Volume>("/v1/volume/restore", { json, signal: io.signal });
+    const init = { json: { name, id: input.text("id") }, signal: io.signal };
+    const volume = await clientFor(input, io).call<Volume>("/v1/volume/restore", init);
     return printResult(input, io, volume, `Restored the volume '${volume.name}' with its content.`);
   },
 };

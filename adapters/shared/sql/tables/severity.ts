@@ -1,6 +1,6 @@
 /** The severity of a structured line, as conditions of a CASE: the rule of `core/domain/logs/line.ts` in SQL. */
 import { severityNames } from "../../../../core/domain/logs/entry.ts";
-import { severityOf, severityWords } from "../../../../core/domain/logs/line.ts";
+import { severityByName, severityOf } from "../../../../core/domain/logs/line.ts";
 
 /**
  * @param word an expression: the severity or the level, as text
@@ -8,7 +8,7 @@ import { severityOf, severityWords } from "../../../../core/domain/logs/line.ts"
  */
 export const severityCases = (word: string, number: string): string => {
   const byWord = severityNames.flatMap((name) => {
-    const words = [...severityWords].filter(([, severity]) => severity === name).map(([word]) => `'${word}'`);
+    const words = [...severityByName].filter(([, severity]) => severity === name).map(([word]) => `'${word}'`);
     return words.length === 0 ? [] : [`WHEN LOWER(${word}) IN (${words.join(", ")}) THEN '${name}'`];
   });
   // pino's levels, highest first. Every number maps to a severity.
