@@ -12,7 +12,7 @@ import {
   unavailable,
 } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
-import { err, ok, type Result } from "../../result.ts";
+import { err, ok, type Result, safeTry } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import { type Call, parsedUseCase, useCase } from "../pipeline/use-case.ts";
@@ -28,29 +28,20 @@ const queueProblem = ({ settings, deploys }: Context, name: DeploymentName): Con
     : undefined;
 };
 
-const start = async (
-  { context, principal, input, options }: Call<DeployRequest>,
-  received: Source | undefined,
-): Promise<Result<DeployRun, ControlPlaneError>> => {
-  const declaration = readDeclaration(context, input);
-  if (declaration.isErr()) return err(declaration.error);
-  const plan = await preparePlan(context, principal, declaration.value, options);
-  if (plan.isErr()) return err(plan.error);
-  const { name } = declaration.value;
-  const full = queueProblem(context, name);
-  if (full !== undefined) return err(full);
-  const source = await locateSource(context, principal, declaration.value, received, options);
-  if (source.isErr()) return err(source.error);
-  const run = context.deploys.begin({
-    deployId: context.ports.ids.id(),
-    owner: principal.account,
-    name,
-    first: plan.value.action === "create" ? plan.value.spec : undefined,
+const start = (call: Call<DeployRequest>, received: Source | undefined) =>
+  safeTry(async function* () {
+    const { context, principal } = call;
+    const declaration = yield* readDeclaration(context, call.input);
+    const { name } = declaration;
+    const plan = yield* await preparePlan(call, declaration);
+    const full = queueProblem(context, name);
+    if (full !== undefined) return err(full);
+    const located = yield* await locateSource(call, declaration, received);
+    const first = plan.action === "create" ? plan.spec : undefined;
+    const run = context.deploys.begin({ deployId: context.ports.ids.id(), owner: principal.account, name, first });
+    void runDeploy({ ...context, run, principal, declaration, located }).then(() => run.settle());
+    return ok<DeployRun>(run);
   });
-  const running = { ...context, run, principal, declaration: declaration.value, located: source.value };
-  void runDeploy(running).then(() => run.settle());
-  return ok(run);
-};
 
 /** Starts a deploy. A failure is known before the stream begins; every later outcome is a record of the stream. */
 export const deploy = parsedUseCase({

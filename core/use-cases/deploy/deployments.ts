@@ -1,17 +1,14 @@
 /** Deployments: check a name, list, delete. */
 import type { z } from "zod";
-import { mayUse, type Principal } from "../../domain/accounts/account.ts";
+import { mayUse } from "../../domain/accounts/account.ts";
 import { type Deployment, deploymentOf, firstDeploymentOf } from "../../domain/deploy/deployment.ts";
-import type { Service } from "../../domain/deploy/service-template.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
 import { type DeploymentName, deploymentNameProblem } from "../../domain/wire/names.ts";
 import { checkNameFields, deleteFields } from "../../domain/wire/requests.ts";
 import type { nameCheckSchema } from "../../domain/wire/responses.ts";
 import { type ControlPlaneError, notFound } from "../../errors.ts";
-import type { CallOptions } from "../../ports/system.ts";
-import { err, ok, type Result } from "../../result.ts";
-import type { Context } from "../pipeline/context.ts";
-import { accountUseCase, useCase } from "../pipeline/use-case.ts";
+import { err, ok, type Result, safeTry } from "../../result.ts";
+import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { findName } from "./find-name.ts";
 
 export type NameCheck = z.output<typeof nameCheckSchema>;
@@ -32,15 +29,11 @@ export const checkName = useCase({
 });
 
 /** Adds the deployments whose first deploy runs in this process: the platform does not know them yet. */
-const withFirstDeploys = (
-  { deploys, ports }: Context,
-  { account }: Principal,
-  known: readonly Deployment[],
-): readonly Deployment[] => {
-  const firstDeploys = deploys.firstDeploys(account);
+const withFirstDeploys = ({ context, principal }: Caller, known: readonly Deployment[]): readonly Deployment[] => {
+  const firstDeploys = context.deploys.firstDeploys(principal.account);
   if (firstDeploys.length === 0) return known;
   const byName = new Map<string, Deployment>();
-  const { region } = ports.provider.capabilities;
+  const { region } = context.ports.provider.capabilities;
   for (const { first, deployId, beganAt, name } of firstDeploys)
     if (first !== undefined && !byName.has(name))
       byName.set(name, firstDeploymentOf({ spec: first, deployId, region, beganAt: timestampOf(beganAt) }));
@@ -50,61 +43,51 @@ const withFirstDeploys = (
 
 /** Lists the account's deployments, by name. */
 export const listDeployments = accountUseCase({
-  run: async ({ context, principal, options }) => {
-    const services = await context.ports.provider.services.list(principal.account, options);
-    return services.map((own) => withFirstDeploys(context, principal, own.map(deploymentOf)));
+  run: async (call) => {
+    const services = await call.context.ports.provider.services.list(call.principal.account, call.options);
+    return services.map((own) => withFirstDeploys(call, own.map(deploymentOf)));
   },
 });
 
-const ownService = async (
-  context: Context,
-  principal: Principal,
-  name: DeploymentName,
-  options: CallOptions,
-): Promise<Result<Service, ControlPlaneError>> => {
-  const found = await findName(context, principal, name, options);
+const ownService = async (caller: Caller, name: DeploymentName) => {
+  const found = await findName(caller, name);
   return found.andThen((state) =>
     state.kind === "held" ? ok(state.service) : err(notFound(`The deployment '${name}' does not exist.`)),
   );
 };
 
-const removeService = async (
-  context: Context,
-  principal: Principal,
-  name: DeploymentName,
-  options: CallOptions,
-): Promise<Result<{ detail: string }, ControlPlaneError>> => {
-  const { services, logs, scheduler } = context.ports.provider;
-  const present = await ownService(context, principal, name, options);
-  if (present.isErr()) return err(present.error);
-  const { etag, owner } = present.value;
-  // Remove the schedule first, so that it never fires at a deleted service.
-  const unscheduled = await scheduler.remove({ name, owner }, options);
-  if (unscheduled.isErr()) return err(unscheduled.error);
-  const removed = await services.remove(name, { etag, owner }, options);
-  if (removed.isErr()) return err(removed.error);
-  const json = { event: "delete", message: "The deployment was deleted" };
-  const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);
-  if (logged.isErr()) context.ports.logger.warn("a delete was not logged", { name });
-  return ok({ detail: `'${name}' was removed. Its volumes and logs stay.` });
-};
+const removeService = (caller: Caller, name: DeploymentName) =>
+  safeTry(async function* () {
+    const { context, options } = caller;
+    const { services, logs, scheduler } = context.ports.provider;
+    const { etag, owner } = yield* await ownService(caller, name);
+    // Remove the schedule first, so that it never fires at a deleted service.
+    yield* await scheduler.remove({ name, owner }, options);
+    yield* await services.remove(name, { etag, owner }, options);
+    const json = { event: "delete", message: "The deployment was deleted" };
+    const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);
+    if (logged.isErr()) context.ports.logger.warn("a delete was not logged", { name });
+    return ok({ detail: `'${name}' was removed. Its volumes and logs stay.` });
+  });
 
 /** Ends the deploys of the name, then stops and deletes the deployment. Its volumes and logs remain. */
 export const deleteDeployment = useCase({
   fields: deleteFields,
-  authorize: async ({ context, principal, input: { name }, options }) => {
-    const active = context.deploys.active(principal.account, name);
-    const service = await ownService(context, principal, name, options);
+  authorize: async (call) => {
+    const { name } = call.input;
+    const active = call.context.deploys.active(call.principal.account, name);
+    const service = await ownService(call, name);
     return service.isErr() && !(service.error.kind === "not_found" && active.length > 0)
       ? err(service.error)
       : ok(active);
   },
-  run: async ({ context, principal, input: { name }, options }, active) => {
+  run: async (call, active) => {
+    const { name } = call.input;
     for (const run of active) run.end("deleted");
-    const permit = context.deploys.names.acquire(name);
+    const permit = call.context.deploys.names.acquire(name);
     try {
       await permit.whenGranted;
-      const removed = await removeService(context, principal, name, options);
+      const removed = await removeService(call, name);
       return removed.isErr() && removed.error.kind === "not_found" && active.length > 0
         ? ok({ detail: `The deploy of '${name}' was ended before it created anything.` })
         : removed;

@@ -1,5 +1,4 @@
 /** The source of a deploy: an archive in the request, or an object of a volume, which the deploy fetches in its turn. */
-import type { Principal } from "../../domain/accounts/account.ts";
 import { sourceObjectBytes } from "../../domain/accounts/limits.ts";
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
 import { building } from "../../domain/deploy/events.ts";
@@ -7,23 +6,21 @@ import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { Issue } from "../../domain/wire/issue.ts";
 import { type ControlPlaneError, internal } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
-import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
+import type { Caller } from "../pipeline/use-case.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
 import { findSourceObject } from "../volumes/objects.ts";
 import { type DeployContext, endedEarly, formatDuration, type LocatedSource, type PhaseResult } from "./phase.ts";
 
 /** Returns the source of the declaration. Fails with `not_found` if its object does not exist. */
 export const locateSource = async (
-  context: Context,
-  principal: Principal,
+  caller: Caller,
   { source }: DeployDeclaration,
   received: Source | undefined,
-  options: CallOptions,
 ): Promise<Result<LocatedSource, ControlPlaneError>> => {
   if (source?.kind === "object") {
-    const opened = await findSourceObject(context, principal, source, options);
+    const opened = await findSourceObject(caller, source);
     return opened.map((open) => ({ kind: "object", reference: `${source.volume}/${source.path}`, open }));
   }
   return received === undefined

@@ -1,8 +1,7 @@
 /** Parses the request of a deploy or a plan, and plans the deploy. Changes nothing. */
 import type { z } from "zod";
-import type { AccountId, Principal } from "../../domain/accounts/account.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
-import { type DeployPlan, describePlan, planDeploy } from "../../domain/deploy/plan.ts";
+import { describePlan, planDeploy } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
 import { shownTemplate } from "../../domain/deploy/service-template.ts";
 import { longestRun } from "../../domain/schedules/fire-policy.ts";
@@ -11,11 +10,9 @@ import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { planSchema } from "../../domain/wire/responses.ts";
 import { type ControlPlaneError, invalidInput } from "../../errors.ts";
 import type { ReceivedSource } from "../../ports/source-spool.ts";
-import type { CallOptions } from "../../ports/system.ts";
-import type { StoredVolume } from "../../ports/volume-store.ts";
-import { err, ok, type Result } from "../../result.ts";
+import { err, ok, type Result, safeTry } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
-import { type Call, parsedUseCase } from "../pipeline/use-case.ts";
+import { type Call, type Caller, parsedUseCase } from "../pipeline/use-case.ts";
 import { volumeQuotaProblem } from "../volumes/volumes.ts";
 import { findName } from "./find-name.ts";
 
@@ -56,78 +53,56 @@ export const readDeclaration = (
 };
 
 /** Reads the present service, checks owner and quotas, applies the policies, and plans. */
-export const preparePlan = async (
-  context: Context,
-  principal: Principal,
-  declaration: DeployDeclaration,
-  options: CallOptions = {},
-): Promise<Result<DeployPlan, ControlPlaneError>> => {
-  const { services, capabilities } = context.ports.provider;
-  const { account } = principal;
-  const found = await findName(context, principal, declaration.name, options);
-  if (found.isErr()) return err(found.error);
-  const current = found.value.kind === "held" ? found.value.service : null;
-  if (current === null) {
-    const own = await services.list(account, options);
-    if (own.isErr()) return err(own.error);
+export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
+  safeTry(async function* () {
+    const { context, principal, options } = caller;
+    const { services, capabilities } = context.ports.provider;
+    const { account } = principal;
+    const found = yield* await findName(caller, declaration.name);
+    const current = found.kind === "held" ? found.service : null;
     const { deployments: max } = context.settings.accountLimits;
-    if (own.value.length >= max)
-      return err(
-        invalidInput([
-          issue(
-            ["function_name"],
-            `your account has reached its limit of ${max} deployments; delete one first`,
-            "quota_exceeded",
-          ),
-        ]),
-      );
-  }
-  const present = current === null ? null : shownTemplate(current);
-  const question = { declaration, current: present, principal };
-  const ruled = applyPolicies(context.settings.policies, question, declareContext(context));
-  if (ruled.isErr()) return err("kind" in ruled.error ? ruled.error : invalidInput(ruled.error));
-  const { declaration: allowed, adjustments } = ruled.value;
-  const volumes = await availableVolumes(context, account, allowed, options);
-  return volumes.map((known) => planDeploy(account, allowed, current, capabilities, known, adjustments));
-};
+    if (current === null && (yield* await services.list(account, options)).length >= max) {
+      const message = `your account has reached its limit of ${max} deployments; delete one first`;
+      return err(invalidInput([issue(["function_name"], message, "quota_exceeded")]));
+    }
+    const question = { declaration, current: current && shownTemplate(current), principal };
+    const ruled = yield* applyPolicies(context.settings.policies, question, declareContext(context)).mapErr((error) =>
+      "kind" in error ? error : invalidInput(error),
+    );
+    const volumes = yield* await availableVolumes(caller, ruled.declaration);
+    return ok(planDeploy(account, ruled.declaration, current, capabilities, volumes, ruled.adjustments));
+  });
 
 /** Returns the account's volumes if the declaration mounts any. Fails if the deploy would create more than the quota allows. */
-const availableVolumes = async (
-  context: Context,
-  account: AccountId,
-  { mounts }: DeployDeclaration,
-  options: CallOptions,
-): Promise<Result<readonly StoredVolume[], ControlPlaneError>> => {
-  if (mounts.length === 0) return ok([]);
-  const own = await context.ports.provider.volumes.list(account, options);
-  if (own.isErr()) return err(own.error);
-  const names = new Set([...own.value.map(({ name }) => name), ...mounts.map(({ volume }) => volume)]);
-  const full = names.size > own.value.length ? volumeQuotaProblem(context, names.size) : undefined;
-  return full === undefined ? ok(own.value) : err(invalidInput([issue(["volumes"], full, "quota_exceeded")]));
-};
+const availableVolumes = ({ context, principal, options }: Caller, { mounts }: DeployDeclaration) =>
+  safeTry(async function* () {
+    if (mounts.length === 0) return ok([]);
+    const own = yield* await context.ports.provider.volumes.list(principal.account, options);
+    const names = new Set([...own.map(({ name }) => name), ...mounts.map(({ volume }) => volume)]);
+    const full = names.size > own.length ? volumeQuotaProblem(context, names.size) : undefined;
+    return full === undefined ? ok(own) : err(invalidInput([issue(["volumes"], full, "quota_exceeded")]));
+  });
 
 /** Plans a deploy without running it. The source is optional and not read. */
 export const plan = parsedUseCase({
-  run: async ({ context, principal, input, options }: Call<DeployRequest>) => {
-    const declaration = readDeclaration(context, input, true);
-    if (declaration.isErr()) return err(declaration.error);
-    const prepared = await preparePlan(context, principal, declaration.value, options);
-    return prepared.map(
-      (planned): PlanResponse => ({
-        action: planned.action,
-        name: planned.spec.name,
-        summary: describePlan(planned),
-        changes: planned.changes.map((change) => ({ ...change })),
-        adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
-        volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },
-        schedule: {
-          action: planned.schedule,
-          cron: planned.spec.schedule?.cron ?? null,
-          timezone: planned.spec.schedule?.timezone ?? null,
-          max_seconds: longestRun(planned.spec.timeout, context.ports.provider.capabilities.cron.max_seconds),
-        },
-        not_enforced: [...planned.notEnforced],
-      }),
-    );
-  },
+  run: (call: Call<DeployRequest>) =>
+    readDeclaration(call.context, call.input, true)
+      .asyncAndThen((declaration) => preparePlan(call, declaration))
+      .map(
+        (planned): PlanResponse => ({
+          action: planned.action,
+          name: planned.spec.name,
+          summary: describePlan(planned),
+          changes: planned.changes.map((change) => ({ ...change })),
+          adjustments: planned.adjustments.map((adjustment) => ({ ...adjustment })),
+          volumes: { create: [...planned.volumesToCreate], detach: [...planned.volumesDetached] },
+          schedule: {
+            action: planned.schedule,
+            cron: planned.spec.schedule?.cron ?? null,
+            timezone: planned.spec.schedule?.timezone ?? null,
+            max_seconds: longestRun(planned.spec.timeout, call.context.ports.provider.capabilities.cron.max_seconds),
+          },
+          not_enforced: [...planned.notEnforced],
+        }),
+      ),
 });

@@ -50,7 +50,7 @@ const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>>
   try {
     await granted(permit, run.signal);
     if (run.signal.aborted) return err(endedEarly(run));
-    const plan = await preparePlan(deploy, principal, declaration, { signal: run.signal });
+    const plan = await preparePlan({ context: deploy, principal, options: { signal: run.signal } }, declaration);
     if (run.signal.aborted) return err(endedEarly(run));
     if (plan.isErr()) {
       const { kind, message } = plan.error;

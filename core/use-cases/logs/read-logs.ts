@@ -4,7 +4,7 @@ import { logPageOf } from "../../domain/logs/entry.ts";
 import { lowerBound } from "../../domain/logs/filter/bounds.ts";
 import { parseLogFilter } from "../../domain/logs/filter/parse.ts";
 import { describeProblem } from "../../domain/logs/filter/problem.ts";
-import { everything, type LogFilter } from "../../domain/logs/filter/tree.ts";
+import { everything } from "../../domain/logs/filter/tree.ts";
 import type { Feature } from "../../domain/wire/capabilities.ts";
 import type { RawFields, Values } from "../../domain/wire/fields.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
@@ -12,17 +12,10 @@ import { type Issue, issue } from "../../domain/wire/issue.ts";
 import { logsFields } from "../../domain/wire/requests.ts";
 import { notFound } from "../../errors.ts";
 import type { LogQuery, LogScope } from "../../ports/log-store.ts";
-import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { findName } from "../deploy/find-name.ts";
 import type { Context } from "../pipeline/context.ts";
-import { useCase } from "../pipeline/use-case.ts";
-
-interface LogQueryInput {
-  readonly filter: LogFilter;
-  /** The page begins after this position. Undefined: the page has the newest entries. */
-  readonly position: LogPosition | undefined;
-}
+import { type Caller, useCase } from "../pipeline/use-case.ts";
 
 const unsupportedField = (raw: RawFields, field: string, feature: Feature): Issue[] => {
   const value = raw[field];
@@ -31,12 +24,15 @@ const unsupportedField = (raw: RawFields, field: string, feature: Feature): Issu
     : [];
 };
 
-/** Parses the filter, and chooses where the page begins: `since`, or else the filter's own lower bound of time. */
+/**
+ * Parses the filter, and chooses the position after which the page begins: `since`, or else the filter's own lower bound of
+ * time. Without a position, the page has the newest entries.
+ */
 const checkQuery = (
   { since, query }: Partial<Values<typeof logsFields>>,
   { ports }: Context,
   raw: RawFields,
-): Result<LogQueryInput, readonly Issue[]> => {
+): Result<Pick<LogQuery, "filter"> & { readonly position: LogPosition | undefined }, readonly Issue[]> => {
   const { logs } = ports.provider.capabilities;
   const issues = [...unsupportedField(raw, "since", logs.since), ...unsupportedField(raw, "query", logs.query)];
   const filter = parseLogFilter(logs.query.supported ? (query ?? "") : "", ports.compilePattern);
@@ -46,9 +42,9 @@ const checkQuery = (
 };
 
 /** Returns true if the log has any entry, or cannot be read. */
-const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: CallOptions): Promise<boolean> => {
-  const query = { filter: everything, limit: 1, timeoutMs: settings.logLimits.timeoutMs };
-  const newest = await ports.provider.logs.newest(scope, query, options);
+const hasLog = async ({ context, options }: Caller, scope: LogScope): Promise<boolean> => {
+  const query = { filter: everything, limit: 1, timeoutMs: context.settings.logLimits.timeoutMs };
+  const newest = await context.ports.provider.logs.newest(scope, query, options);
   return newest.isErr() || newest.value.seen !== undefined;
 };
 
@@ -56,8 +52,9 @@ const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: Ca
 export const readLogs = useCase({
   fields: logsFields,
   check: checkQuery,
-  authorize: ({ context, principal, input, options }) => findName(context, principal, input.deployment_name, options),
-  run: async ({ context, principal, input, options }, state) => {
+  authorize: (call) => findName(call, call.input.deployment_name),
+  run: async (call, state) => {
+    const { context, principal, input, options } = call;
     const { provider, clock } = context.ports;
     const { deployment_name: service, limit, filter, position } = input;
     const now = clock.now();
@@ -75,7 +72,7 @@ export const readLogs = useCase({
     if (read.isErr()) return err(read.error);
     const { entries, seen, partial } = read.value;
     // A log without a deployment belongs to a deleted one. A name without entries was never deployed.
-    if (state.kind !== "held" && seen === undefined && !(await hasLog(context, scope, options)))
+    if (state.kind !== "held" && seen === undefined && !(await hasLog(call, scope)))
       return err(notFound(`The deployment '${service}' does not exist.`));
     return ok(logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial));
   },

@@ -22,12 +22,16 @@ import { err, ok, type Result, ResultAsync } from "../../result.ts";
 import { catchBugs } from "./catch-bugs.ts";
 import type { Context } from "./context.ts";
 
-/** One call of a use case, after parsing. */
-export interface Call<I> {
+/** The principal of a call, with the ports and the options to act for it. */
+export interface Caller {
   readonly context: Context;
   readonly principal: Principal;
-  readonly input: I;
   readonly options: CallOptions;
+}
+
+/** One call of a use case, after parsing. */
+export interface Call<I> extends Caller {
+  readonly input: I;
 }
 
 type StageResult<T> =

@@ -1,6 +1,6 @@
 /** The objects of a volume: list, delete, and signed URLs for upload and download. Their bytes never pass through Portside. */
-import type { Principal } from "../../domain/accounts/account.ts";
 import { grantMinutes } from "../../domain/accounts/limits.ts";
+import type { SourceObject } from "../../domain/deploy/fields.ts";
 import type { ObjectPath } from "../../domain/volumes/object-path.ts";
 import type { DownloadGrant, ObjectPage, UploadGrant } from "../../domain/volumes/volume.ts";
 import type { Values } from "../../domain/wire/fields.ts";
@@ -11,13 +11,11 @@ import { objectFields, objectsFields, uploadFields } from "../../domain/wire/req
 import { type ControlPlaneError, invalidInput } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume, UploadsInParts } from "../../ports/volume-store.ts";
-import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import type { Context } from "../pipeline/context.ts";
-import { type Call, useCase } from "../pipeline/use-case.ts";
+import { err, ok, type Result, safeTry } from "../../result.ts";
+import { type Call, type Caller, useCase } from "../pipeline/use-case.ts";
 import { findOwnVolume, volumeStore } from "./volumes.ts";
 
-const ownVolume = ({ context, principal, input, options }: Call<{ readonly volume: VolumeName }>) =>
-  findOwnVolume(context, principal, input.volume, options);
+const ownVolume = (call: Call<{ readonly volume: VolumeName }>) => findOwnVolume(call, call.input.volume);
 
 /** Lists a page of the volume's objects. The page token is the path of the last object, so it never expires. */
 export const listObjects = useCase({
@@ -106,26 +104,21 @@ export const grantDownload = useCase({
   fields: objectFields,
   requires: volumeStore,
   authorize: ownVolume,
-  run: async ({ context, input: { path }, options }, volume) => {
-    const { volumes } = context.ports.provider;
-    const object = await volumes.stat(volume, path, options);
-    if (object.isErr()) return err(object.error);
-    const until = plusMillis(context.ports.clock.now(), grantMinutes.download * 60_000);
-    const granted = await volumes.grantDownload(volume, path, until, options);
-    return granted.map(({ url, expiresAt }): DownloadGrant => ({ url, expires_at: timestampOf(expiresAt) }));
-  },
+  run: ({ context: { ports }, input: { path }, options }, volume) =>
+    safeTry(async function* () {
+      const { volumes } = ports.provider;
+      yield* await volumes.stat(volume, path, options);
+      const until = plusMillis(ports.clock.now(), grantMinutes.download * 60_000);
+      const { url, expiresAt } = yield* await volumes.grantDownload(volume, path, until, options);
+      return ok<DownloadGrant>({ url, expires_at: timestampOf(expiresAt) });
+    }),
 });
 
 /** Finds the source that a deploy names as `VOLUME/PATH`. Returns a function that opens it. */
-export const findSourceObject = async (
-  context: Context,
-  principal: Principal,
-  source: { readonly volume: VolumeName; readonly path: ObjectPath },
-  options: CallOptions,
-): Promise<Result<() => ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>, ControlPlaneError>> => {
-  const volume = await findOwnVolume(context, principal, source.volume, options);
-  if (volume.isErr()) return err(volume.error);
-  const { volumes } = context.ports.provider;
-  const object = await volumes.stat(volume.value, source.path, options);
-  return object.map(() => () => volumes.read(volume.value, source.path));
-};
+export const findSourceObject = (caller: Caller, { volume: name, path }: SourceObject) =>
+  safeTry(async function* () {
+    const { volumes } = caller.context.ports.provider;
+    const volume = yield* await findOwnVolume(caller, name);
+    yield* await volumes.stat(volume, path, caller.options);
+    return ok(() => volumes.read(volume, path));
+  });

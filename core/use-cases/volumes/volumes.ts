@@ -1,6 +1,5 @@
 /** Volumes: create, list, delete, restore. The templates of the running services are the only record of their mounts. */
 import type { z } from "zod";
-import type { AccountId, Principal } from "../../domain/accounts/account.ts";
 import type { Service } from "../../domain/deploy/service-template.ts";
 import { attachmentsOf, deletionProblem } from "../../domain/volumes/attachments.ts";
 import { type createdVolumeSchema, type TrashedVolume, trashOf, type Volume } from "../../domain/volumes/volume.ts";
@@ -10,11 +9,10 @@ import { issue } from "../../domain/wire/issue.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import { createVolumeFields, deleteVolumeFields, restoreVolumeFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, conflict, forbidden, invalidInput, notFound } from "../../errors.ts";
-import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume } from "../../ports/volume-store.ts";
-import { err, ok, type Result } from "../../result.ts";
+import { err, ok, type Result, safeTry } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
-import { accountUseCase, useCase } from "../pipeline/use-case.ts";
+import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 
 export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 
@@ -23,12 +21,10 @@ export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store
 
 /** Returns the account's volume of that name. Without one, fails with 403 if another account has one, otherwise with 404. */
 export const findOwnVolume = async (
-  { ports }: Context,
-  { account }: Principal,
+  { context, principal: { account }, options }: Caller,
   name: VolumeName,
-  options: CallOptions,
 ): Promise<Result<StoredVolume, ControlPlaneError>> => {
-  const found = await ports.provider.volumes.find(account, name, options);
+  const found = await context.ports.provider.volumes.find(account, name, options);
   if (found.isErr()) return err(found.error);
   switch (found.value.kind) {
     case "held":
@@ -49,27 +45,22 @@ export const volumeQuotaProblem = ({ settings }: Context, count: number): string
 };
 
 /** Fails if the account neither has the volume nor may have one more. */
-const checkQuota = async (
-  context: Context,
-  account: AccountId,
-  name: VolumeName,
-  options: CallOptions,
-): Promise<Result<void, ControlPlaneError>> => {
-  const own = await context.ports.provider.volumes.list(account, options);
-  if (own.isErr()) return err(own.error);
-  if (own.value.some((one) => one.name === name)) return ok(undefined);
-  const problem = volumeQuotaProblem(context, own.value.length + 1);
-  return problem === undefined ? ok(undefined) : err(invalidInput([issue(["name"], problem, "quota_exceeded")]));
-};
+const checkQuota = ({ context, principal: { account }, options }: Caller, name: VolumeName) =>
+  safeTry(async function* () {
+    const own = yield* await context.ports.provider.volumes.list(account, options);
+    if (own.some((one) => one.name === name)) return ok(undefined);
+    const problem = volumeQuotaProblem(context, own.length + 1);
+    return problem === undefined ? ok(undefined) : err(invalidInput([issue(["name"], problem, "quota_exceeded")]));
+  });
 
 export const createVolume = useCase({
   fields: createVolumeFields,
   requires: volumeStore,
-  run: async ({ context, principal: { account }, input: { name }, options }) => {
-    const quota = await checkQuota(context, account, name, options);
-    if (quota.isErr()) return err(quota.error);
-    const stored = await context.ports.provider.volumes.create(account, name, options);
-    return stored.map(({ volume, created }): CreatedVolume => ({ name, created, created_at: volume.createdAt }));
+  run: (call) => {
+    const { context, principal, input, options } = call;
+    return checkQuota(call, input.name)
+      .andThen(() => context.ports.provider.volumes.create(principal.account, input.name, options))
+      .map(({ volume: { name, createdAt }, created }): CreatedVolume => ({ name, created, created_at: createdAt }));
   },
 });
 
@@ -96,90 +87,71 @@ export const listVolumes = accountUseCase({
 });
 
 /** Fails with `conflict` if a service mounts the volume. */
-const checkUnmounted = async (
-  { ports }: Context,
-  { owner, name }: StoredVolume,
-  options: CallOptions,
-): Promise<Result<void, ControlPlaneError>> => {
-  const running = await ports.provider.services.list(owner, options);
-  if (running.isErr()) return err(running.error);
-  const problem = deletionProblem(name, attachmentsOf(running.value).get(name) ?? []);
-  return problem === undefined ? ok(undefined) : err(conflict(problem));
-};
+const checkUnmounted = ({ context, options }: Caller, { owner, name }: StoredVolume) =>
+  context.ports.provider.services.list(owner, options).andThen((running) => {
+    const problem = deletionProblem(name, attachmentsOf(running).get(name) ?? []);
+    return problem === undefined ? ok(undefined) : err(conflict(problem));
+  });
 
 /**
  * Moves a volume to the trash. Hides it first and then reads the mounts, so that a concurrent deploy either appears among
  * them or finds the volume hidden (see `mayServe` of the rollout). No service ever mounts a deleted volume.
  */
-const moveToTrash = async (
-  context: Context,
-  volume: StoredVolume,
-  options: CallOptions,
-): Promise<Result<void, ControlPlaneError>> => {
-  const { clock, logger, provider } = context.ports;
-  const hidden = await provider.volumes.beginDelete(volume, options);
-  if (hidden.isErr()) return err(hidden.error);
-  const unmounted = await checkUnmounted(context, volume, options);
-  const moved = unmounted.isErr() ? unmounted : await provider.volumes.moveToTrash(volume, timestampOf(clock.now()));
-  if (moved.isOk()) return ok(undefined);
-  const shown = await provider.volumes.abortDelete(volume);
-  if (shown.isErr()) logger.warn("a volume stays hidden after its deletion failed", { volume: volume.id });
-  return err(moved.error);
-};
+const moveToTrash = (caller: Caller, volume: StoredVolume) =>
+  safeTry(async function* () {
+    const { clock, logger, provider } = caller.context.ports;
+    yield* await provider.volumes.beginDelete(volume, caller.options);
+    const moved = await checkUnmounted(caller, volume).andThen(() =>
+      provider.volumes.moveToTrash(volume, timestampOf(clock.now())),
+    );
+    if (moved.isOk()) return ok(undefined);
+    const shown = await provider.volumes.abortDelete(volume);
+    if (shown.isErr()) logger.warn("a volume stays hidden after its deletion failed", { volume: volume.id });
+    return err(moved.error);
+  });
 
 export const deleteVolume = useCase({
   fields: deleteVolumeFields,
   requires: volumeStore,
-  authorize: ({ context, principal, input, options }) => findOwnVolume(context, principal, input.name, options),
-  run: async ({ context, options }, volume) => {
-    const unmounted = await checkUnmounted(context, volume, options);
-    if (unmounted.isErr()) return err(unmounted.error);
-    const moved = await moveToTrash(context, volume, options);
-    return moved.map(() => ({ detail: `'${volume.name}' was deleted; it can be restored for 7 days.` }));
-  },
+  authorize: (call) => findOwnVolume(call, call.input.name),
+  run: (call, volume) =>
+    checkUnmounted(call, volume)
+      .andThen(() => moveToTrash(call, volume))
+      .map(() => ({ detail: `'${volume.name}' was deleted; it can be restored for 7 days.` })),
 });
 
 /** Returns the volumes that the account can restore, newest first. */
-const restorableVolumes = async (
-  { ports: { provider, clock } }: Context,
-  { account }: Principal,
-  options: CallOptions,
-): Promise<Result<readonly TrashedVolume[], ControlPlaneError>> => {
-  const deleted = await provider.volumes.trash(account, options);
-  return deleted.map((all) => trashOf(all, clock.now()));
-};
+const restorableVolumes = ({ context: { ports }, principal, options }: Caller) =>
+  ports.provider.volumes
+    .trash(principal.account, options)
+    .map((deleted): readonly TrashedVolume[] => trashOf(deleted, ports.clock.now()));
 
-export const listTrash = accountUseCase({
-  requires: volumeStore,
-  run: ({ context, principal, options }) => restorableVolumes(context, principal, options),
-});
+export const listTrash = accountUseCase({ requires: volumeStore, run: restorableVolumes });
 
 export const restoreVolume = useCase({
   fields: restoreVolumeFields,
   requires: volumeStore,
-  run: async ({ context, principal, input: { name, id }, options }) => {
-    const { account } = principal;
-    const { volumes, services } = context.ports.provider;
-    const trash = await restorableVolumes(context, principal, options);
-    if (trash.isErr()) return err(trash.error);
-    const trashed = trash.value.find((one) => one.name === name && one.id === (id ?? one.id));
-    const found = await volumes.find(account, name, options);
-    if (found.isErr()) return err(found.error);
-    const { kind } = found.value;
-    if (trashed === undefined)
-      return err(
-        kind === "elsewhere"
-          ? forbidden(`The volume '${name}' belongs to another account.`)
-          : notFound(`No deleted volume '${name}' can be restored. The trash keeps volumes for 7 days.`),
-      );
-    if (kind === "held" || kind === "hidden")
-      return err(conflict(`You already have a volume '${name}'. Delete it before you restore another.`));
-    const quota = await checkQuota(context, account, name, options);
-    if (quota.isErr()) return err(quota.error);
-    // Read the mounts before the restore, so that a failed read leaves the volume in the trash.
-    const running = await services.list(account, options);
-    if (running.isErr()) return err(running.error);
-    const restored = await volumes.restore(account, trashed.id, options);
-    return restored.map(volumeIn(running.value));
-  },
+  run: (call) =>
+    safeTry(async function* () {
+      const { context, principal, input, options } = call;
+      const { volumes, services } = context.ports.provider;
+      const { account } = principal;
+      const { name, id } = input;
+      const trash = yield* await restorableVolumes(call);
+      const trashed = trash.find((one) => one.name === name && one.id === (id ?? one.id));
+      const { kind } = yield* await volumes.find(account, name, options);
+      if (trashed === undefined)
+        return err(
+          kind === "elsewhere"
+            ? forbidden(`The volume '${name}' belongs to another account.`)
+            : notFound(`No deleted volume '${name}' can be restored. The trash keeps volumes for 7 days.`),
+        );
+      if (kind === "held" || kind === "hidden")
+        return err(conflict(`You already have a volume '${name}'. Delete it before you restore another.`));
+      yield* await checkQuota(call, name);
+      // Read the mounts before the restore, so that a failed read leaves the volume in the trash.
+      const running = yield* await services.list(account, options);
+      const restored = yield* await volumes.restore(account, trashed.id, options);
+      return ok(volumeIn(running)(restored));
+    }),
 });
