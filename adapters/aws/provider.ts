@@ -46,7 +46,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   const sql = createAwsSql(config, clients, deps);
   const services = createEcsPlatform(config, clients, deps, {
     identities: createIdentities(config, clients, deps),
-    mountable: (bucket, options) => volumes.mountable(bucket, options),
+    mountable: async (bucket, options) => volumes.mountable(bucket, options),
     lastLines: lastLinesOf(logs),
   });
   // May take minutes, so the start does not wait for it.

@@ -36,16 +36,23 @@ export interface StateBucket {
 /** Maximum page size of ListObjectsV2. */
 export const PAGE_SIZE = 1000;
 
+/** Reads an object as text. Throws the SDK's errors. */
+export const readText = async (
+  clients: ClientSource,
+  Bucket: string,
+  Key: string,
+  signal: AbortSignal | undefined,
+): Promise<StateObject> => {
+  const { Body, ETag: etag = "" } = await sendCommand(clients, "s3", "GetObjectCommand", { Bucket, Key }, signal);
+  return { text: (await Body?.transformToString()) ?? "", etag };
+};
+
 export const stateBucket = (bucket: string, clients: ClientSource, call: ProviderCall): StateBucket => {
   const send = commandSender("s3", "s3", clients, call);
 
   return {
     get: (key, retry = {}) => {
-      const read = call({ what: "s3.GetObject", ...retry }, async (): Promise<StateObject | null> => {
-        const input = { Bucket: bucket, Key: key };
-        const { Body, ETag = "" } = await sendCommand(clients, "s3", "GetObjectCommand", input, retry.signal);
-        return { text: (await Body?.transformToString()) ?? "", etag: ETag };
-      });
+      const read = call({ what: "s3.GetObject", ...retry }, () => readText(clients, bucket, key, retry.signal));
       return new ResultAsync(read).orElse((error) =>
         isCallState(error) && nameOf(error.error) === "NoSuchKey" ? ok(null) : err(throwState(error)),
       );

@@ -22,9 +22,9 @@ export class Marks {
     this.#bucket = bucket;
   }
 
-  async put(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
-    const put = await this.#api.putText(this.#bucket, this.#key(account, volume), "", undefined, options);
-    return put.map(() => undefined);
+  put(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
+    const key = this.#key(account, volume);
+    return this.#api.putText(this.#bucket, key, "", undefined, options).map(() => undefined);
   }
 
   remove(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
@@ -32,12 +32,13 @@ export class Marks {
   }
 
   /** Returns whether another account has a volume of this name. */
-  async isHeldByOther(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<boolean> {
+  isHeldByOther(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<boolean> {
     // Each account is one common prefix, so two suffice.
     const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
-    const page = await this.#api.keys(this.#bucket, query, options);
     const own = ownMarksPrefix(owner, name);
-    return page.map(({ CommonPrefixes = [] }) => CommonPrefixes.some(({ Prefix }) => Prefix !== own));
+    return this.#api
+      .keys(this.#bucket, query, options)
+      .map(({ CommonPrefixes = [] }) => CommonPrefixes.some(({ Prefix }) => Prefix !== own));
   }
 
   #key(account: string, { id, name }: Marked): string {

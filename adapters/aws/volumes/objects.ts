@@ -2,17 +2,18 @@
  * Lists, stats, reads and removes a volume's objects. A volume that is not live has none, whatever its bucket contains.
  */
 
+import type { _Object as S3Object } from "@aws-sdk/client-s3";
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery, StoredVolume } from "../../../core/ports/volume-store.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, errAsync, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { decodedKey } from "./s3-calls.ts";
 
-type Found<T> = Promise<Result<T, NotFound | Unavailable>>;
+type Found<T> = ResultAsync<T, NotFound | Unavailable>;
 
 /** Maximum page size: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html */
 const PAGE_MAX = 1000;
@@ -33,46 +34,45 @@ const entryOf = (path: ObjectPath, { size = 0, at }: ObjectStat): ObjectEntry =>
 });
 
 /** Reads the record first: the policy that closes a trashed volume's bucket takes effect with a delay. */
-const ifLive = async <T>(
+const ifLive = <T>(
   { records }: VolumeDeps,
   volume: StoredVolume,
   options: CallOptions,
   act: () => Found<T>,
-): Found<T> => {
-  const found = await records.get(accountDigest(volume.owner), volume.id, options);
-  if (found.isErr()) return err(found.error);
-  const lives = found.value?.state === "live" || found.value?.state === "hidden";
-  return lives ? act() : err(noVolume(volume));
+): Found<T> =>
+  records
+    .get(accountDigest(volume.owner), volume.id, options)
+    .andThen((found) =>
+      found?.state === "live" || found?.state === "hidden" ? act() : errAsync<T, NotFound>(noVolume(volume)),
+    );
+
+/** Returns none for keys that are not valid paths, such as `a/`, with which a mount represents a folder. */
+const entriesOf = ({ Key = "", Size, LastModified }: S3Object): ObjectEntry[] => {
+  const path = parseObjectPath(decodedKey(Key));
+  return path === undefined ? [] : [entryOf(path, { size: Size, at: LastModified })];
 };
 
-/**
- * Returns a page in S3's order: by the UTF-8 bytes of the keys. Skips keys that are not valid paths, such as `a/`, with
- * which a mount represents a folder.
- */
-const pageOf = async (
+/** Returns a page in S3's order: by the UTF-8 bytes of the keys. */
+const pageOf = (
   { api }: VolumeDeps,
   volume: StoredVolume,
   { prefix, after, limit }: ObjectQuery,
   options: CallOptions,
-): Found<ObjectListing> => {
-  const objects: ObjectEntry[] = [];
-  for (let token: string | undefined; ; ) {
-    const from = token === undefined ? { StartAfter: after } : { ContinuationToken: token };
-    // One more than the limit shows whether more exist.
-    const MaxKeys = Math.min(PAGE_MAX, limit - objects.length + 1);
-    const page = await api.objects({ Bucket: volume.id, Prefix: prefix, MaxKeys, ...from }, options);
-    if (page.isErr()) return err(page.error);
-    if (page.value === "not_found") return err(noVolume(volume));
-    for (const { Key = "", Size, LastModified } of page.value.Contents ?? []) {
-      const path = parseObjectPath(decodedKey(Key));
-      if (path === undefined) continue;
-      if (objects.length === limit) return ok({ objects, more: true });
-      objects.push(entryOf(path, { size: Size, at: LastModified }));
+): Found<ObjectListing> =>
+  safeTry(async function* () {
+    const objects: ObjectEntry[] = [];
+    for (let token: string | undefined; ; ) {
+      const from = token === undefined ? { StartAfter: after } : { ContinuationToken: token };
+      // One more than the limit shows whether more exist.
+      const MaxKeys = Math.min(PAGE_MAX, limit - objects.length + 1);
+      const page = yield* await api.objects({ Bucket: volume.id, Prefix: prefix, MaxKeys, ...from }, options);
+      if (page === "not_found") return err(noVolume(volume));
+      objects.push(...(page.Contents ?? []).flatMap(entriesOf));
+      if (objects.length > limit) return ok({ objects: objects.slice(0, limit), more: true });
+      token = page.NextContinuationToken;
+      if (token === undefined) return ok({ objects, more: false });
     }
-    token = page.value.NextContinuationToken;
-    if (token === undefined) return ok({ objects, more: false });
-  }
-};
+  });
 
 export const listObjects = (
   deps: VolumeDeps,
@@ -87,12 +87,11 @@ export const statObject = (
   path: ObjectPath,
   options: CallOptions,
 ): Found<ObjectEntry> =>
-  ifLive(deps, volume, options, async () => {
-    const found = await deps.api.head(volume.id, path, options);
-    if (found.isErr()) return err(found.error);
-    if (found.value === "not_found") return err(noObject(volume, path));
-    return ok(entryOf(path, { size: found.value.ContentLength, at: found.value.LastModified }));
-  });
+  ifLive(deps, volume, options, () => deps.api.head(volume.id, path, options)).andThen((found) =>
+    found === "not_found"
+      ? err(noObject(volume, path))
+      : ok(entryOf(path, { size: found.ContentLength, at: found.LastModified })),
+  );
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
@@ -106,12 +105,11 @@ export const readObject = (
   path: ObjectPath,
   options: CallOptions,
 ): Found<AsyncIterable<Uint8Array>> =>
-  ifLive(deps, volume, options, async () => {
-    const found = await deps.api.get(volume.id, path, options);
-    if (found.isErr()) return err(found.error);
-    if (found.value === "not_found") return err(noObject(volume, path));
-    return ok((found.value.Body as AsyncIterable<Uint8Array> | undefined) ?? emptyBody());
-  });
+  ifLive(deps, volume, options, () => deps.api.get(volume.id, path, options)).andThen((found) =>
+    found === "not_found"
+      ? err(noObject(volume, path))
+      : ok((found.Body as AsyncIterable<Uint8Array> | undefined) ?? emptyBody()),
+  );
 
 export const removeObject = (
   deps: VolumeDeps,
@@ -119,8 +117,6 @@ export const removeObject = (
   path: ObjectPath,
   options: CallOptions,
 ): Found<void> =>
-  ifLive(deps, volume, options, async () => {
-    const deleted = await deps.api.deleteObject(volume.id, path, options);
-    if (deleted.isErr()) return err(deleted.error);
-    return deleted.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
-  });
+  ifLive(deps, volume, options, () => deps.api.deleteObject(volume.id, path, options)).andThen((state) =>
+    state === "not_found" ? err(noObject(volume, path)) : ok(undefined),
+  );

@@ -5,10 +5,12 @@
 
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok } from "../../../core/result.ts";
+import { ok, okAsync, safeTry } from "../../../core/result.ts";
 import type { VolumeDeps } from "./deps.ts";
 import type { VolumeRecord } from "./record.ts";
+import { type Decision, outcomeOf } from "./records.ts";
 import { reopenBucket } from "./restore-volume.ts";
 import type { ApiResult } from "./s3-calls.ts";
 import { finishTrash } from "./trash-volume.ts";
@@ -32,77 +34,53 @@ export const isDue = ({ clock, records }: VolumeDeps, record: VolumeRecord): boo
 };
 
 /** Deletes versions. Returns `more` if some are left. */
-const emptyBucket = async (
-  { api }: VolumeDeps,
-  bucket: string,
-  options: CallOptions,
-): ApiResult<"empty" | "more" | "not_found"> => {
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const found = await api.versions(bucket, options);
-    if (found.isErr()) return err(found.error);
-    if (found.value === "not_found") return ok("not_found");
-    if (found.value.length === 0) return ok("empty");
-    const deleted = await api.deleteVersions(bucket, found.value, options);
-    if (deleted.isErr()) return err(deleted.error);
-  }
-  return ok("more");
-};
+const emptyBucket = ({ api }: VolumeDeps, bucket: string, options: CallOptions): ApiResult<"empty" | "more"> =>
+  safeTry(async function* () {
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const found = yield* await api.versions(bucket, options);
+      if (found === "not_found" || found.length === 0) return ok("empty" as const);
+      yield* await api.deleteVersions(bucket, found, options);
+    }
+    return ok("more" as const);
+  });
 
-/** Returns false if work is left. */
-const purge = async (
-  deps: VolumeDeps,
-  account: string,
-  record: VolumeRecord,
-  options: CallOptions,
-): ApiResult<boolean> => {
-  const { api, files, marks, records } = deps;
-  const { id } = record;
-  const unmounted = await files.remove(id, options);
-  if (unmounted.isErr()) return err(unmounted.error);
-  if (!unmounted.value) return ok(false);
-  const opened = await api.deletePolicy(id, options);
-  if (opened.isErr()) return err(opened.error);
-  const left = await emptyBucket(deps, id, options);
-  if (left.isErr()) return err(left.error);
-  if (left.value === "more") return ok(false);
-  const deleted = await api.deleteBucket(id, options);
-  if (deleted.isErr()) return err(deleted.error);
-  if (deleted.value === "changed") return ok(false);
-  const unmarked = await marks.remove(account, record, options);
-  if (unmarked.isErr()) return err(unmarked.error);
-  return (await records.drop(account, id, options)).map(() => true);
-};
+/** Leaves the rest to the next run if much work is left. */
+const purge = (deps: VolumeDeps, account: string, record: VolumeRecord, options: CallOptions): ApiResult<unknown> =>
+  safeTry(async function* () {
+    const { api, files, marks, records } = deps;
+    const { id } = record;
+    yield* await files.remove(id, options);
+    yield* await api.deletePolicy(id, options);
+    if ((yield* await emptyBucket(deps, id, options)) === "more") return ok(undefined);
+    if ((yield* await api.deleteBucket(id, options)) === "changed") return ok(undefined);
+    yield* await marks.remove(account, record, options);
+    return records.drop(account, id, options);
+  });
 
 /**
  * Opens a restored bucket once more. By now, an interrupted move to the trash has ended, or will see that the volume is
  * live. Closes the bucket again if the volume has been deleted again.
  */
-const reopenRestored = async (
+const reopenRestored = (
   deps: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
-): ApiResult<unknown> => {
-  const opened = await reopenBucket(deps, account, record, options);
-  if (opened.isErr()) return err(opened.error);
-  const ended = await deps.records.change(
-    account,
-    (all) => {
-      const found = all.find((one) => one.id === record.id);
+): ApiResult<unknown> =>
+  safeTry(async function* () {
+    yield* await reopenBucket(deps, account, record, options);
+    const decide = (found: VolumeRecord | undefined): Decision<VolumeRecord | undefined> => {
       if (found?.state !== "live") return { stop: found };
       const { reopen: _done, ...rest } = found;
       return { put: rest };
-    },
-    options,
-  );
-  if (ended.isErr() || "record" in ended.value) return ended;
-  const { stop: found } = ended.value;
-  const isTrash = found?.state === "deleting" || found?.state === "deleted";
-  return isTrash ? finishTrash(deps, account, found, options) : ok(undefined);
-};
+    };
+    const found = outcomeOf(yield* await deps.records.changeVolume(account, record.id, decide, options));
+    const isTrash = found?.state === "deleting" || found?.state === "deleted";
+    return isTrash ? finishTrash(deps, account, found, options) : ok(undefined);
+  });
 
 /** Resumes due work, unless the volume has been restored or the work has finished. */
-export const resumeDueWork = async (
+export const resumeDueWork = (
   deps: VolumeDeps,
   account: string,
   due: VolumeRecord,
@@ -110,14 +88,15 @@ export const resumeDueWork = async (
 ): ApiResult<unknown> => {
   if (due.state === "deleting") return finishTrash(deps, account, due, options);
   if (due.state === "live") return reopenRestored(deps, account, due, options);
-  const begun = await deps.records.change(
-    account,
-    (all) => {
-      const found = all.find((one) => one.id === due.id);
-      return found !== undefined && isDue(deps, found) ? { put: { ...found, state: "purging" } } : { stop: undefined };
-    },
-    options,
-  );
-  if (begun.isErr()) return err(begun.error);
-  return "record" in begun.value ? purge(deps, account, begun.value.record, options) : ok(undefined);
+  return deps.records
+    .changeVolume(
+      account,
+      due.id,
+      (found) =>
+        found !== undefined && isDue(deps, found) ? { put: { ...found, state: "purging" } } : { stop: undefined },
+      options,
+    )
+    .andThen((begun) =>
+      "record" in begun ? purge(deps, account, begun.record, options) : okAsync<unknown, Unavailable>(undefined),
+    );
 };

@@ -9,6 +9,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, parseInstant, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { parseJson } from "../parse-json.ts";
 
 /**
  * `making`: being created, not visible yet. `live`: visible. `hidden`: a delete is in progress and may still be
@@ -59,13 +60,7 @@ export const printRecords = (volumes: readonly VolumeRecord[]): string =>
 
 /** Undefined if the text is not a document of this version. */
 export const parseRecords = (text: string): readonly VolumeRecord[] | undefined => {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const read = documentSchema.safeParse(json);
+  const read = documentSchema.safeParse(parseJson(text));
   if (!read.success) return undefined;
   return read.data.volumes.map(({ name, at, createdAt, deletedAt, reopen, ...rest }) => ({
     ...rest,

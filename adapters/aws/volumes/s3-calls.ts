@@ -9,26 +9,22 @@ import type {
   ListObjectsV2CommandInput,
   ListObjectsV2CommandOutput,
   ObjectIdentifier,
-  S3Client,
 } from "@aws-sdk/client-s3";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { nameOf } from "../call-policy.ts";
+import { type CommandSender, commandSender, nameOf } from "../call-policy.ts";
+import { type ClientSource, sendCommand } from "../clients.ts";
+import { readText, type StateObject } from "../state-bucket.ts";
 
-export type ApiResult<T> = Promise<Result<T, Unavailable>>;
+export type ApiResult<T> = ResultAsync<T, Unavailable>;
 
 type State = CallState["code"];
 
-const load = () => import("@aws-sdk/client-s3");
-type Sdk = Awaited<ReturnType<typeof load>>;
-
-type Act<T> = (client: S3Client, sdk: Sdk, options: { readonly abortSignal?: AbortSignal }) => Promise<T>;
-
 export interface S3ApiDeps {
   readonly region: string;
-  readonly client: () => Promise<S3Client>;
+  readonly clients: ClientSource;
   readonly call: ProviderCall;
 }
 
@@ -40,254 +36,202 @@ const unexpected = (error: unknown): Unavailable => unavailable("AWS returned an
 export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
-/** Returns the expected states as values. Any other state is unexpected and fails with `unavailable`. */
-const states =
-  <S extends State>(...expected: readonly S[]) =>
-  <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {
-    if (result.isOk()) return ok(result.value);
-    if (!isCallState(result.error)) return err(result.error);
-    const { code, error } = result.error;
-    return expected.includes(code as S) ? ok(code as S) : err(unexpected(error));
+const nothing = () => undefined;
+
+/** For `orElse`: returns the expected states as values. Any other state is unexpected and fails with `unavailable`. */
+const expect =
+  <S extends State>(...states: readonly S[]) =>
+  (error: CallState | Unavailable): Result<S, Unavailable> => {
+    if (!isCallState(error)) return err(error);
+    const state = states.find((one) => one === error.code);
+    return state === undefined ? err(unexpected(error.error)) : ok(state);
   };
 
-/** Like `states`, for calls without a result. */
-const withoutResult =
-  <S extends State>(...expected: readonly S[]) =>
-  (result: Result<unknown, CallState | Unavailable>): Result<S | undefined, Unavailable> =>
-    states(...expected)(result.map(() => undefined));
+/** Like `expect`, for the platform's own bucket. Fails with `unavailable` if the bucket does not exist. */
+const expectInStateBucket =
+  <S extends State>(bucket: string, ...states: readonly S[]) =>
+  (error: CallState | Unavailable): Result<S, Unavailable> =>
+    isCallState(error) && nameOf(error.error) === "NoSuchBucket"
+      ? err(stateBucketMissing(bucket, error.error))
+      : expect(...states)(error);
 
 export class S3Api {
   readonly #deps: S3ApiDeps;
+  readonly #send: CommandSender<"s3">;
 
   constructor(deps: S3ApiDeps) {
     this.#deps = deps;
-  }
-
-  client(): Promise<S3Client> {
-    return this.#deps.client();
+    this.#send = commandSender("s3", "s3", deps.clients, deps.call);
   }
 
   /** Reads one of the platform's own objects as text. */
-  async text(
-    bucket: string,
-    key: string,
-    options: CallOptions,
-  ): ApiResult<{ readonly text: string; readonly etag: string } | "not_found"> {
-    const read = await this.#send("GetObject", options, async (client, { GetObjectCommand }, send) => {
-      const { Body, ETag = "" } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), send);
-      return { text: (await Body?.transformToString()) ?? "", etag: ETag };
-    });
-    return this.#ofPlatform<{ text: string; etag: string }>(bucket, read);
+  text(bucket: string, key: string, { signal }: CallOptions): ApiResult<StateObject | "not_found"> {
+    const { clients, call } = this.#deps;
+    const read = call({ what: "s3.GetObject", signal }, () => readText(clients, bucket, key, signal));
+    return new ResultAsync(read).orElse(expectInStateBucket(bucket, "not_found"));
   }
 
   /** Returns `changed` if the condition does not hold. @param condition overwrites the object if undefined */
-  async putText(
+  putText(
     bucket: string,
     key: string,
     text: string,
     condition: PutCondition | undefined,
     options: CallOptions,
   ): ApiResult<"changed" | undefined> {
-    const put = await this.#send("PutObject", options, (client, { PutObjectCommand }, send) => {
-      // The SDK sets no length for an empty body.
-      const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: "application/json" };
-      const input = { Bucket: bucket, Key: key, ...body, ...condition };
-      return client.send(new PutObjectCommand(input), send);
-    });
-    const known = this.#ofPlatform(bucket, put, "changed");
-    // With IfMatch, `not_found` means that the object has been deleted since the read.
-    return known.map((end) => (end === "changed" || end === "not_found" ? ("changed" as const) : undefined));
+    // The SDK sets no length for an empty body.
+    const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: "application/json" };
+    return (
+      this.#send("PutObjectCommand", { Bucket: bucket, Key: key, ...body, ...condition }, options)
+        .map(nothing)
+        .orElse(expectInStateBucket(bucket, "not_found", "changed"))
+        // With IfMatch, `not_found` means that the object has been deleted since the read.
+        .map((state) => (state === undefined ? undefined : "changed"))
+    );
   }
 
-  async deleteKey(bucket: string, key: string, options: CallOptions): ApiResult<void> {
-    const deleted = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) =>
-      client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), send),
-    );
-    return this.#ofPlatform(bucket, deleted).map(() => undefined);
+  deleteKey(bucket: string, key: string, options: CallOptions): ApiResult<void> {
+    return this.#send("DeleteObjectCommand", { Bucket: bucket, Key: key }, options)
+      .orElse(expectInStateBucket(bucket, "not_found"))
+      .map(nothing);
   }
 
   /** Lists one page of the platform's own objects. */
-  async keys(
+  keys(
     bucket: string,
     query: Omit<ListObjectsV2CommandInput, "Bucket">,
     options: CallOptions,
   ): ApiResult<ListObjectsV2CommandOutput> {
-    const listed = await this.#list({ Bucket: bucket, ...query }, options);
-    const known = this.#ofPlatform(bucket, listed);
-    return known.andThen((page) => (page === "not_found" ? err(stateBucketMissing(bucket)) : ok(page)));
+    return this.#list({ Bucket: bucket, ...query }, options)
+      .orElse(expectInStateBucket(bucket, "not_found"))
+      .andThen((page) => (page === "not_found" ? err(stateBucketMissing(bucket)) : ok(page)));
   }
 
-  async headBucket(bucket: string, options: CallOptions): ApiResult<boolean> {
-    const seen = await this.#send("HeadBucket", options, (client, { HeadBucketCommand }, send) =>
-      client.send(new HeadBucketCommand({ Bucket: bucket }), send),
-    );
-    if (seen.isOk()) return ok(true);
-    if (!isCallState(seen.error)) return err(seen.error);
-    return seen.error.code === "not_found" ? ok(false) : err(unexpected(seen.error.error));
+  headBucket(bucket: string, options: CallOptions): ApiResult<boolean> {
+    return this.#send("HeadBucketCommand", { Bucket: bucket }, options)
+      .orElse(expect("not_found"))
+      .map((seen) => seen !== "not_found");
   }
 
   /**
    * `exists`: the name is taken, by this AWS account or another. `invalid`: the bucket quota is reached, or the name is
    * not valid.
    */
-  async createBucket(
+  createBucket(
     id: string,
     tags: Readonly<Record<string, string>>,
     options: CallOptions,
   ): ApiResult<"exists" | "own" | "invalid" | "created"> {
-    const created = await this.#send("CreateBucket", options, (client, { CreateBucketCommand }, send) => {
-      const { region } = this.#deps;
-      const location = region === "us-east-1" ? {} : { LocationConstraint: region as "eu-west-1" };
-      const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
-      const input = { Bucket: id, ObjectOwnership: "BucketOwnerEnforced" } as const;
-      return client.send(new CreateBucketCommand({ ...input, CreateBucketConfiguration: { ...location, Tags } }), send);
-    });
-    if (created.isErr() && isCallState(created.error) && nameOf(created.error.error) === "BucketAlreadyOwnedByYou")
-      return ok("own");
-    return states("exists", "invalid")(created.map(() => "created" as const));
+    const { region } = this.#deps;
+    const location = region === "us-east-1" ? {} : { LocationConstraint: region as "eu-west-1" };
+    const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+    const CreateBucketConfiguration = { ...location, Tags };
+    const input = { Bucket: id, ObjectOwnership: "BucketOwnerEnforced", CreateBucketConfiguration } as const;
+    return this.#send("CreateBucketCommand", input, options)
+      .map(() => "created" as const)
+      .orElse((error) =>
+        isCallState(error) && nameOf(error.error) === "BucketAlreadyOwnedByYou"
+          ? ok("own" as const)
+          : expect("exists", "invalid")(error),
+      );
   }
 
-  async blockPublicAccess(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+  blockPublicAccess(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
     const PublicAccessBlockConfiguration = {
       BlockPublicAcls: true,
       BlockPublicPolicy: true,
       IgnorePublicAcls: true,
       RestrictPublicBuckets: true,
     };
-    const put = await this.#send("PutPublicAccessBlock", options, (client, { PutPublicAccessBlockCommand }, send) =>
-      client.send(new PutPublicAccessBlockCommand({ Bucket: id, PublicAccessBlockConfiguration }), send),
-    );
-    return withoutResult("not_found")(put);
+    return this.#send("PutPublicAccessBlockCommand", { Bucket: id, PublicAccessBlockConfiguration }, options)
+      .map(nothing)
+      .orElse(expect("not_found"));
   }
 
-  async enableVersioning(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
-    const put = await this.#send("PutBucketVersioning", options, (client, { PutBucketVersioningCommand }, send) =>
-      client.send(new PutBucketVersioningCommand({ Bucket: id, VersioningConfiguration: { Status: "Enabled" } }), send),
-    );
-    return withoutResult("not_found")(put);
+  enableVersioning(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+    const input = { Bucket: id, VersioningConfiguration: { Status: "Enabled" } } as const;
+    return this.#send("PutBucketVersioningCommand", input, options).map(nothing).orElse(expect("not_found"));
   }
 
-  async putLifecycle(id: string, Rules: LifecycleRule[], options: CallOptions): ApiResult<"not_found" | undefined> {
-    const put = await this.#send("PutBucketLifecycle", options, (client, sdk, send) => {
-      const input = { Bucket: id, LifecycleConfiguration: { Rules } };
-      return client.send(new sdk.PutBucketLifecycleConfigurationCommand(input), send);
-    });
-    return withoutResult("not_found")(put);
+  putLifecycle(id: string, Rules: LifecycleRule[], options: CallOptions): ApiResult<"not_found" | undefined> {
+    const input = { Bucket: id, LifecycleConfiguration: { Rules } };
+    return this.#send("PutBucketLifecycleConfigurationCommand", input, options)
+      .map(nothing)
+      .orElse(expect("not_found"));
   }
 
-  async putPolicy(id: string, policy: object, options: CallOptions): ApiResult<"not_found" | undefined> {
-    const put = await this.#send("PutBucketPolicy", options, (client, { PutBucketPolicyCommand }, send) =>
-      client.send(new PutBucketPolicyCommand({ Bucket: id, Policy: JSON.stringify(policy) }), send),
-    );
-    return withoutResult("not_found")(put);
+  putPolicy(id: string, policy: object, options: CallOptions): ApiResult<"not_found" | undefined> {
+    return this.#send("PutBucketPolicyCommand", { Bucket: id, Policy: JSON.stringify(policy) }, options)
+      .map(nothing)
+      .orElse(expect("not_found"));
   }
 
-  async deletePolicy(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
-    const deleted = await this.#send("DeleteBucketPolicy", options, (client, { DeleteBucketPolicyCommand }, send) =>
-      client.send(new DeleteBucketPolicyCommand({ Bucket: id }), send),
-    );
-    return withoutResult("not_found")(deleted);
+  deletePolicy(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+    return this.#send("DeleteBucketPolicyCommand", { Bucket: id }, options).map(nothing).orElse(expect("not_found"));
   }
 
   /** `changed`: the bucket is not empty. */
-  async deleteBucket(id: string, options: CallOptions): ApiResult<"not_found" | "changed" | undefined> {
-    const deleted = await this.#send("DeleteBucket", options, (client, { DeleteBucketCommand }, send) =>
-      client.send(new DeleteBucketCommand({ Bucket: id }), send),
-    );
-    return withoutResult("not_found", "changed")(deleted);
+  deleteBucket(id: string, options: CallOptions): ApiResult<"not_found" | "changed" | undefined> {
+    return this.#send("DeleteBucketCommand", { Bucket: id }, options)
+      .map(nothing)
+      .orElse(expect("not_found", "changed"));
   }
 
-  async objects(input: ListObjectsV2CommandInput, options: CallOptions) {
-    return states("not_found")(await this.#list(input, options));
+  objects(input: ListObjectsV2CommandInput, options: CallOptions): ApiResult<ListObjectsV2CommandOutput | "not_found"> {
+    return this.#list(input, options).orElse(expect("not_found"));
   }
 
-  async head(bucket: string, key: string, options: CallOptions): ApiResult<HeadObjectCommandOutput | "not_found"> {
-    const found = await this.#send("HeadObject", options, (client, { HeadObjectCommand }, send) =>
-      client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), send),
-    );
-    return states("not_found")(found);
+  head(bucket: string, key: string, options: CallOptions): ApiResult<HeadObjectCommandOutput | "not_found"> {
+    return this.#send("HeadObjectCommand", { Bucket: bucket, Key: key }, options).orElse(expect("not_found"));
   }
 
-  async get(bucket: string, key: string, options: CallOptions): ApiResult<GetObjectCommandOutput | "not_found"> {
-    const found = await this.#send("GetObject", options, (client, { GetObjectCommand }, send) =>
-      client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), send),
-    );
-    return states("not_found")(found);
+  get(bucket: string, key: string, options: CallOptions): ApiResult<GetObjectCommandOutput | "not_found"> {
+    return this.#send("GetObjectCommand", { Bucket: bucket, Key: key }, options).orElse(expect("not_found"));
   }
 
   /** Deletes an object. A retry that no longer finds it counts as success: the first response was lost. */
-  async deleteObject(bucket: string, key: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+  deleteObject(bucket: string, key: string, { signal }: CallOptions): ApiResult<"not_found" | undefined> {
+    const { clients, call } = this.#deps;
+    // Without this condition, S3 reports success even if the object does not exist.
+    const input = { Bucket: bucket, Key: key, IfMatch: "*" };
     let tries = 0;
-    const deleted = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) => {
+    const deleted = call({ what: "s3.DeleteObject", signal }, () => {
       tries += 1;
-      // Without this condition, S3 reports success even if the object does not exist.
-      return client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: "*" }), send);
+      return sendCommand(clients, "s3", "DeleteObjectCommand", input, signal);
     });
-    const known = states("not_found", "changed")(deleted);
-    return known.map((end) => ((end === "not_found" || end === "changed") && tries === 1 ? "not_found" : undefined));
+    return new ResultAsync(deleted)
+      .map(nothing)
+      .orElse(expect("not_found", "changed"))
+      .map((state) => (state !== undefined && tries === 1 ? "not_found" : undefined));
   }
 
   /** Returns up to 1,000 versions and delete markers. */
-  async versions(bucket: string, options: CallOptions): ApiResult<readonly ObjectIdentifier[] | "not_found"> {
-    const listed = await this.#send("ListObjectVersions", options, (client, { ListObjectVersionsCommand }, send) =>
-      client.send(new ListObjectVersionsCommand({ Bucket: bucket, EncodingType: "url" }), send),
-    );
-    const known = states("not_found")(listed);
-    return known.map((page) => {
-      if (page === "not_found") return page;
-      return [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].map(({ Key = "", VersionId }) => ({
-        Key: decodedKey(Key),
-        VersionId,
-      }));
-    });
+  versions(bucket: string, options: CallOptions): ApiResult<readonly ObjectIdentifier[] | "not_found"> {
+    return this.#send("ListObjectVersionsCommand", { Bucket: bucket, EncodingType: "url" }, options)
+      .map(({ Versions = [], DeleteMarkers = [] }) =>
+        [...Versions, ...DeleteMarkers].map(({ Key = "", VersionId }) => ({ Key: decodedKey(Key), VersionId })),
+      )
+      .orElse(expect("not_found"));
   }
 
   /** Deletes up to 1,000 versions. The next listing returns those that could not be deleted. */
-  async deleteVersions(
-    bucket: string,
-    versions: readonly ObjectIdentifier[],
-    options: CallOptions,
-  ): ApiResult<undefined> {
-    const deleted = await this.#send("DeleteObjects", options, (client, { DeleteObjectsCommand }, send) =>
-      client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } }), send),
-    );
-    const known = states("not_found")(deleted);
-    return known.andThen((end) => {
-      const problem = end === "not_found" ? undefined : end.Errors?.[0];
-      return problem === undefined ? ok(undefined) : err(unexpected(problem));
-    });
+  deleteVersions(bucket: string, versions: readonly ObjectIdentifier[], options: CallOptions): ApiResult<undefined> {
+    const input = { Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } };
+    return this.#send("DeleteObjectsCommand", input, options)
+      .map(({ Errors = [] }) => Errors[0])
+      .orElse((error) => expect("not_found")(error).map(nothing))
+      .andThen((problem) => (problem === undefined ? ok(undefined) : err(unexpected(problem))));
   }
 
   /** Starts a multipart upload and returns its id. */
-  async createUpload(bucket: string, key: string, options: CallOptions): ApiResult<string | "not_found"> {
-    const begun = await this.#send("CreateMultipartUpload", options, (client, { CreateMultipartUploadCommand }, send) =>
-      client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }), send),
-    );
-    return states("not_found")(begun.map(({ UploadId = "" }) => UploadId));
+  createUpload(bucket: string, key: string, options: CallOptions): ApiResult<string | "not_found"> {
+    return this.#send("CreateMultipartUploadCommand", { Bucket: bucket, Key: key }, options)
+      .map(({ UploadId = "" }) => UploadId)
+      .orElse(expect("not_found"));
   }
 
   #list(input: ListObjectsV2CommandInput, options: CallOptions) {
-    return this.#send("ListObjectsV2", options, (client, { ListObjectsV2Command }, send) =>
-      client.send(new ListObjectsV2Command({ ...input, EncodingType: "url" }), send),
-    );
-  }
-
-  /** Fails with `unavailable` instead of `not_found` if the platform's own bucket does not exist. */
-  #ofPlatform<T, S extends State = never>(
-    bucket: string,
-    result: Result<T, CallState | Unavailable>,
-    ...more: readonly S[]
-  ): Result<T | S | "not_found", Unavailable> {
-    if (result.isErr() && isCallState(result.error) && nameOf(result.error.error) === "NoSuchBucket")
-      return err(stateBucketMissing(bucket, result.error.error));
-    return states<S | "not_found">("not_found", ...more)(result);
-  }
-
-  #send<T>(what: string, { signal }: CallOptions, act: Act<T>): Promise<Result<T, CallState | Unavailable>> {
-    return this.#deps.call({ what: `s3.${what}`, signal }, async () => {
-      const client = await this.#deps.client();
-      return act(client, await load(), signal === undefined ? {} : { abortSignal: signal });
-    });
+    return this.#send("ListObjectsV2Command", { ...input, EncodingType: "url" }, options);
   }
 }
 

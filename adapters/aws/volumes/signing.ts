@@ -13,7 +13,7 @@ import type {
 import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 
 const load = () => import("@aws-sdk/s3-request-presigner");
@@ -65,7 +65,11 @@ export class Signer {
   }
 
   /** Returns a validity period that ends at the requested time, or when the credentials expire if that is earlier. */
-  async until(requested: Instant): Promise<Result<SigningPeriod, Unavailable>> {
+  until(requested: Instant): ResultAsync<SigningPeriod, Unavailable> {
+    return new ResultAsync(this.#until(requested));
+  }
+
+  async #until(requested: Instant): Promise<Result<SigningPeriod, Unavailable>> {
     const { client: source, clock } = this.#deps;
     const now = millisOf(clock.now());
     const end = Math.min(millisOf(requested), now + MAX_LIFETIME_MS);

@@ -9,7 +9,7 @@ import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { PartsGrant, StoredVolume } from "../../../core/ports/volume-store.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { S3Api } from "./s3-calls.ts";
 import type { Signer } from "./signing.ts";
 
@@ -42,7 +42,7 @@ export const partsOf = (size: number): PartRange[] => {
   return ranges;
 };
 
-export const grantParts = async (
+export const grantParts = (
   api: S3Api,
   signer: Signer,
   { id: Bucket, name }: StoredVolume,
@@ -50,20 +50,17 @@ export const grantParts = async (
   size: number,
   until: Instant,
   options: CallOptions,
-): Promise<Result<PartsGrant, NotFound | Unavailable>> => {
-  const upload = await api.createUpload(Bucket, Key, options);
-  if (upload.isErr()) return err(upload.error);
-  if (upload.value === "not_found") return err(notFound(`The volume '${name}' does not exist.`));
-  const UploadId = upload.value;
-  const period = await signer.until(until);
-  if (period.isErr()) return err(period.error);
-  const { expiresAt, sign } = period.value;
-  const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
-  const parts: { url: string; offset: number; length: number }[] = [];
-  for (const [index, range] of partsOf(size).entries()) {
-    const url = await sign(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: index + 1 }));
-    parts.push({ url, ...range });
-  }
-  const completeUrl = await sign(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId }));
-  return ok({ parts, completeUrl, expiresAt });
-};
+): ResultAsync<PartsGrant, NotFound | Unavailable> =>
+  safeTry(async function* () {
+    const UploadId = yield* await api.createUpload(Bucket, Key, options);
+    if (UploadId === "not_found") return err(notFound(`The volume '${name}' does not exist.`));
+    const { expiresAt, sign } = yield* await signer.until(until);
+    const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
+    const parts: PartsGrant["parts"][number][] = [];
+    for (const [index, range] of partsOf(size).entries()) {
+      const url = await sign(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: index + 1 }));
+      parts.push({ url, ...range });
+    }
+    const completeUrl = await sign(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId }));
+    return ok({ parts, completeUrl, expiresAt });
+  });

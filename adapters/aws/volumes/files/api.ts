@@ -9,90 +9,99 @@ import type {
   ListAccessPointsDescription,
   ListFileSystemsDescription,
   ListMountTargetsDescription,
-  S3FilesClient,
 } from "@aws-sdk/client-s3files";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
-import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
-import { nameOf } from "../../call-policy.ts";
+import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { type Called, type CommandSender, commandSender, missingAsOk, nameOf } from "../../call-policy.ts";
+import type { ClientSource } from "../../clients.ts";
+import type { ApiResult } from "../s3-calls.ts";
 
-export type ApiResult<T> = Promise<Result<T, Unavailable>>;
+const toUnavailable = (error: CallState | Unavailable): Unavailable => {
+  if (!isCallState(error)) return error;
+  const message =
+    nameOf(error.error) === "ServiceQuotaExceededException"
+      ? "The AWS account has reached a quota of S3 Files. Raise the quota."
+      : "S3 Files returned an unexpected response.";
+  return unavailable(message, 30, error.error);
+};
 
-const load = () => import("@aws-sdk/client-s3files");
-type Sdk = Awaited<ReturnType<typeof load>>;
+/** Fetches all pages. A missing resource has no items. */
+const allPages = <Page extends { readonly nextToken?: string | undefined }, T>(
+  fetch: (nextToken: string | undefined) => Called<Page>,
+  itemsOf: (page: Page) => readonly T[] | undefined,
+): ApiResult<T[]> =>
+  safeTry(async function* () {
+    const all: T[] = [];
+    let next: string | undefined;
+    do {
+      const page: Page | undefined = yield* await fetch(next).orElse(missingAsOk).mapErr(toUnavailable);
+      if (page === undefined) break;
+      all.push(...(itemsOf(page) ?? []));
+      next = page.nextToken;
+    } while (next !== undefined);
+    return ok(all);
+  });
 
-type Act<T> = (client: S3FilesClient, sdk: Sdk, options: { readonly abortSignal?: AbortSignal }) => Promise<T>;
-
-export interface FilesApiDeps {
-  readonly client: () => Promise<S3FilesClient>;
-  readonly call: ProviderCall;
-}
-
-const errorMessage = (error: unknown): string =>
-  nameOf(error) === "ServiceQuotaExceededException"
-    ? "The AWS account has reached a quota of S3 Files. Raise the quota."
-    : "S3 Files returned an unexpected response.";
+/** A conflict returns `exists`. */
+const orExists = (sent: Called<unknown>): ApiResult<"done" | "exists"> =>
+  sent
+    .map(() => "done" as const)
+    .orElse(
+      (error): Result<"exists", Unavailable> =>
+        isCallState(error) && error.code === "changed" ? ok("exists") : err(toUnavailable(error)),
+    );
 
 export class FilesApi {
-  readonly #deps: FilesApiDeps;
+  readonly #send: CommandSender<"files">;
 
-  constructor(deps: FilesApiDeps) {
-    this.#deps = deps;
+  constructor(clients: ClientSource, call: ProviderCall) {
+    this.#send = commandSender("files", "s3files", clients, call);
   }
 
-  /** Fetches all pages. */
-  fileSystems(bucketArn: string, options: CallOptions): ApiResult<ListFileSystemsDescription[]> {
-    return this.#pages("ListFileSystems", options, async (client, { ListFileSystemsCommand }, send, nextToken) => {
-      const page = await client.send(new ListFileSystemsCommand({ bucket: bucketArn, nextToken }), send);
-      return { items: page.fileSystems ?? [], next: page.nextToken };
-    });
+  fileSystems(bucket: string, options: CallOptions): ApiResult<ListFileSystemsDescription[]> {
+    return allPages(
+      (nextToken) => this.#send("ListFileSystemsCommand", { bucket, nextToken }, options),
+      ({ fileSystems }) => fileSystems,
+    );
   }
 
   mountTargets(fileSystemId: string, options: CallOptions): ApiResult<ListMountTargetsDescription[]> {
-    return this.#pages("ListMountTargets", options, async (client, { ListMountTargetsCommand }, send, nextToken) => {
-      const page = await client.send(new ListMountTargetsCommand({ fileSystemId, nextToken }), send);
-      return { items: page.mountTargets ?? [], next: page.nextToken };
-    });
+    return allPages(
+      (nextToken) => this.#send("ListMountTargetsCommand", { fileSystemId, nextToken }, options),
+      ({ mountTargets }) => mountTargets,
+    );
   }
 
   accessPoints(fileSystemId: string, options: CallOptions): ApiResult<ListAccessPointsDescription[]> {
-    return this.#pages("ListAccessPoints", options, async (client, { ListAccessPointsCommand }, send, nextToken) => {
-      const page = await client.send(new ListAccessPointsCommand({ fileSystemId, nextToken }), send);
-      return { items: page.accessPoints ?? [], next: page.nextToken };
-    });
+    return allPages(
+      (nextToken) => this.#send("ListAccessPointsCommand", { fileSystemId, nextToken }, options),
+      ({ accessPoints }) => accessPoints,
+    );
   }
 
   createAccessPoint(input: CreateAccessPointRequest, options: CallOptions): ApiResult<"done" | "exists"> {
-    return this.#ends("CreateAccessPoint", options, (client, { CreateAccessPointCommand }, send) =>
-      client.send(new CreateAccessPointCommand(input), send),
-    );
+    return orExists(this.#send("CreateAccessPointCommand", input, options));
   }
 
+  /** The deletions succeed if the resource does not exist. */
   deleteAccessPoint(accessPointId: string, options: CallOptions): ApiResult<"done" | "exists"> {
-    return this.#ends("DeleteAccessPoint", options, (client, { DeleteAccessPointCommand }, send) =>
-      client.send(new DeleteAccessPointCommand({ accessPointId }), send),
-    );
+    return orExists(this.#send("DeleteAccessPointCommand", { accessPointId }, options).orElse(missingAsOk));
   }
 
   /** `exists`: the bucket already has a file system. */
   createFileSystem(input: CreateFileSystemRequest, options: CallOptions): ApiResult<"done" | "exists"> {
-    return this.#ends("CreateFileSystem", options, (client, { CreateFileSystemCommand }, send) =>
-      client.send(new CreateFileSystemCommand(input), send),
-    );
+    return orExists(this.#send("CreateFileSystemCommand", input, options));
   }
 
   /** `exists`: the subnet or its availability zone already has a mount target. */
   createMountTarget(input: CreateMountTargetRequest, options: CallOptions): ApiResult<"done" | "exists"> {
-    return this.#ends("CreateMountTarget", options, (client, { CreateMountTargetCommand }, send) =>
-      client.send(new CreateMountTargetCommand(input), send),
-    );
+    return orExists(this.#send("CreateMountTargetCommand", input, options));
   }
 
   deleteMountTarget(mountTargetId: string, options: CallOptions): ApiResult<"done" | "exists"> {
-    return this.#ends("DeleteMountTarget", options, (client, { DeleteMountTargetCommand }, send) =>
-      client.send(new DeleteMountTargetCommand({ mountTargetId }), send),
-    );
+    return orExists(this.#send("DeleteMountTargetCommand", { mountTargetId }, options).orElse(missingAsOk));
   }
 
   /**
@@ -100,59 +109,15 @@ export class FilesApi {
    * exist.
    */
   deleteFileSystem(fileSystemId: string, options: CallOptions): ApiResult<"done" | "exists"> {
-    return this.#ends("DeleteFileSystem", options, (client, { DeleteFileSystemCommand }, send) =>
-      client.send(new DeleteFileSystemCommand({ fileSystemId, forceDelete: true }), send),
-    );
+    const input = { fileSystemId, forceDelete: true };
+    return orExists(this.#send("DeleteFileSystemCommand", input, options).orElse(missingAsOk));
   }
 
   /** Returns false if S3 Files rejects the policy because IAM does not show a role in it yet. */
-  async putPolicy(fileSystemId: string, policy: object, options: CallOptions): ApiResult<boolean> {
-    const put = await this.#send("PutFileSystemPolicy", options, (client, { PutFileSystemPolicyCommand }, send) =>
-      client.send(new PutFileSystemPolicyCommand({ fileSystemId, policy: JSON.stringify(policy) }), send),
-    );
-    if (put.isOk()) return ok(true);
-    if (!isCallState(put.error)) return err(put.error);
-    return put.error.code === "invalid"
-      ? ok(false)
-      : err(unavailable(errorMessage(put.error.error), 30, put.error.error));
-  }
-
-  /** Deleting a missing resource succeeds. A conflict returns `exists`. */
-  async #ends<T>(what: string, options: CallOptions, act: Act<T>): ApiResult<"done" | "exists"> {
-    const sent = await this.#send(what, options, act);
-    if (sent.isOk()) return ok("done");
-    if (!isCallState(sent.error)) return err(sent.error);
-    const { code, error } = sent.error;
-    if (code === "changed") return ok("exists");
-    if (code === "not_found" && what.startsWith("Delete")) return ok("done");
-    return err(unavailable(errorMessage(error), 30, error));
-  }
-
-  async #pages<T>(
-    what: string,
-    options: CallOptions,
-    page: (
-      ...args: [...Parameters<Act<unknown>>, next: string | undefined]
-    ) => Promise<{ readonly items: readonly T[]; readonly next: string | undefined }>,
-  ): ApiResult<T[]> {
-    const all: T[] = [];
-    for (let next: string | undefined; ; ) {
-      const found = await this.#send(what, options, (client, sdk, send) => page(client, sdk, send, next));
-      if (found.isErr() && isCallState(found.error))
-        return found.error.code === "not_found"
-          ? ok(all)
-          : err(unavailable(errorMessage(found.error.error), 30, found.error));
-      if (found.isErr()) return err(found.error as Unavailable);
-      all.push(...found.value.items);
-      next = found.value.next;
-      if (next === undefined) return ok(all);
-    }
-  }
-
-  #send<T>(what: string, { signal }: CallOptions, act: Act<T>) {
-    return this.#deps.call({ what: `s3files.${what}`, signal }, async () => {
-      const client = await this.#deps.client();
-      return act(client, await load(), signal === undefined ? {} : { abortSignal: signal });
-    });
+  putPolicy(fileSystemId: string, policy: object, options: CallOptions): ApiResult<boolean> {
+    const input = { fileSystemId, policy: JSON.stringify(policy) };
+    return this.#send("PutFileSystemPolicyCommand", input, options)
+      .map(() => true)
+      .orElse((error) => (isCallState(error) && error.code === "invalid" ? ok(false) : err(toUnavailable(error))));
   }
 }
