@@ -102,7 +102,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   });
 
   /** Builds that the current test has started. */
-  const begun = () => cloud.builds(world).slice(since);
+  const startedBuilds = () => cloud.builds(world).slice(since);
 
   const { logger, logged } = recordingLogger();
 
@@ -155,7 +155,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   test("does not send a source without a start command, and shows warnings", async () => {
     const words = { kind: "failed", failure: { reason: "no_builder", message: expect.stringContaining("'gunicorn'") } };
     expect((await build({ source: sourceFrom(sourceOf({ "app.py": flask["app.py"] })) })).at(-1)).toMatchObject(words);
-    expect(begun()).toEqual([]);
+    expect(startedBuilds()).toEqual([]);
     expect(linesOf(await build({ source: sourceFrom(sourceOf({ ...flask, a: "1" })) })).join("\n")).toContain(
       "warning: the requirements include no production server",
     );
@@ -176,8 +176,8 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
 
   test("resources of the cloud do not contain account names", async () => {
     await build({ owner: "acme-the-account" });
-    expect(begun()).toHaveLength(1);
-    expect(JSON.stringify([begun(), cloud.names(world)])).not.toContain("acme");
+    expect(startedBuilds()).toHaveLength(1);
+    expect(JSON.stringify([startedBuilds(), cloud.names(world)])).not.toContain("acme");
   });
 
   test.each(cloud.outcomes)("a build that ended with %j", async (outcome, expected) => {
@@ -204,7 +204,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     const end = (await build({ signal: abort.signal, clock })).at(-1);
     expect(end).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
     expect(clock.now()).toBeLessThan(plusMillis(startedAt, 5000));
-    expect(begun().map(cloud.endOf)).toEqual([cloud.stopped]);
+    expect(startedBuilds().map(cloud.endOf)).toEqual([cloud.stopped]);
     engineBuild = async () => ({ image: "hello" });
     expect((await build()).at(-1)?.kind).toBe("built");
   });
@@ -266,5 +266,5 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     await eventually(() => expect([opened, closed]).toEqual([2, 2]));
   });
 
-  return { build, begun, logger, world: () => world };
+  return { build, startedBuilds, logger, world: () => world };
 };

@@ -51,9 +51,9 @@ export const billingCases: readonly ContractCase<BillingSubject>[] = [
       for (const sold of [monthly, yearly, ending, { ...monthly, amount: 0, status: "trialing" } as const]) {
         const owner = account();
         await sell(owner, sold);
-        const told = await expectOk(billing.subscription(owner));
-        expect(told).toMatchObject(sold);
-        expect(subscriptionSchema.parse(told)).toEqual(told);
+        const subscription = await expectOk(billing.subscription(owner));
+        expect(subscription).toMatchObject(sold);
+        expect(subscriptionSchema.parse(subscription)).toEqual(subscription);
       }
     },
   },

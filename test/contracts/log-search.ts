@@ -161,17 +161,17 @@ export const logSearchCases: readonly Case[] = [
         writing = false;
       };
       const written = write();
-      const met: (string | undefined)[] = [];
+      const received: (string | undefined)[] = [];
       let place = START;
       for (let last = false; !last; ) {
         last = !writing;
         const { entries, seen } = await goOn(subject, scope, place, asking(everything, 7));
-        met.push(...texts(entries));
+        received.push(...texts(entries));
         place = seen ?? place;
         last &&= entries.length === 0;
       }
       await written;
-      expect(met).toEqual(numbers(120));
+      expect(received).toEqual(numbers(120));
     },
   },
   {
@@ -280,11 +280,11 @@ export const logSearchCases: readonly Case[] = [
         expect(texts(found.entries)).toEqual(some.slice(some.length - found.entries.length));
         expect(found.partial).toBe(some.length > 0);
         expect(found.entries.length).toBeLessThan(35);
-        const met = await Array.fromAsync(pages(subject, scope, () => asking(filter)));
-        expect(met.flatMap(({ entries }) => texts(entries))).toEqual(some);
-        const letters = met.map(({ entries }) => texts(entries).join("").length);
+        const pagesFound = await Array.fromAsync(pages(subject, scope, () => asking(filter)));
+        expect(pagesFound.flatMap(({ entries }) => texts(entries))).toEqual(some);
+        const letters = pagesFound.map(({ entries }) => texts(entries).join("").length);
         for (const sum of letters) expect(sum).toBeLessThan(9 * 1024 * 1024);
-        if (some.length > 0) expect(met[0]).toMatchObject({ partial: true });
+        if (some.length > 0) expect(pagesFound[0]).toMatchObject({ partial: true });
       }
     },
   },

@@ -17,11 +17,11 @@ const together = async <T extends readonly unknown[]>(
   starts: readonly number[],
   ...calls: { [K in keyof T]: () => PromiseLike<T[K]> }
 ): Promise<T> => {
-  const begun = calls.map(async (call, index) => {
+  const running = calls.map(async (call, index) => {
     await clock.sleep(starts[index] ?? 0);
     return call();
   });
-  return (await whileTicking(clock, Promise.all(begun))) as unknown as T;
+  return (await whileTicking(clock, Promise.all(running))) as unknown as T;
 };
 
 const racing = (check: (race: Race, starts: number[]) => Promise<void>) => async () => {

@@ -54,13 +54,13 @@ export const simulateDeploy = async (
   const { cloud = createSimulatedCloud(), settings = {}, account = "simulated" } = options;
   const principal: Principal = { account: parseAccount(account) as AccountId, credentialId: "simulation" };
   const controlPlane = createControlPlane(cloud.ports, settings);
-  const begun = cloud.clock.now();
+  const startedAt = cloud.clock.now();
   const deploy = async (): Promise<Pick<SimulatedDeploy, "refused" | "records">> => {
     const run = await controlPlane.deploy(principal, { fields, archive: { kind: "kept", source } });
     return run.isErr() ? { refused: run.error, records: [] } : { records: await Array.fromAsync(run.value.follow()) };
   };
   const ended = await cloud.during(deploy());
-  const millis = millisOf(cloud.clock.now()) - millisOf(begun);
+  const millis = millisOf(cloud.clock.now()) - millisOf(startedAt);
   // Reads from the memory provider directly, because the faults apply to the deploy and not to this call.
   const shown = await createControlPlane(cloud.memory.ports, settings).listDeployments(principal);
   // A name that is not text finds no deployment. Some values cannot even be converted to text.

@@ -148,7 +148,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     await run.rollOut(run.template("app"), "absent");
     const abort = new AbortController();
     const hanging = run.template("app", "acme", { image: run.image("hangs") });
-    const begun = run.clock.now();
+    const startedAt = run.clock.now();
     const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
     const events: RolloutEvent[] = [];
     for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
@@ -156,7 +156,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
       abort.abort();
     }
     expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
-    expect(run.clock.now()).toBeLessThan(plusMillis(begun, 10_000));
+    expect(run.clock.now()).toBeLessThan(plusMillis(startedAt, 10_000));
     expect((await run.serviceOf("app")).rollingOut).toBeNull();
   });
 

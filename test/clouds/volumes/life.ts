@@ -17,8 +17,8 @@ export const volumeLifeTests = (storage: string, open: () => Promise<OpenStorage
   const startSystem = async () => {
     const { volumes, close } = await open();
     // The storage checks signatures by the machine's clock. The platform's clock starts there, but tests advance it.
-    const begun = createManualClock(new Date().toISOString());
-    const platform = startMemory({ clock: begun, around: () => ({ volumes }) });
+    const clock = createManualClock(new Date().toISOString());
+    const platform = startMemory({ clock, around: () => ({ volumes }) });
     return {
       ...tickingSystem(platform),
       close: async () => {

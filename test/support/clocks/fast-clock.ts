@@ -7,9 +7,9 @@ import type { Clock } from "../../../core/ports/system.ts";
 export const createFastClock = (times: number): Clock => {
   const system = createSystemClock();
   const start = performance.now();
-  const begun = Date.now();
+  const startedAt = Date.now();
   return {
-    now: () => instantOfMillis(begun + (performance.now() - start) * times),
+    now: () => instantOfMillis(startedAt + (performance.now() - start) * times),
     sleep: (millis, signal) => system.sleep(millis / times, signal),
   };
 };

@@ -20,13 +20,13 @@ await app.listen({ host: "127.0.0.1", port: 0 });
 // Measures after a garbage collection: V8 delays collecting buffers on a busy machine, which changes resident memory.
 let most = 0;
 const sample = () => {
-  const begun = performance.now();
+  const startedAt = performance.now();
   globalThis.gc?.();
   // The first collection frees buffers in another thread; the second one waits for that.
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   most = Math.max(most, heapUsed + external);
-  return performance.now() - begun;
+  return performance.now() - startedAt;
 };
 // Collections take at most a tenth of the time, also on a slow machine.
 const sampleForever = () => setTimeout(sampleForever, Math.max(50, 9 * sample()));

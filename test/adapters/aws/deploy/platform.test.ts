@@ -127,8 +127,10 @@ test("mounts use the file systems of the account's buckets, and the service's en
     { sourceVolume: "portside-3", containerPath: "/deep", readOnly: false },
   ]);
   expect(taskRoleArn).toMatch(/^arn:aws:iam::123456789012:role\/portside\/[0-9a-f]{32}$/);
-  const told = containerDefinitions[0].environment.find(({ name }: { name: string }) => name === "PORTSIDE_VOLUMES");
-  expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data", "/deep": "vol-data" });
+  const mountsVariable = containerDefinitions[0].environment.find(
+    ({ name }: { name: string }) => name === "PORTSIDE_VOLUMES",
+  );
+  expect(JSON.parse(mountsVariable.value)).toEqual({ "/data": "vol-data", "/old": "vol-data", "/deep": "vol-data" });
 });
 
 test("a later instance pulls the image by its tag, because the first digest may be deleted", async () => {
@@ -269,12 +271,12 @@ test("a Fargate quota that an ECS event reports ends the rollout", async () => {
   const hanging = run.template("app", "acme", { image: run.image("hangs") });
   const client = await run.clients("ecs");
   const send = client.send.bind(client) as (...args: unknown[]) => unknown;
-  const saying = (...args: unknown[]) => {
+  const sendAndReport = (...args: unknown[]) => {
     const [service] = run.ecs.services();
     if (service !== undefined)
       run.ecs.say(service.serviceName, "You've reached the limit on the number of vCPUs you can run concurrently.");
     return send(...args);
   };
-  Object.assign(client, { send: saying });
+  Object.assign(client, { send: sendAndReport });
   expect(await run.endOf(hanging, "absent")).toMatchObject({ failure: { reason: "quota_exceeded" } });
 });

@@ -24,14 +24,14 @@ test("a write that conflicts with another is retried and keeps the other's chang
   const app = { name: nameOf("app"), owner: accountOf("acme") };
   const client = await run.clients("s3");
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
-  let met = 0;
+  let conflicts = 0;
   let isNoting = false;
   const meeting = async (...args: unknown[]) => {
     const { constructor: command, input } = args[0] as { constructor: { name: string }; input: { Key?: string } };
-    if (command.name === "PutObjectCommand" && input.Key === "services/app.json" && met < 2 && !isNoting) {
-      met += 1;
+    if (command.name === "PutObjectCommand" && input.Key === "services/app.json" && conflicts < 2 && !isNoting) {
+      conflicts += 1;
       isNoting = true;
-      const outcome = { deployId: `d${met}`, status: "DONE", reason: null, finishedAt: null } as const;
+      const outcome = { deployId: `d${conflicts}`, status: "DONE", reason: null, finishedAt: null } as const;
       (await run.replica().noteDeploy(app, outcome))._unsafeUnwrap();
       isNoting = false;
     }
@@ -40,7 +40,7 @@ test("a write that conflicts with another is retried and keeps the other's chang
   Object.assign(client, { send: meeting });
   const end = await run.endOf(run.template("app", "acme", { timeout: 44 }), expected);
   expect(end?.kind).toBe("ready");
-  expect(met).toBe(2);
+  expect(conflicts).toBe(2);
   expect(await run.serviceOf("app")).toMatchObject({
     lastDeploy: { deployId: "d2" },
     serving: [{ template: { timeout: 44 } }],

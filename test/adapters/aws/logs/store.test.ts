@@ -100,18 +100,18 @@ describe("the quota", () => {
     const first = await expectOk(logs.after(scope, START, ask("none", { timeoutMs: 0 })));
     expect(first).toMatchObject({ entries: [], partial: true });
     expect(first.seen?.instant).toBeGreaterThan(plusMillis(clock.now(), -12));
-    const met: string[] = [];
+    const received: string[] = [];
     let place = first.seen as LogPosition;
     for (let page = 0; page < 10; page++) {
       clock.pass(60_000);
       const found = await expectOk(logs.after(scope, place, ask("", { timeoutMs: 0 })));
-      met.push(...(texts(found.entries) as string[]));
+      received.push(...(texts(found.entries) as string[]));
       place = found.seen ?? place;
     }
     const all = Array.from({ length: 12 }, (_, n) => `line ${n}`);
-    expect(met).toEqual(all.slice(-met.length));
-    expect(met.length).toBeGreaterThan(3);
-    expect(met.length).toBeLessThan(12);
+    expect(received).toEqual(all.slice(-received.length));
+    expect(received.length).toBeGreaterThan(3);
+    expect(received.length).toBeLessThan(12);
   });
 });
 
@@ -130,7 +130,7 @@ describe("order", () => {
 
   test("does not skip late entries for a reader that waits for the settle window", async () => {
     const { clock, logs, line } = await start({ visibleAfter: 8000 });
-    const met: string[] = [];
+    const received: string[] = [];
     let place: LogPosition = START;
     for (let second = 0; second < 60; second++) {
       if (second < 40) line(`line ${second}`);
@@ -138,10 +138,10 @@ describe("order", () => {
       const { entries, seen } = await expectOk(
         logs.after(scope, place, ask("", { until: plusMillis(clock.now(), -10_000) })),
       );
-      met.push(...(texts(entries) as string[]));
+      received.push(...(texts(entries) as string[]));
       place = seen ?? place;
     }
-    expect(met).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
+    expect(received).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
   });
 });
 

@@ -117,9 +117,9 @@ describe("a statement", () => {
     for (const text of lines) say(owner, text);
     const logs = createAwsLogs(awsConfig, fixedClients<AwsClients>({ logs: logging.client }), runtimeDeps());
     const { entries } = await expectOk(logs.newest({ owner, service: "app" as DeploymentName }, every()));
-    const told = await rowsOf("SELECT severity FROM logs ORDER BY insert_id", sql, { owner });
+    const rows = await rowsOf("SELECT severity FROM logs ORDER BY insert_id", sql, { owner });
     const count = (all: readonly unknown[]) => JSON.stringify(all.map(String).toSorted());
-    expect(count(told.flat())).toBe(count(entries.map(({ severity }) => severity)));
+    expect(count(rows.flat())).toBe(count(entries.map(({ severity }) => severity)));
   });
 
   test("is rejected before anything is sent if it breaks the statement rule", async () => {

@@ -70,10 +70,10 @@ test("sets the mounts variable again for each declaration", () => {
   const mount = (path: string, bucket: string) => ({ path, volume: "v", bucket, readOnly: false });
   const mounts = [mount("/d", "b1"), mount("/e", "b2")] as unknown as ServiceTemplate["mounts"];
   const first = rendered({ mounts });
-  const told = ({ container }: Pick<typeof first, "container">) =>
+  const mountsOf = ({ container }: Pick<typeof first, "container">) =>
     container?.env?.filter(({ name }) => name === "PORTSIDE_VOLUMES").map(({ value }) => JSON.parse(value ?? ""));
-  expect(told(first)).toEqual([{ "/d": "b1", "/e": "b2" }]);
+  expect(mountsOf(first)).toEqual([{ "/d": "b1", "/e": "b2" }]);
   const { container: _container, ...present } = first;
   const next = renderTemplate(template({ mounts: [] }), needs, present, template({ mounts }));
-  expect(told({ container: next.containers?.[0] })).toEqual([{}]);
+  expect(mountsOf({ container: next.containers?.[0] })).toEqual([{}]);
 });

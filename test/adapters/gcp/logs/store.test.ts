@@ -124,17 +124,17 @@ describe("order", () => {
 
   test("does not skip late entries for a reader that waits for the settle window", async () => {
     const { clock, logs, line } = await start({ visibleAfter: 8000 });
-    const met: string[] = [];
+    const received: string[] = [];
     let place: LogPosition = START;
     for (let second = 0; second < 60; second++) {
       if (second < 40) line(`line ${second}`);
       clock.pass(1000);
       const until = plusMillis(clock.now(), -10_000);
       const { entries, seen } = await expectOk(logs.after(scope, place, ask("", { until })));
-      met.push(...(texts(entries) as string[]));
+      received.push(...(texts(entries) as string[]));
       place = seen ?? place;
     }
-    expect(met).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
+    expect(received).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
   });
 
   test("continues after an empty page of a listing", async () => {

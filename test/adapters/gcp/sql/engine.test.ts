@@ -123,11 +123,11 @@ describe("a statement", () => {
 
   /** An engine with a manipulated dry run: `change` alters what BigQuery reports that a statement reads. */
   const looking = (change: (query: Record<string, unknown>) => void): GcpSql => {
-    const request = (asked: object, heard: (error: unknown, body: unknown) => void) =>
+    const request = (asked: object, callback: (error: unknown, body: unknown) => void) =>
       fake.client.request(asked as never, (error: unknown, body: unknown) => {
         const { statistics } = (body ?? {}) as { statistics?: { query: Record<string, unknown> } };
         if (statistics !== undefined) change(statistics.query);
-        heard(error, body);
+        callback(error, body);
       });
     const bigquery = { projectId: PROJECT, request } as unknown as GcpClients["bigquery"];
     const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable };

@@ -29,7 +29,7 @@ const begin = async (platform: TestPlatform, source: Uint8Array, name = "app") =
 type Run = Awaited<ReturnType<typeof begin>>;
 
 /** Follows a run until a message with this prefix. Resolves with the rest of the message. */
-const heard = async (run: Run, start: string): Promise<string> => {
+const waitForOutput = async (run: Run, start: string): Promise<string> => {
   for await (const { message } of run.follow()) if (message.startsWith(start)) return message.slice(start.length);
   throw new Error(`the deploy ended without printing '${start}'`);
 };
@@ -89,7 +89,7 @@ describe.each(runners)("%s", (runner) => {
     needs(context, "npm");
     await using platform = await startLocal({ runner }, { deployLimits: { buildDeadline: 3000 } });
     const run = await begin(platform, buildSource(HANGS));
-    const mark = await heard(run, "mark:");
+    const mark = await waitForOutput(run, "mark:");
     const last = await lastOf(run);
     expect(last).toMatchObject({ status: "ERROR", reason: "build_timeout", log_tail: expect.anything() });
     expect(last?.message).toContain("longer than 3 s");
@@ -101,7 +101,7 @@ describe.each(runners)("%s", (runner) => {
     await using platform = await startLocal({ runner });
     const source = buildSource(HANGS);
     const first = await begin(platform, source, "first");
-    const mark = await heard(first, "mark:");
+    const mark = await waitForOutput(first, "mark:");
     const leaving = new AbortController();
     const second = await waitingBuild(platform, source, leaving.signal);
     leaving.abort();

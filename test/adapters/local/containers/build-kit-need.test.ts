@@ -27,9 +27,9 @@ describe("BuildKit is needed by", () => {
 
 /** CPU time of this process in milliseconds, which other processes do not affect. */
 const worked = (work: () => void): number => {
-  const begun = process.cpuUsage();
+  const startedAt = process.cpuUsage();
   work();
-  const { user } = process.cpuUsage(begun);
+  const { user } = process.cpuUsage(startedAt);
   return user / 1000;
 };
 

@@ -29,10 +29,10 @@ const statusesOf = (replies: readonly Reply[]) => replies.map(({ status }) => st
 test("runs eight requests in two instances with two each, and answers all", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(nodeSource(server), { concurrency: 2, max_instances: 2 });
-  const begun = performance.now();
+  const startedAt = performance.now();
   const replies = await Promise.all(Array.from({ length: 8 }, () => send(url, { path: "/second" })));
   // Four concurrent requests, so two rounds. Timers count whole milliseconds.
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(1998);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1998);
   expect(statusesOf(replies)).toEqual(Array(8).fill(200));
   const seen = replies.map(({ text }) => JSON.parse(text) as { pid: number; most: number });
   expect(new Set(seen.map(({ pid }) => pid)).size).toBe(2);
@@ -73,12 +73,12 @@ test("returns 503 with Retry-After after waiting for the timeout, and not before
   const url = await platform.up(nodeSource(server), fields);
   const first = send(url, { path: "/hold" });
   await callbacks.reported("begun");
-  const begun = performance.now();
+  const startedAt = performance.now();
   // The place becomes free after a second. A request without one has waited that long by then.
   const others = [1, 2].map(() => send(url, { path: "/hold" }));
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(999);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(999);
   expect(refused.headers["retry-after"]).toBe("5");
   expect(JSON.parse(refused.text)).toEqual({ detail: "No instance of this service became free in time. Try again." });
   expect((await first).status).toBe(504);

@@ -75,8 +75,8 @@ describe("the request", () => {
     // Without `upgrade` in Connection this is no upgrade offer; with it, it is one that the service ignores.
     for (const connection of ["close", "close, Upgrade, HTTP2-Settings"]) {
       const lines = ["GET / HTTP/1.1", "Host: app", ...hops, ...more, `Connection: ${connection}`, "X-Kept: 1"];
-      const came = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\n`);
-      const { headers } = JSON.parse(came.slice(came.indexOf("{")));
+      const received = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\n`);
+      const { headers } = JSON.parse(received.slice(received.indexOf("{")));
       expect(headers["x-kept"]).toBe("1");
       const dropped = ["x-hop", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade"];
       for (const name of dropped) expect(headers).not.toHaveProperty(name);
@@ -85,8 +85,8 @@ describe("the request", () => {
 
   test("keeps routing and framing headers, even if Connection lists them", async () => {
     const lines = ["POST / HTTP/1.1", "Host: app", "Connection: close, Host, content-length", "Content-Length: 2"];
-    const came = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\nhi`);
-    const { headers } = JSON.parse(came.slice(came.indexOf("{")));
+    const received = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\nhi`);
+    const { headers } = JSON.parse(received.slice(received.indexOf("{")));
     expect(headers).toMatchObject({ host: "app", "content-length": "2" });
   });
 

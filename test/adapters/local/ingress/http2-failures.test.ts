@@ -60,9 +60,9 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
       ["/silent", 504],
       ["/half", "cut"],
     ] as const) {
-      const begun = performance.now();
+      const startedAt = performance.now();
       expect(await outcome(way, { ...at("hasty"), ":path": path })).toBe(end);
-      expect(performance.now() - begun).toBeGreaterThanOrEqual(999);
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(999);
     }
   });
 

@@ -53,12 +53,12 @@ describe("a client of HTTP/1.1", () => {
     ["Keep-Alive: 5", "Proxy-Connection: keep-alive", "Upgrade: h2c", "HTTP2-Settings: AAAA"],
     ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAAA"],
   ])("may send headers that HTTP/2 does not allow: %s", async (...lines) => {
-    const came = await sendRaw(
+    const received = await sendRaw(
       url,
       `GET / HTTP/1.1\r\nHost: app\r\nConnection: close\r\n${lines.join("\r\n")}\r\n\r\n`,
     );
-    expect(came).toMatch(/^HTTP\/1\.1 200 /);
-    expect(came).not.toMatch(/"(te|x-hop|keep-alive|proxy-connection|upgrade|http2-settings|connection)"/);
+    expect(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(received).not.toMatch(/"(te|x-hop|keep-alive|proxy-connection|upgrade|http2-settings|connection)"/);
   });
 
   test("sees a response that does not wait for its body, and can reuse its connection", async () => {

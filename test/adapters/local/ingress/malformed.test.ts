@@ -96,8 +96,8 @@ test("serves pipelined requests once each, in order", async () => {
   const post = (path: string, body: string) =>
     `POST ${path} HTTP/1.1\r\nHost: app\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const get = "GET /3 HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n";
-  const came = await sendRaw(url, `${post("/1", "one")}${post("/2", HIDDEN)}${get}`);
-  expect(came.match(/served \/\d/g)).toEqual(["served /1", "served /2", "served /3"]);
+  const received = await sendRaw(url, `${post("/1", "one")}${post("/2", HIDDEN)}${get}`);
+  expect(received.match(/served \/\d/g)).toEqual(["served /1", "served /2", "served /3"]);
   expect((await seen()).sort()).toEqual(["GET /3", "POST /1 one", `POST /2 ${HIDDEN.trim()}`]);
 });
 
@@ -108,10 +108,10 @@ test("forwards a body unchanged, whatever it contains", async () => {
 
 test("answers an upgrade that the service refuses, and hides no request after it", async () => {
   const head = "GET /a HTTP/1.1\r\nHost: app\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-  const came = await sendRaw(url, `${head}${HIDDEN}${HIDDEN}`);
-  expect(statusesOf(came)).toEqual([200]);
-  expect(came).toMatch(/\r\nconnection: close\r\n/i);
-  expect(came).toMatch(/served \/a$/);
+  const received = await sendRaw(url, `${head}${HIDDEN}${HIDDEN}`);
+  expect(statusesOf(received)).toEqual([200]);
+  expect(received).toMatch(/\r\nconnection: close\r\n/i);
+  expect(received).toMatch(/served \/a$/);
   expect(await seen()).toEqual(["GET /a"]);
 });
 
@@ -121,8 +121,8 @@ test.each([
   ["to HTTP/2, with a body", "POST", "h2c"],
 ])("ignores an upgrade offer %s", async (_words, method, protocol) => {
   const upgrade = ["Host: app", "Content-Length: 5", "Connection: Upgrade", `Upgrade: ${protocol}`];
-  const came = await sendRaw(url, request(`${method} /a HTTP/1.1`, upgrade, "hello"));
-  expect(statusesOf(came)).toEqual([200]);
+  const received = await sendRaw(url, request(`${method} /a HTTP/1.1`, upgrade, "hello"));
+  expect(statusesOf(received)).toEqual([200]);
   expect(await seen()).toEqual([`${method} /a hello`]);
 });
 

@@ -48,12 +48,12 @@ const SECOND = 999;
 test("returns 504 without a response, not before a second, while the instance serves others", async () => {
   await using service = await start();
   const pid = await service.pid();
-  const begun = performance.now();
+  const startedAt = performance.now();
   const late = send(service.url, { path: "/silent" });
   await service.callbacks.reported("begun");
   expect(await service.pid()).toBe(pid);
   const reply = await late;
-  const took = performance.now() - begun;
+  const took = performance.now() - startedAt;
   expect(reply.status).toBe(504);
   expect(took).toBeGreaterThanOrEqual(SECOND);
   expect(JSON.parse(reply.text)).toEqual({ detail: "The service took longer than its timeout." });
@@ -70,7 +70,7 @@ test.each([
 ])("returns 504 for half a request body if %s, not before a second", async (_words, path) => {
   await using service = await start();
   const pid = await service.pid();
-  const begun = performance.now();
+  const startedAt = performance.now();
   const size = 4 * 1024 ** 2;
   const { request, response } = openRequest(service.url, { method: "POST", path, headers: { "content-length": size } });
   request.write(Buffer.alloc(size / 2));
@@ -78,7 +78,7 @@ test.each([
   expect(await service.pid()).toBe(pid);
   const reply = await replyOf(await response);
   expect(reply.status).toBe(504);
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(SECOND);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(SECOND);
   request.destroy();
   expect(await service.pid()).toBe(pid);
 });
@@ -108,20 +108,20 @@ test("a client that sends on after the 504 can read it and reuse its connection"
 test("truncates half a response, not before a second", async () => {
   await using service = await start();
   const pid = await service.pid();
-  const begun = performance.now();
+  const startedAt = performance.now();
   const { request, response } = openRequest(service.url, { path: "/half-answer" });
   request.end();
   const answer = await response;
   expect(answer.statusCode).toBe(200);
   expect(await service.pid()).toBe(pid);
-  let came = "";
+  let received = "";
   answer.on("data", (chunk: Buffer) => {
-    came += chunk;
+    received += chunk;
   });
   const error = await new Promise<Error>((resolve) => answer.once("error", resolve));
   expect(error.message).toBe("aborted");
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(SECOND);
-  expect(came).toBe("12345");
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(SECOND);
+  expect(received).toBe("12345");
   await service.callbacks.reported("closed");
   expect(await service.pid()).toBe(pid);
 });

@@ -40,11 +40,11 @@ const open = (
   headers: Readonly<Record<string, string>> = {},
 ): Client => {
   const socket = new WebSocket(`ws://127.0.0.1:${portOf(url)}/socket`, [...protocols], { headers });
-  const came: Buffer[] = [];
+  const received: Buffer[] = [];
   const waiting: ((data: Buffer) => void)[] = [];
   socket.on("message", (data) => {
     const give = waiting.shift();
-    if (give === undefined) came.push(data as Buffer);
+    if (give === undefined) received.push(data as Buffer);
     else give(data as Buffer);
   });
   socket.on("error", () => undefined);
@@ -52,7 +52,7 @@ const open = (
     socket,
     next: () =>
       new Promise((resolve) => {
-        const first = came.shift();
+        const first = received.shift();
         if (first === undefined) waiting.push(resolve);
         else resolve(first);
       }),
@@ -102,7 +102,7 @@ test("a WebSocket survives a redeploy until the drain time ends", async () => {
   const url = await platform.up(echo, { env: { REVISION: "1" } });
   const old = open(url);
   await old.next();
-  const begun = performance.now();
+  const startedAt = performance.now();
   await platform.up(echo, { env: { REVISION: "2" } });
   // New requests and sockets go to the new revision. The open one stays with the old one.
   expect((await send(url)).headers["x-revision"]).toBe("2");
@@ -113,7 +113,7 @@ test("a WebSocket survives a redeploy until the drain time ends", async () => {
   old.socket.send("hello");
   expect(String(await old.next())).toBe("1 hello");
   await old.closed;
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(drainSeconds * 1000);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(drainSeconds * 1000);
   fresh.socket.send("still here");
   expect(String(await fresh.next())).toBe("2 still here");
   fresh.socket.terminate();
@@ -159,10 +159,10 @@ test("a client that disconnects while it waits occupies no place", async () => {
 test("closes an open WebSocket after the timeout, and not before", async () => {
   await using platform = await startLocal({ runner: "process" });
   const url = await platform.up(echo, { timeout: 1, env: { REVISION: "1" } });
-  const begun = performance.now();
+  const startedAt = performance.now();
   const { closed } = open(url);
   expect(await closed).toBe(1006);
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(999);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(999);
 });
 
 test.each([

@@ -37,10 +37,10 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
 
   test("does not wait for a child that keeps the pipe open", async () => {
     await using bench = await createBench(setup);
-    const begun = Date.now();
+    const startedAt = Date.now();
     const { code, stdout } = await bench.run(sh("(sleep 60; echo late) & echo early; exit 5"));
     expect({ code, stdout }).toEqual({ code: 5, stdout: ["early"] });
-    expect(Date.now() - begun).toBeLessThan(30_000);
+    expect(Date.now() - startedAt).toBeLessThan(30_000);
   });
 });
 

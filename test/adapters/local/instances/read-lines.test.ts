@@ -114,7 +114,7 @@ describe("an unfinished line", () => {
   afterEach(() => void vi.useRealTimers());
 
   /** Returns the lines of a stream that is silent for `millis` after each chunk. */
-  const heard = async (...pieces: readonly (readonly [text: string | Uint8Array, millis: number])[]) => {
+  const linesFrom = async (...pieces: readonly (readonly [text: string | Uint8Array, millis: number])[]) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const stream = new PassThrough();
     const lines: string[] = [];
@@ -142,20 +142,20 @@ describe("an unfinished line", () => {
   };
 
   test("is delivered after a second of silence, and its end becomes another line", async () => {
-    const { lines, after } = await heard(["one\npassword: ", 999], ["still ", 1000], ["secret\nlast\n", 0]);
+    const { lines, after } = await linesFrom(["one\npassword: ", 999], ["still ", 1000], ["secret\nlast\n", 0]);
     expect(after[0]).toEqual(["one"]);
     expect(after[1]).toEqual(["one", "password: still "]);
     expect(lines).toEqual(["one", "password: still ", "secret", "last"]);
   });
 
   test("does not deliver an empty end", async () => {
-    expect((await heard(["10 %\r", 1000], ["\n", 0], ["\n", 0])).lines).toEqual(["10 %", ""]);
-    expect((await heard(["waiting", 1000])).lines).toEqual(["waiting"]);
+    expect((await linesFrom(["10 %\r", 1000], ["\n", 0], ["\n", 0])).lines).toEqual(["10 %", ""]);
+    expect((await linesFrom(["waiting", 1000])).lines).toEqual(["waiting"]);
   });
 
   test("is not cut within a character", async () => {
     const euro = Buffer.from("€\n");
-    const { lines } = await heard(
+    const { lines } = await linesFrom(
       ["5 ", 0],
       [euro.subarray(0, 1), 1000],
       [euro.subarray(1, 2), 2000],
@@ -166,7 +166,7 @@ describe("an unfinished line", () => {
 
   test("is not delivered while the writer continues it", async () => {
     const pieces = Array.from({ length: 20 }, (_, n) => [`${n} `, 900] as const);
-    expect((await heard(...pieces)).lines).toEqual([pieces.map(([text]) => text).join("")]);
+    expect((await linesFrom(...pieces)).lines).toEqual([pieces.map(([text]) => text).join("")]);
   });
 
   test("applies backpressure while the reader is busy", async () => {

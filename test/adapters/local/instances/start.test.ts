@@ -94,15 +94,15 @@ describe.each(runners)("%s", (kind) => {
     await using bench = await createBench(setup);
     const instances = createInstances(bench, { tellsNodeItsMemory: true });
     const server = `console.log("options:" + process.env.NODE_OPTIONS); ${hello}`;
-    const heard = async (env: Record<string, string>) => {
+    const optionsWith = async (env: Record<string, string>) => {
       const from = instances.entries.length;
       await started(await instances.start(server, { template: { memory: 512 * 1024 ** 2, env } })).stop();
       return instances.entries.slice(from).find(({ text }) => text?.startsWith("options:"))?.text;
     };
-    expect(await heard({})).toBe("options:--max-old-space-size=384");
-    expect(await heard({ NODE_OPTIONS: "--no-warnings" })).toBe("options:--no-warnings --max-old-space-size=384");
+    expect(await optionsWith({})).toBe("options:--max-old-space-size=384");
+    expect(await optionsWith({ NODE_OPTIONS: "--no-warnings" })).toBe("options:--no-warnings --max-old-space-size=384");
     const own = "--max-old-space-size=99";
-    expect(await heard({ NODE_OPTIONS: own })).toBe(`options:${own}`);
+    expect(await optionsWith({ NODE_OPTIONS: own })).toBe(`options:${own}`);
   });
 });
 

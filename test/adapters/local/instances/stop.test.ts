@@ -34,10 +34,10 @@ describe.each(jobSetups)("$kind with $limits", (setup) => {
       node(`process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
     );
     await printed("up");
-    const begun = Date.now();
+    const startedAt = Date.now();
     const exit = await stopRunning(running, 500);
     expect(exit).toMatchObject({ code: null, signal: "SIGKILL" });
-    expect(Date.now() - begun).toBeGreaterThanOrEqual(490);
+    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(490);
     expect(bench.survivors()).toEqual([]);
   });
 

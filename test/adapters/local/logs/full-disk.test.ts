@@ -99,6 +99,6 @@ test("services are deployed and serve, whatever they print", async (context) => 
   free();
   const read = () => platform.controlPlane.readLogs(principalOf("acme"), { deployment_name: "app" });
   await expect.poll(async () => (await read()).isOk()).toBe(true);
-  const heard = async () => (await read())._unsafeUnwrap().logs.some(({ message }) => message.startsWith("xxx"));
-  await expect.poll(heard).toBe(true);
+  const isLogged = async () => (await read())._unsafeUnwrap().logs.some(({ message }) => message.startsWith("xxx"));
+  await expect.poll(isLogged).toBe(true);
 });

@@ -63,7 +63,7 @@ test("crashes lose nothing that was written, and nothing is counted twice", asyn
   let ran = 0;
   let safe = 0;
   for (let kill = 0; kill < 5; kill++) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const metering = spawn(process.execPath, ["--input-type=module-typescript", "-e", child, folder.path], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -73,7 +73,7 @@ test("crashes lose nothing that was written, and nothing is counted twice", asyn
       if (++lines === 20 + kill * 7) metering.kill("SIGKILL");
     }
     if (metering.exitCode === null && metering.signalCode === null) await once(metering, "exit");
-    ran += performance.now() - begun;
+    ran += performance.now() - startedAt;
   }
   const { file, billed: rows } = openBilled(folder.path);
   const counted = amountOf(rows(), "vCPU-second");

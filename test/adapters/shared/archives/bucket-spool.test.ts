@@ -95,14 +95,14 @@ const GONE: CallState = { kind: "state", code: "not_found", error: new Error("no
 const cutShort = archiveOf(2 * PIECE_BYTES).subarray(0, PIECE_BYTES + CHUNK);
 
 test.for([
-  { answer: "an outage", failure: unavailable("not now", 1), isToldOf: true },
-  { answer: "that there is none any more", failure: GONE, isToldOf: false },
-])("a refused source's upload is aborted; reported to the operator after $answer: $isToldOf", async (failed) => {
+  { answer: "an outage", failure: unavailable("not now", 1), isReported: true },
+  { answer: "that the part does not exist", failure: GONE, isReported: false },
+])("a refused source's upload is aborted; reported to the operator after $answer: $isReported", async (failed) => {
   const { logger, logged } = recordingLogger();
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
   expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("refused");
   expect(notes).toEqual(["begin", PUT, "abort an upload"]);
-  expect(logged.join("\n").includes("could not delete a part of a source")).toBe(failed.isToldOf);
+  expect(logged.join("\n").includes("could not delete a part of a source")).toBe(failed.isReported);
 });
 
 test("a source names its own bucket only", async () => {

@@ -22,13 +22,13 @@ const called = async (failures: readonly Error[], timeoutMs?: number, signal?: A
   const { logger, logged } = recordingLogger();
   const faultOf = (error: unknown) => (error instanceof Failure ? error.fault : undefined);
   const call = providerCall({ clock, logger, faultOf, cloud: "The Cloud", random: () => random });
-  const begun = millisOf(clock.now());
+  const startedAt = millisOf(clock.now());
   const moments: number[] = [];
   const left = [...failures];
   const result = await call(
     { what: "things.get", ...(timeoutMs === undefined ? {} : { timeoutMs }), signal },
     async () => {
-      moments.push(millisOf(clock.now()) - begun);
+      moments.push(millisOf(clock.now()) - startedAt);
       const failure = left.shift();
       if (failure !== undefined) throw failure;
       return "answer";

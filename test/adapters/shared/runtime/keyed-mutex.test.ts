@@ -40,9 +40,9 @@ test("an aborted waiter rejects immediately, and no later one overtakes", async 
   };
   const first = turns.take("a", never, work);
   const leaving = new AbortController();
-  let begun = false;
+  let started = false;
   const second = turns.take("a", leaving.signal, async () => {
-    begun = true;
+    started = true;
   });
   leaving.abort(new Error("gone"));
   await expect(second).rejects.toThrow("gone");
@@ -51,7 +51,7 @@ test("an aborted waiter rejects immediately, and no later one overtakes", async 
   expect(running).toBe(1);
   open();
   await Promise.all([first, third]);
-  expect(begun).toBe(false);
+  expect(started).toBe(false);
 });
 
 test("does not start work that was aborted before", async () => {

@@ -43,9 +43,9 @@ describe("Stripe's mock", () => {
     needs(context, "stripe-mock");
     const [found] = await subscriptionsOf(await createStripeClient("sk_test_123", url), "cus_1");
     if (found === undefined) throw new Error("the mock has no subscription");
-    const told = subscriptionOf(found, "plan");
-    expect(subscriptionSchema.parse(told)).toEqual(told);
-    expect(told).toMatchObject({ status: "active", currency: "USD", interval: "month" });
+    const subscription = subscriptionOf(found, "plan");
+    expect(subscriptionSchema.parse(subscription)).toEqual(subscription);
+    expect(subscription).toMatchObject({ status: "active", currency: "USD", interval: "month" });
   });
 
   test("has every field of the recorded shapes", async (context) => {

@@ -16,7 +16,7 @@ const named = (lookup_key: string, fields: Shape): Shape => ({
 });
 
 /** The adapter's result for an account with these subscriptions. */
-const told = async (...subscriptions: readonly Shape[]) => {
+const subscriptionFor = async (...subscriptions: readonly Shape[]) => {
   await using stripe = await startStripe();
   stripe.add("acme", ...subscriptions);
   const { billing } = await billingOver(stripe);
@@ -63,7 +63,7 @@ describe("of several subscriptions, selects", () => {
       ],
     ],
   ] as const)("%s", async (_words, subscriptions) => {
-    expect((await told(...subscriptions.map(([plan, fields]) => named(plan, fields)))).plan).toBe("a");
+    expect((await subscriptionFor(...subscriptions.map(([plan, fields]) => named(plan, fields)))).plan).toBe("a");
   });
 
   test("one of any of the account's customers", async () => {
@@ -77,7 +77,7 @@ describe("of several subscriptions, selects", () => {
 
 describe("a subscription", () => {
   test("that has ended reports it", async () => {
-    expect(await told(named("pro", { status: "canceled", ended_at: 1_782_864_000 }))).toMatchObject({
+    expect(await subscriptionFor(named("pro", { status: "canceled", ended_at: 1_782_864_000 }))).toMatchObject({
       plan: "pro",
       status: "canceled",
       provider: "stripe",
@@ -85,12 +85,12 @@ describe("a subscription", () => {
   });
 
   test("missing for an existing customer is the free plan", async () => {
-    expect(await told()).toMatchObject({ plan: "free", status: "active", amount: null, provider: "stripe" });
+    expect(await subscriptionFor()).toMatchObject({ plan: "free", status: "active", amount: null, provider: "stripe" });
   });
 
   test("of several items costs their sum", async () => {
     const seats = item({ price: price({ unit_amount: 700 }), quantity: 3 });
-    expect((await told(withItems(item(), seats))).amount).toBe(2900 + 2100);
+    expect((await subscriptionFor(withItems(item(), seats))).amount).toBe(2900 + 2100);
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe("a subscription", () => {
     ["usage", { recurring: { interval: "month", interval_count: 1, meter: "mtr_1", usage_type: "metered" } }],
     ["packages", { transform_quantity: { divide_by: 10, round: "up" } }],
   ])("priced by %s has no amount", async (_words, fields) => {
-    expect((await told(withItems(item({ price: price(fields) })))).amount).toBeNull();
+    expect((await subscriptionFor(withItems(item({ price: price(fields) })))).amount).toBeNull();
   });
 
   test.each([
@@ -106,11 +106,11 @@ describe("a subscription", () => {
     ["its price's nickname", { lookup_key: null, nickname: "Professional" }, "Professional"],
     ["its product's name", { lookup_key: null, nickname: null }, "Portside Pro"],
   ])("is named by %s", async (_words, fields, plan) => {
-    expect((await told(withItems(item({ price: price(fields) })))).plan).toBe(plan);
+    expect((await subscriptionFor(withItems(item({ price: price(fields) })))).plan).toBe(plan);
   });
 
   test("with an unknown status does not count as active", async () => {
-    expect((await told(named("pro", { status: "suspended_in_2030" }))).status).toBe("incomplete");
+    expect((await subscriptionFor(named("pro", { status: "suspended_in_2030" }))).status).toBe("incomplete");
   });
 });
 

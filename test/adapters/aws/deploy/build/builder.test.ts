@@ -60,11 +60,11 @@ const codeBuild: BuildCloud<World, Build> = {
   close: (world) => world.close(),
 };
 
-const { build, begun, world } = buildTests(codeBuild);
+const { build, startedBuilds, world } = buildTests(codeBuild);
 
 test("builds a source without a Dockerfile with buildpacks, in a container without the build's credentials", async () => {
   const end = (await build()).at(-1);
-  const [request] = begun();
+  const [request] = startedBuilds();
   expect(commandsOf(request)[0]).toMatch(/^docker run --rm .* build "\$IMAGE" --builder gcr\.io\/buildpacks\/builder/);
   expect(commandsOf(request)[0]).not.toMatch(/-e |--env|AWS_|--network/);
   const variables = request?.environment.environmentVariables;
@@ -74,12 +74,12 @@ test("builds a source without a Dockerfile with buildpacks, in a container witho
 
 test.each(["Dockerfile", "./Dockerfile"])("builds a source with %s with Docker", async (path) => {
   await build({ source: sourceFrom(sourceOf({ "a/b.txt": "x", [path]: "FROM scratch\n" })) });
-  expect(commandsOf(begun()[0])).toEqual(['docker build --tag "$IMAGE" /tmp/source']);
+  expect(commandsOf(startedBuilds()[0])).toEqual(['docker build --tag "$IMAGE" /tmp/source']);
 });
 
 test("logs to the project's own group, the only one that its role may write to", async () => {
   expect((await build()).at(-1)?.kind).toBe("built");
-  expect(begun().map(({ logs }) => logs.groupName)).toEqual([BUILD_LOGS]);
+  expect(startedBuilds().map(({ logs }) => logs.groupName)).toEqual([BUILD_LOGS]);
 });
 
 test("retries an upload that conflicts with a concurrent one", async () => {

@@ -68,11 +68,11 @@ const cloudBuild: BuildCloud<World, Build> = {
   close: (world) => world.close(),
 };
 
-const { build, begun, logger } = buildTests(cloudBuild);
+const { build, startedBuilds, logger } = buildTests(cloudBuild);
 
 test("builds a source without a Dockerfile with buildpacks and the build identity, and logs to the staging bucket", async () => {
   const end = (await build()).at(-1);
-  const [request] = begun();
+  const [request] = startedBuilds();
   expect(request).toMatchObject({
     serviceAccount: "projects/test-project/serviceAccounts/builds@test-project.iam.gserviceaccount.com",
     steps: [{ name: "gcr.io/k8s-skaffold/pack" }],
@@ -88,12 +88,12 @@ test("builds a source without a Dockerfile with buildpacks and the build identit
 
 test.each(["Dockerfile", "./Dockerfile"])("builds a source with %s with Docker", async (path) => {
   await build({ source: sourceFrom(sourceOf({ "a/b.txt": "x", [path]: "FROM scratch\n" })) });
-  expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/cloud-builders/docker" }]);
+  expect(startedBuilds()[0]?.steps).toMatchObject([{ name: "gcr.io/cloud-builders/docker" }]);
 });
 
 test("ignores a Dockerfile in a subfolder", async () => {
   await build({ source: sourceFrom(sourceOf({ "docs/Dockerfile": "FROM scratch\n", "main.rb": "" })) });
-  expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/k8s-skaffold/pack" }]);
+  expect(startedBuilds()[0]?.steps).toMatchObject([{ name: "gcr.io/k8s-skaffold/pack" }]);
 });
 
 test.each([
@@ -106,7 +106,7 @@ test.each([
     kind: "failed",
     failure: { reason: "permission" },
   });
-  expect(begun()).toEqual([]);
+  expect(startedBuilds()).toEqual([]);
 });
 
 test("limits the retries of a start that returns no build", async () => {
