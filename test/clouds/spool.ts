@@ -32,7 +32,7 @@ export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "st
 /** Cloud Storage's minimum size of a piece, except the last. */
 const PIECE = 256 * KiB;
 
-/** A provider refuses a source that nothing starts before it copies anything. */
+/** A start command: a provider rejects a source without one before it copies anything. */
 const STARTS = '{"scripts":{"start":"node ."}}';
 
 /** Three pieces, the last one short; not compressed. */

@@ -1,4 +1,4 @@
-/** A source on its way to a bucket: in pieces, each put before more is read, so that memory holds one and no more. */
+/** Uploads a source to a bucket in pieces. Each piece is uploaded before more is read, so memory holds only one. */
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const CHUNK = 64 * 1024;
 const archiveOf = (bytes: number): Buffer =>
   gzipSync(tarOf([{ path: "data", content: randomBytes(bytes) }]), { level: 0 });
 
-/** A bucket that notes what it is given, and when; `put` takes a turn of the event loop. */
+/** A bucket that records what it receives, and when. `put` takes a turn of the event loop. */
 const notingBucket = (fails: readonly string[] = [], failure: CallState | Unavailable = unavailable("not now", 1)) => {
   const notes: string[] = [];
   let taken = 0;

@@ -77,7 +77,7 @@ describe("an entry that is neither a file nor a folder", () => {
     expect(await walkArchive(around(blocksOf(entry)))).toMatch(named(entry.path));
   });
 
-  // GNU's dump folders, continued files, sparse files, labels; Solaris' access lists; anything unheard of.
+  // GNU's dump folders, continued files, sparse files, labels; Solaris' access lists; unknown types.
   test.each([..."DMSVAIZ?"])("rejects an entry of type %j instead of omitting it", async (letter) => {
     const words = await walkArchive(around(entryOfType(letter, { path: "odd", content: "x" })));
     expect(words).toMatch(/^is refused: entry "odd"/);

@@ -47,7 +47,7 @@ const refused: readonly [string, Uint8Array, RegExp][] = [
 
 describe.each([64 * 1024, 1, 700])("in pieces of %i bytes", (piece) => {
   test.each(refused)("%s is refused", async (_what, bytes, words) => {
-    // The gzip header's two bytes may come apart, and so may everything else; large ones need not come by the byte.
+    // Chunks of one byte split the gzip header's two magic bytes, and everything else. Large archives use larger chunks.
     const size = bytes.length > 5000 ? Math.max(piece, 256) : piece;
     expect(await walkArchive(bytes, { piece: size })).toMatch(words);
   });

@@ -14,7 +14,7 @@ const acme = "acme" as AccountId;
 let mock: ChildProcess | undefined;
 let url = "";
 
-/** It prints its address, given any port. */
+/** Returns the address that the mock prints once it listens. */
 const listening = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let output = "";
