@@ -104,6 +104,7 @@ export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
 /** Limits of an object's path, in bytes of UTF-8. */
 export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
+
 /** Limits of a SQL query. */
 export const sqlLimits = {
   /** Milliseconds. */
@@ -113,9 +114,6 @@ export const sqlLimits = {
   /** Maximum characters of a statement. */
   chars: 20_000,
 } as const;
-
-/** Limits of a SQL query. See `sqlLimits` for the defaults and units. */
-export type SqlLimits = { readonly [K in keyof typeof sqlLimits]: number };
 
 /** Lifetime of signed URLs in minutes. */
 export const grantMinutes = { upload: 60, download: 15 } as const;

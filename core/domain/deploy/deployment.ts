@@ -1,10 +1,8 @@
 /** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
 import { z } from "zod";
-import { renderMounts } from "../volumes/mounts.ts";
 import type { Timestamp } from "../wire/instant.ts";
 import { deployReasonSchema } from "./reason.ts";
-import { formatMemory } from "./resources.ts";
-import { type Service, type ServiceSpec, shownTemplate, statusOf } from "./service-template.ts";
+import { type Service, type ServiceSpec, shownTemplate, statusOf, writtenFields } from "./service-template.ts";
 
 const time = z.string().meta({ format: "date-time" });
 
@@ -63,19 +61,7 @@ export const deploymentSchema = z
 /** A deployment as clients see it. */
 export type Deployment = z.output<typeof deploymentSchema>;
 
-const declaredFields = (spec: ServiceSpec) => ({
-  port: spec.port,
-  memory: formatMemory(spec.memory),
-  cpu: spec.cpu,
-  timeout: spec.timeout,
-  concurrency: spec.concurrency,
-  max_instances: spec.maxInstances,
-  session_affinity: spec.sessionAffinity,
-  use_http2: spec.useHttp2,
-  volumes: renderMounts(spec.mounts),
-  schedule: spec.schedule,
-  env: Object.keys(spec.env).sort(),
-});
+const declaredFields = (spec: ServiceSpec) => ({ ...writtenFields(spec), env: Object.keys(spec.env).sort() });
 
 /** Converts a service to its client view: the fields of the serving revision, or else of the last attempted template. */
 export const deploymentOf = (service: Service): Deployment => {

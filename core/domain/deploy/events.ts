@@ -3,8 +3,7 @@
  * `BUILDING+`, then `ERROR`, or `DEPLOYING+` and one of `DONE` and `ERROR`.
  */
 import { z } from "zod";
-import type { DeployFailure } from "./reason.ts";
-import { deployReasonSchema } from "./reason.ts";
+import { type DeployFailure, type DeployReason, deployReasonSchema } from "./reason.ts";
 
 /** The schema of a record of a deploy's stream. */
 export const deployEventSchema = z
@@ -71,7 +70,7 @@ export const failed = ({ reason, message, exitCode, logTail }: DeployFailure): D
 export interface DeployOutcome {
   readonly deployId: string;
   readonly status: DeployStatus;
-  readonly reason: z.output<typeof deployReasonSchema> | null;
+  readonly reason: DeployReason | null;
   /** RFC 3339; null while it runs. */
   readonly finishedAt: string | null;
 }

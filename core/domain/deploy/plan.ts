@@ -59,8 +59,8 @@ const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] 
 
 /** Returns the fields that differ, except the environment. */
 export const changedFields = (from: Omit<Declared, "env">, to: Omit<Declared, "env">): Change[] => {
-  const before = writtenFields(from);
-  const after = writtenFields(to);
+  const before: Readonly<Record<string, unknown>> = writtenFields(from);
+  const after: Readonly<Record<string, unknown>> = writtenFields(to);
   const fields = Object.keys(after).filter((field) => !sameValue(before[field], after[field]));
   return fields.map((field) => ({ field, from: before[field], to: after[field] }));
 };
@@ -122,20 +122,8 @@ export const planDeploy = (
   // `declareDeploy` has rejected declarations that no size of the provider fits.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
-  const spec: ServiceSpec = {
-    name: declaration.name,
-    owner,
-    port: declaration.port,
-    ...fitted,
-    timeout: declaration.timeout,
-    concurrency: declaration.concurrency,
-    maxInstances: declaration.maxInstances,
-    sessionAffinity: declaration.sessionAffinity,
-    useHttp2: declaration.useHttp2,
-    mounts: declaration.mounts,
-    schedule: declaration.schedule,
-    env: declaration.env ?? present?.env ?? {},
-  };
+  const { writtenName: _writtenName, source: _source, ...declared } = declaration;
+  const spec: ServiceSpec = { ...declared, ...fitted, owner, env: declaration.env ?? present?.env ?? {} };
   const mounted = volumesOf(spec);
   const planned = mounted.map((name) => ({ name, id: volumes.find((one) => one.name === name)?.id ?? null }));
   return {

@@ -38,7 +38,7 @@ export interface ServiceSpec extends Declared {
 }
 
 /** Returns the fields in their wire format, without the environment, because its values are secrets. */
-export const writtenFields = (declared: Omit<Declared, "env">): Readonly<Record<string, unknown>> => ({
+export const writtenFields = (declared: Omit<Declared, "env">) => ({
   port: declared.port,
   memory: formatMemory(declared.memory),
   cpu: declared.cpu,

@@ -4,7 +4,7 @@
  * Reads the severity like Cloud Run (`severity`), or from the field that common loggers of Node and Python write
  * (`level`, as a word or as pino's number).
  */
-import type { JsonPayload, LogName, Severity } from "./entry.ts";
+import type { JsonPayload, LogName, NewLogEntry, Severity } from "./entry.ts";
 
 /** Severity names of loggers. A map, because a line may say `constructor`, which is a property of every object. */
 export const severityByName: ReadonlyMap<string, Severity> = new Map<string, Severity>([
@@ -39,11 +39,7 @@ export const severityOf = (payload: JsonPayload): Severity | undefined => {
   return typeof declared === "string" ? severityByName.get(declared.toLowerCase()) : undefined;
 };
 
-export interface ReadLine {
-  readonly severity: Severity;
-  readonly text?: string;
-  readonly json?: JsonPayload;
-}
+type ReadLine = Pick<NewLogEntry, "severity" | "text" | "json">;
 
 /** Lines on standard error without a declared severity are errors, such as the stack trace of a crash. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");

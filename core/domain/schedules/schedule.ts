@@ -26,15 +26,15 @@ interface FieldRule {
   readonly words: readonly string[];
 }
 
-const months = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
-const weekdays = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+const monthWords = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const weekdayWords = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 const fieldRules: readonly FieldRule[] = [
   { name: "minute", min: 0, max: 59, words: [] },
   { name: "hour", min: 0, max: 23, words: [] },
   { name: "day of month", min: 1, max: 31, words: [] },
-  { name: "month", min: 1, max: 12, words: months },
-  { name: "day of week", min: 0, max: 7, words: weekdays },
+  { name: "month", min: 1, max: 12, words: monthWords },
+  { name: "day of week", min: 0, max: 7, words: weekdayWords },
 ];
 
 const numberOf = (text: string, rule: FieldRule): number | undefined => {
@@ -76,15 +76,17 @@ export interface CronFields {
   readonly anyWeekday: boolean;
 }
 
+type Values = Set<number>;
+
 /** Parses a cron expression. Returns an error message (a string) if it is invalid. */
 export const parseCron = (text: string): CronFields | string => {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== 5)
     return `must have five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has ${text.trim() === "" ? 0 : fields.length}`;
-  const sets: Set<number>[] = [];
+  const sets: Values[] = [];
   for (const [index, field] of fields.entries()) {
     const rule = fieldRules[index] as FieldRule;
-    const values = new Set<number>();
+    const values: Values = new Set();
     for (const part of field.split(",")) {
       const found = partValues(part, rule);
       if (typeof found === "string") return `${rule.name}: ${found}`;
@@ -92,23 +94,10 @@ export const parseCron = (text: string): CronFields | string => {
     }
     sets.push(values);
   }
-  const [minutes, hours, days, monthSet, weekdaySet] = sets as [
-    Set<number>,
-    Set<number>,
-    Set<number>,
-    Set<number>,
-    Set<number>,
-  ];
-  if (weekdaySet.delete(7)) weekdaySet.add(0);
-  const fires: CronFields = {
-    minutes,
-    hours,
-    days,
-    months: monthSet,
-    weekdays: weekdaySet,
-    anyDay: (fields[2] as string).startsWith("*"),
-    anyWeekday: (fields[4] as string).startsWith("*"),
-  };
+  const [minutes, hours, days, months, weekdays] = sets as [Values, Values, Values, Values, Values];
+  if (weekdays.delete(7)) weekdays.add(0);
+  const isAny = (index: number) => (fields[index] as string).startsWith("*");
+  const fires: CronFields = { minutes, hours, days, months, weekdays, anyDay: isAny(2), anyWeekday: isAny(4) };
   return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never occurs: none of these months has this day";
 };
 
@@ -116,8 +105,8 @@ export const parseCron = (text: string): CronFields | string => {
 const LEAP = 2028;
 
 /** Returns false if no selected month has any of the days, such as 30 February. */
-export const dateEverComes = ({ days, months: monthSet }: CronFields): boolean =>
-  [...monthSet].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
+export const dateEverComes = ({ days, months }: CronFields): boolean =>
+  [...months].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
 
 /** Returns true for an IANA zone that this runtime knows. Offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {

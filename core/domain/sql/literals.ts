@@ -3,26 +3,16 @@
  * https://docs.cloud.google.com/bigquery/docs/reference/standard-sql/lexical#string_and_bytes_literals
  */
 
+import { matchAt, simpleEscapes } from "../wire/lexing.ts";
+
 export interface LiteralFault {
   readonly message: string;
   /** The offset of the fault in the statement. */
   readonly at: number;
 }
 
-const simple: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "\\": "\\",
-  "?": "?",
-  '"': '"',
-  "'": "'",
-  "`": "`",
-};
+/** GoogleSQL has two simple escapes that C lacks. */
+const simple: ReadonlyMap<string, string> = new Map([...simpleEscapes, ["?", "?"], ["`", "`"]]);
 
 /** Numeric escapes: the digits after a backslash, and their base. */
 const numbers: readonly (readonly [RegExp, number])[] = [
@@ -46,15 +36,10 @@ class Fault extends Error {
   }
 }
 
-const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
-};
-
 /** Returns the character of an escape sequence and the end of the sequence. */
 const escaped = (text: string, at: number, isBytes: boolean): { readonly value: string; readonly end: number } => {
   const [next = ""] = text.slice(at + 1, at + 3);
-  const value = simple[next];
+  const value = simple.get(next);
   if (value !== undefined) return { value, end: at + 2 };
   for (const [pattern, base] of numbers) {
     const [all, digits = ""] = matchAt(pattern, text, at + 1) ?? [];

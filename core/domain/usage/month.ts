@@ -27,7 +27,7 @@ export const dayOf = (instant: Instant): string => splitInstant(instant).seconds
 
 /** Returns the period of a UTC day, `YYYY-MM-DD`. */
 export const periodOfDay = (day: string): Period => {
-  const [year, month, date] = day.split("-").map(Number) as [number, number, number];
+  const [year = 0, month = 0, date = 0] = day.split("-").map(Number);
   const start = daysFromCivil(year, month, date) * DAY_S;
   return { from: instantOfSeconds(start), to: instantOfSeconds(start + DAY_S) };
 };

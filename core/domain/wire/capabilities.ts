@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { type ControlPlaneError, unsupported } from "../../errors.ts";
+import type { DeployLimits } from "../accounts/limits.ts";
 
 const feature = z.discriminatedUnion("supported", [
   z.object({ supported: z.literal(true), note: z.string().optional() }),
@@ -120,11 +121,9 @@ export const withFormerNames = (capabilities: Capabilities): AnsweredCapabilitie
 };
 
 /** Converts deadlines from the milliseconds of the limits to the seconds of the capabilities. */
-export const deadlinesIn = (limits: {
-  readonly buildDeadline: number;
-  readonly listenDeadline: number;
-  readonly rolloutDeadline: number;
-}): Capabilities["deadlines"] => ({
+export const deadlinesIn = (
+  limits: Pick<DeployLimits, "buildDeadline" | "listenDeadline" | "rolloutDeadline">,
+): Capabilities["deadlines"] => ({
   build: limits.buildDeadline / 1000,
   listen: limits.listenDeadline / 1000,
   rollout: limits.rolloutDeadline / 1000,

@@ -10,19 +10,23 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export const pass = (what: string, words: string): Finding => ({ what, verdict: "ok", words });
-export const warn = (what: string, words: string, fix?: string): Finding => ({
-  what,
-  verdict: "warning",
-  words,
-  ...(fix === undefined ? {} : { fix }),
-});
-export const fail = (what: string, words: string, fix?: string): Finding => ({
-  what,
-  verdict: "missing",
-  words,
-  ...(fix === undefined ? {} : { fix }),
-});
+const finding =
+  (verdict: Finding["verdict"]) =>
+  (what: string, words: string, fix?: string): Finding => ({
+    what,
+    verdict,
+    words,
+    ...(fix === undefined ? {} : { fix }),
+  });
+
+/** Returns the finding that a condition holds. */
+export const pass: (what: string, words: string) => Finding = finding("ok");
+
+/** Returns the finding that a condition does not hold, and that the platform works without it. */
+export const warn = finding("warning");
+
+/** Returns the finding that a condition does not hold, and that the platform needs it. */
+export const fail = finding("missing");
 
 /** Returns why the platform cannot start: all missing conditions with their fixes. Undefined if none is missing. */
 export const refusalToStart = (findings: readonly Finding[]): string | undefined => {

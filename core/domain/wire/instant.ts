@@ -118,20 +118,12 @@ const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|
 export const parseDateTime = (text: string): { instant: Instant; fraction: string } | undefined => {
   const match = SHAPE.exec(text);
   if (match === null) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
   const fraction = match[7] ?? "";
   const zone = match[8] as string;
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
   if (hour > 23 || minute > 59 || second > 60) return undefined;
-  const [zoneHours, zoneMinutes] =
-    zone.length === 1 ? [0, 0] : (zone.slice(1).split(":").map(Number) as [number, number]);
+  const [zoneHours = 0, zoneMinutes = 0] = zone.length === 1 ? [] : zone.slice(1).split(":").map(Number);
   if (zoneHours > 23 || zoneMinutes > 59) return undefined;
   const offset = (zoneHours * 3600 + zoneMinutes * 60) * (zone.startsWith("-") ? -1 : 1);
   const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset;

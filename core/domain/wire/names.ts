@@ -44,20 +44,18 @@ export const volumeNameShape = { pattern: "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", m
 /** Replaces `_` with `-`. */
 export const normalizeDeploymentName = (text: string): string => text.replaceAll("_", "-");
 
-/** Returns the rule that a normalized name breaks, as a message, or undefined if the name is valid. */
-export const deploymentNameProblem = (
-  name: string,
-  reserved: readonly string[] = reservedNames,
-): string | undefined => {
-  if (name.length === 0) return "a name must not be empty";
-  if (name.length > DEPLOYMENT_NAME_MAX)
-    return `a name must be at most ${DEPLOYMENT_NAME_MAX} characters; this has ${name.length}`;
-  if (!/^[a-z0-9-]*$/.test(name)) return "a name must contain only lowercase letters a-z, digits and '-'";
-  if (!/^[a-z]/.test(name)) return "a name must start with a letter";
-  if (name.endsWith("-")) return "a name must not end with '-'";
-  if (reserved.includes(name)) return `'${name}' is reserved; choose another name`;
-  return undefined;
+const nameProblem = (name: string, what: string, max: number, start: { allowed: RegExp; rule: string }) => {
+  if (name.length === 0) return `${what} must not be empty`;
+  if (name.length > max) return `${what} must be at most ${max} characters; this has ${name.length}`;
+  if (!/^[a-z0-9-]*$/.test(name)) return `${what} must contain only lowercase letters a-z, digits and '-'`;
+  if (!start.allowed.test(name)) return `${what} must start with ${start.rule}`;
+  return name.endsWith("-") ? `${what} must not end with '-'` : undefined;
 };
+
+/** Returns the rule that a normalized name breaks, as a message, or undefined if the name is valid. */
+export const deploymentNameProblem = (name: string, reserved: readonly string[] = reservedNames): string | undefined =>
+  nameProblem(name, "a name", DEPLOYMENT_NAME_MAX, { allowed: /^[a-z]/, rule: "a letter" }) ??
+  (reserved.includes(name) ? `'${name}' is reserved; choose another name` : undefined);
 
 /** Parses a deployment name and replaces `_` with `-`. Returns undefined if the name breaks a rule. */
 export const parseDeploymentName = (text: string, reserved?: readonly string[]): DeploymentName | undefined => {
@@ -66,15 +64,8 @@ export const parseDeploymentName = (text: string, reserved?: readonly string[]):
 };
 
 /** Returns the rule that a volume name breaks, as a message, or undefined if the name is valid. */
-export const volumeNameProblem = (name: string): string | undefined => {
-  if (name.length === 0) return "a volume name must not be empty";
-  if (name.length > VOLUME_NAME_MAX)
-    return `a volume name must be at most ${VOLUME_NAME_MAX} characters; this has ${name.length}`;
-  if (!/^[a-z0-9-]*$/.test(name)) return "a volume name must contain only lowercase letters a-z, digits and '-'";
-  if (!/^[a-z0-9]/.test(name)) return "a volume name must start with a letter or a digit";
-  if (name.endsWith("-")) return "a volume name must not end with '-'";
-  return undefined;
-};
+export const volumeNameProblem = (name: string): string | undefined =>
+  nameProblem(name, "a volume name", VOLUME_NAME_MAX, { allowed: /^[a-z0-9]/, rule: "a letter or a digit" });
 
 /** Parses a volume name. Returns undefined if it breaks a rule; `volumeNameProblem` returns the rule. */
 export const parseVolumeName = (text: string): VolumeName | undefined =>

@@ -1,5 +1,6 @@
 /** Runs a long port call, such as a build or a rollout, to its final event. */
 import type { Clock } from "../../ports/system.ts";
+import { whenAborted } from "../pipeline/when-aborted.ts";
 
 interface Progress {
   readonly kind: "progress";
@@ -39,10 +40,7 @@ export const awaitFinalEvent = async <E extends { readonly kind: string }>(
     return undefined;
   };
   const expire = async (): Promise<undefined> => {
-    const aborted = Promise.withResolvers<void>();
-    call.signal.addEventListener("abort", () => aborted.resolve());
-    if (call.signal.aborted) aborted.resolve();
-    await Promise.race([clock.sleep(deadline, over.signal), aborted.promise]);
+    await Promise.race([clock.sleep(deadline, over.signal), whenAborted(call.signal)]);
     if (!call.signal.aborted && !over.signal.aborted) {
       timedOut = true;
       stop();

@@ -4,7 +4,7 @@ import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import { err } from "../../result.ts";
-import type { Permit } from "../pipeline/keyed-semaphore.ts";
+import { whenAborted } from "../pipeline/when-aborted.ts";
 import { bindVolumes } from "./bind-volumes.ts";
 import { build } from "./build.ts";
 import { discardSource, fetchSource } from "./fetch-source.ts";
@@ -34,21 +34,13 @@ const failureOfError = (error: ControlPlaneError): DeployFailure => {
   }
 };
 
-/** Resolves when the permit is granted or the signal aborts. */
-const granted = async (permit: Permit, signal: AbortSignal): Promise<void> => {
-  const aborted = Promise.withResolvers<void>();
-  if (signal.aborted) aborted.resolve();
-  signal.addEventListener("abort", () => aborted.resolve(), { once: true });
-  await Promise.race([permit.whenGranted, aborted.promise]);
-};
-
 const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>> => {
   const { ports, deploys, run, principal, declaration, located } = deploy;
   const permit = deploys.builds.acquire(run.owner);
   let source: Source | undefined;
   if (!permit.granted) run.emit(building("Waiting for another build of your account"));
   try {
-    await granted(permit, run.signal);
+    await Promise.race([permit.whenGranted, whenAborted(run.signal)]);
     if (run.signal.aborted) return err(endedEarly(run));
     const plan = await preparePlan({ context: deploy, principal, options: { signal: run.signal } }, declaration);
     if (run.signal.aborted) return err(endedEarly(run));
@@ -90,7 +82,7 @@ export const runDeploy = async (deploy: DeployContext): Promise<void> => {
   try {
     run.emit(building(`Deploying as '${run.name}'`));
     if (!permit.granted) run.emit(building(`Waiting for an earlier deploy of '${run.name}'`));
-    await granted(permit, run.signal);
+    await Promise.race([permit.whenGranted, whenAborted(run.signal)]);
     // Only in its turn: a platform stores the status of one deploy per name.
     if (!run.signal.aborted) await recordStatus(deploy, building("A deploy began"));
     const outcome = run.signal.aborted ? err(endedEarly(run)) : await runPhases(deploy);

@@ -38,13 +38,10 @@ export interface Context {
 }
 
 /** The settings of a control plane. Each omitted setting has its default. */
-export interface SettingsInput {
+export interface SettingsInput extends Partial<Pick<Settings, "reservedNames" | "envAliases" | "policies">> {
   readonly accountLimits?: Partial<AccountLimits>;
   readonly deployLimits?: Partial<DeployLimits>;
   readonly logLimits?: Partial<LogLimits>;
-  readonly reservedNames?: readonly string[];
-  readonly envAliases?: EnvAliases;
-  readonly policies?: readonly Policy[];
 }
 
 /** The default deadlines of the provider. */

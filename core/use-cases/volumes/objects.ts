@@ -4,13 +4,11 @@ import type { SourceObject } from "../../domain/deploy/fields.ts";
 import type { ObjectPath } from "../../domain/volumes/object-path.ts";
 import type { DownloadGrant, ObjectPage, UploadGrant } from "../../domain/volumes/volume.ts";
 import type { Values } from "../../domain/wire/fields.ts";
-import { type Instant, plusMillis, timestampOf } from "../../domain/wire/instant.ts";
+import { plusMillis, timestampOf } from "../../domain/wire/instant.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import { objectFields, objectsFields, uploadFields } from "../../domain/wire/requests.ts";
-import { type ControlPlaneError, invalidInput } from "../../errors.ts";
-import type { CallOptions } from "../../ports/system.ts";
-import type { StoredVolume, UploadsInParts } from "../../ports/volume-store.ts";
+import { invalidInput } from "../../errors.ts";
 import { err, ok, type Result, safeTry } from "../../result.ts";
 import { type Call, type Caller, useCase } from "../pipeline/use-case.ts";
 import { findOwnVolume, volumeStore } from "./volumes.ts";
@@ -58,45 +56,28 @@ const checkTarget = (
     : ok({ target });
 };
 
-/** Grants an upload in parts, for an object that is too large for one PUT. */
-const grantParts = async (
-  uploads: UploadsInParts,
-  volume: StoredVolume,
-  { path, size, until }: { readonly path: ObjectPath; readonly size: number; readonly until: Instant },
-  options: CallOptions,
-): Promise<Result<UploadGrant, ControlPlaneError>> => {
-  const tooLarge = issue(
-    ["size"],
-    `must be at most ${uploads.maxBytes}, the most that an object may have`,
-    "less_than_equal",
-  );
-  if (size > uploads.maxBytes) return err(invalidInput([tooLarge]));
-  const granted = await uploads.grant(volume, path, size, until, options);
-  return granted.map(({ parts, completeUrl, expiresAt }) => ({
-    parts: [...parts],
-    complete_url: completeUrl,
-    expires_at: timestampOf(expiresAt),
-  }));
-};
-
 /** Grants a PUT of one object, or of its parts if it is too large for one. Never creates the volume. */
 export const grantUpload = useCase({
   fields: uploadFields,
   check: checkTarget,
   requires: volumeStore,
   authorize: ownVolume,
-  run: async (
-    { context, input: { target: path, size }, options },
-    volume,
-  ): Promise<Result<UploadGrant, ControlPlaneError>> => {
-    const until = plusMillis(context.ports.clock.now(), grantMinutes.upload * 60_000);
-    const { volumes } = context.ports.provider;
-    const { uploadsInParts } = volumes;
-    if (uploadsInParts !== undefined && size > uploadsInParts.above)
-      return await grantParts(uploadsInParts, volume, { path, size, until }, options);
-    const granted = await volumes.grantUpload(volume, path, until, options);
-    return granted.map(({ url, expiresAt }) => ({ url, method: "PUT" as const, expires_at: timestampOf(expiresAt) }));
-  },
+  run: ({ context: { ports }, input: { target: path, size }, options }, volume) =>
+    safeTry(async function* () {
+      const { volumes } = ports.provider;
+      const { uploadsInParts: inParts } = volumes;
+      const until = plusMillis(ports.clock.now(), grantMinutes.upload * 60_000);
+      if (inParts === undefined || size <= inParts.above) {
+        const { url, expiresAt } = yield* await volumes.grantUpload(volume, path, until, options);
+        return ok<UploadGrant>({ url, method: "PUT", expires_at: timestampOf(expiresAt) });
+      }
+      if (size > inParts.maxBytes) {
+        const message = `must be at most ${inParts.maxBytes}, the most that an object may have`;
+        return err(invalidInput([issue(["size"], message, "less_than_equal")]));
+      }
+      const { parts, completeUrl, expiresAt } = yield* await inParts.grant(volume, path, size, until, options);
+      return ok<UploadGrant>({ parts: [...parts], complete_url: completeUrl, expires_at: timestampOf(expiresAt) });
+    }),
 });
 
 /** Grants a GET of one existing object. */

@@ -118,16 +118,13 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
 
 /** Omits packages that are locked in several versions (by platform or Python version); pip chooses among them. */
 const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
-  const byName = new Map<string, string[]>();
-  for (const locked of tomlList(table, "package")) {
+  const found = tomlList(table, "package").flatMap((locked) => {
     const name = locked instanceof Map ? tomlText(locked, "name") : undefined;
     const constraint = name === undefined ? undefined : constraintOf(name, locked as TomlTable, lock);
-    if (name === undefined || constraint === undefined) continue;
-    const known = byName.get(name) ?? [];
-    known.push(name + constraint);
-    byName.set(name, known);
-  }
-  return [...byName.values()].flatMap((all) => (all.length === 1 ? all : []));
+    return constraint === undefined ? [] : [{ name, text: `${name}${constraint}` }];
+  });
+  const byName = Map.groupBy(found, ({ name }) => name);
+  return [...byName.values()].flatMap((all) => (all.length === 1 ? all.map(({ text }) => text) : []));
 };
 
 /** Returns whether pip can install the project itself. Poetry also writes a build system for projects that are not packages. */

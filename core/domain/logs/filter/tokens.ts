@@ -1,5 +1,6 @@
 /** The tokens of a filter's text, with their offsets. */
 import { err, ok, type Result } from "../../../result.ts";
+import { matchAt, simpleEscapes } from "../../wire/lexing.ts";
 import { type FilterProblem, problemAt } from "./problem.ts";
 import type { Comparison } from "./tree.ts";
 
@@ -32,29 +33,11 @@ const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/uy;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-const signs = new Map([
-  ["a", "\x07"],
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
-  ["v", "\v"],
-  ['"', '"'],
-  ["'", "'"],
-  ["\\", "\\"],
-]);
-
 /** Returns the character of an escape. An unknown escape keeps its backslash, for regular expressions. */
 const meaningOf = (match: RegExpExecArray): string => {
   const [whole, four, eight, two, sign = ""] = match;
   const code = four ?? eight ?? two;
-  return code === undefined ? (signs.get(sign) ?? whole) : String.fromCodePoint(Number.parseInt(code, 16));
-};
-
-const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
+  return code === undefined ? (simpleEscapes.get(sign) ?? whole) : String.fromCodePoint(Number.parseInt(code, 16));
 };
 
 /** Reads a quoted string that begins at `from`. `end` is the offset after its closing quote. */
