@@ -128,7 +128,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     context: Pick<BuildContext, "limits" | "network" | "say" | "print" | "signal">,
   ): Promise<ImageManifest> => {
     if (typeof containers === "string") throw noEngine(containers);
-    const within = await containers.buildNetwork(owner).catch((cause: unknown) => {
+    const networkName = await containers.buildNetwork(owner).catch((cause: unknown) => {
       logger.warn("could not create a network for a build", { cause });
       throw new BuildError(engineUnreachable(containers.engine));
     });
@@ -138,7 +138,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       owner: ownerFolder(owner),
       tag: containers.tagOf(reference),
       labels: containers.imageLabels({ owner, service: name, source: source.digest }),
-      within,
+      networkName,
       allowedPorts: containers.allowedPorts,
       home: containers.folder,
     });

@@ -23,13 +23,13 @@ const brakeOf = (container: Container): Brake => {
   const then = (what: () => Promise<unknown>) => {
     last = last.then(what).catch(() => undefined);
   };
-  return { hold: () => then(() => container.pause()), release: () => then(() => container.unpause()) };
+  return { pause: () => then(() => container.pause()), resume: () => then(() => container.unpause()) };
 };
 
 export class ContainerLog {
   readonly #streams: Readonly<Record<OutputStream, LineSplitter>>;
   #last: Instant | undefined;
-  #heardAt = performance.now();
+  #lastOutputAt = performance.now();
 
   constructor(onLine: OnLine) {
     const splitter = (stream: OutputStream) => new LineSplitter((line) => onLine(stream, line, this.#last));
@@ -47,7 +47,7 @@ export class ContainerLog {
         // `since` is inclusive.
         if (from !== undefined && at !== undefined && at <= from) continue;
         this.#last = at ?? this.#last;
-        this.#heardAt = performance.now();
+        this.#lastOutputAt = performance.now();
         await this.#streams[stream].take(bytes);
       }
     } catch {
@@ -56,13 +56,13 @@ export class ContainerLog {
   }
 
   /** Resolves when `read` has ended, or nothing has arrived for `millis`. */
-  async settled(read: Promise<void>, millis: number): Promise<void> {
+  async drain(read: Promise<void>, millis: number): Promise<void> {
     let isOver = false;
     void read.then(() => {
       isOver = true;
     });
-    this.#heardAt = performance.now();
-    while (!isOver && performance.now() - this.#heardAt < millis)
+    this.#lastOutputAt = performance.now();
+    while (!isOver && performance.now() - this.#lastOutputAt < millis)
       await Promise.race([read, sleep(millis, undefined, { ref: false })]);
   }
 

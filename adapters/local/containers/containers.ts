@@ -39,9 +39,9 @@ export type Containers = Awaited<ReturnType<typeof openContainers>>;
 const containerDisk = 2 * GiB;
 /** The label of images built here. */
 const IMAGE = "portside.image";
-const AGAIN_MS = 5000;
+const RETRY_MS = 5000;
 /** Maximum time that a list of deployments waits for the engine. */
-const ANSWER_MS = 1000;
+const RESPONSE_TIMEOUT_MS = 1000;
 const gone = [404, 409];
 
 /** The scope in an image's label, which anyone may have written. */
@@ -53,7 +53,7 @@ const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
 
 /**
- * @param folder for files that the engine uses, such as mount points
+ * @param folder for files that the engine uses, such as mount mountPoints
  * @param allowedPorts ports of this machine from which base images may be pulled
  */
 export const openContainers = async (
@@ -65,14 +65,14 @@ export const openContainers = async (
 ) => {
   const { docker } = engine;
   mkdirSync(folder, { recursive: true });
-  const points = new MountPoints(join(folder, "mounts"));
-  const mark = { [SCOPE]: scope };
+  const mountPoints = new MountPoints(join(folder, "mounts"));
+  const scopeLabel = { [SCOPE]: scope };
   const network = `portside-${scope}`;
-  const made = new Set<string>();
+  const networks = new Set<string>();
   const closing = new AbortController();
 
   const sweep = async (): Promise<void> => {
-    await points.sweep();
+    await mountPoints.sweep();
     const filters = { label: [`${SCOPE}=${scope}`] };
     const left = await docker.listContainers({ all: true, filters });
     await Promise.all(left.map(({ Id }) => remove(docker.getContainer(Id))));
@@ -82,12 +82,12 @@ export const openContainers = async (
   const remove = async (container: Container): Promise<void> => {
     try {
       // The engine does not respond while it waits for something in the container's image.
-      await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(AGAIN_MS) });
+      await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(RETRY_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
       logger.warn("could not remove a container; will retry", { container: container.id, cause: error });
       if (closing.signal.aborted) return;
-      setTimeout(() => void remove(container), AGAIN_MS).unref();
+      setTimeout(() => void remove(container), RETRY_MS).unref();
     }
   };
 
@@ -96,7 +96,7 @@ export const openContainers = async (
     const name = engine.name === "Docker" || owner === undefined ? network : `${network}-${ownerFolder(owner)}`;
     // Check every time, because `docker network prune` removes unused networks.
     await ensureNetwork(engine, name, scope);
-    made.add(name);
+    networks.add(name);
     return name;
   };
 
@@ -105,7 +105,7 @@ export const openContainers = async (
   const hostJob = async (job: Job): Promise<PreparedContainer> => {
     const image = await ensureHostImage(engine, folder);
     const network = job.port === undefined && usesLoopback(job.env) ? "host" : await networkOf(job.owner);
-    const { mounts, ended } = await points.take(job.id, job.folders ?? [], false);
+    const { mounts, cleanUp } = await mountPoints.mount(job.id, job.folders ?? [], false);
     const own: ContainerJob = {
       id: job.id,
       image,
@@ -120,14 +120,14 @@ export const openContainers = async (
       readOnly: true,
       disk: 0,
       capabilities: [],
-      labels: mark,
+      labels: scopeLabel,
     };
-    return { job: own, ended };
+    return { job: own, cleanUp };
   };
 
   const imageJob = async ({ folders, owner, ...job }: ImageJob): Promise<PreparedContainer> => {
     const network = await networkOf(owner);
-    const { mounts, ended } = await points.take(job.id, folders, true);
+    const { mounts, cleanUp } = await mountPoints.mount(job.id, folders, true);
     const own: ContainerJob = {
       ...job,
       argv: [],
@@ -138,9 +138,9 @@ export const openContainers = async (
       readOnly: false,
       disk: containerDisk,
       capabilities: imageCapabilities,
-      labels: { ...job.labels, ...mark, "portside.owner": ownerFolder(owner) },
+      labels: { ...job.labels, ...scopeLabel, "portside.owner": ownerFolder(owner) },
     };
-    return { job: own, ended };
+    return { job: own, cleanUp };
   };
 
   const removeImage = async (id: string): Promise<void> => {
@@ -183,7 +183,7 @@ export const openContainers = async (
     /** Returns whether someone removed the image from the engine; false if the engine does not respond soon. */
     lacksImage: (id: string) => {
       const has = hasImage(engine, id).catch(() => true);
-      return Promise.race([has.then((found) => !found), sleep(ANSWER_MS, false, { ref: false })]);
+      return Promise.race([has.then((found) => !found), sleep(RESPONSE_TIMEOUT_MS, false, { ref: false })]);
     },
     removeImage,
     /** Removes images that an earlier server built but did not record. */
@@ -201,7 +201,7 @@ export const openContainers = async (
       await sweep().catch((cause: unknown) =>
         logger.warn("could not remove all containers from the engine", { cause }),
       );
-      for (const name of made)
+      for (const name of networks)
         await docker
           .getNetwork(name)
           .remove()

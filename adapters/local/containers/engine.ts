@@ -24,7 +24,7 @@ export interface ContainerEngine {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const ANSWER_MS = 5000;
+const RESPONSE_TIMEOUT_MS = 5000;
 
 /** Socket paths of engines. If `DOCKER_HOST` is set, only that counts. */
 const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
@@ -47,7 +47,10 @@ const open = async (
     const [version, info] = await Promise.race([
       Promise.all([docker.version(), docker.info()]),
       new Promise<never>((_resolve, reject) =>
-        setTimeout(() => reject(new Error(`no response within ${ANSWER_MS / 1000} s`)), ANSWER_MS).unref(),
+        setTimeout(
+          () => reject(new Error(`no response within ${RESPONSE_TIMEOUT_MS / 1000} s`)),
+          RESPONSE_TIMEOUT_MS,
+        ).unref(),
       ),
     ]);
     const isPodman = (version.Components ?? []).some(({ Name }) => Name.includes("Podman"));

@@ -32,7 +32,11 @@ export interface ExecTarget {
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
 /** Uses the shell, environment and folder of the container: https://docs.docker.com/reference/cli/docker/container/exec/ */
-const intoContainer = async (job: string, engine: ContainerEngine, flags: readonly string[]): Promise<ExecTarget[]> => {
+const containerTargets = async (
+  job: string,
+  engine: ContainerEngine,
+  flags: readonly string[],
+): Promise<ExecTarget[]> => {
   const container = engine.docker.getContainer(containerName(job));
   const isRunning = await container.inspect().then(
     ({ State }) => State.Running,
@@ -60,7 +64,7 @@ const variablesOf = (pid: number): Record<string, string> =>
   );
 
 /** Returns the root of the instance's processes. The sandbox's own processes have the marker, but no K_SERVICE. */
-const firstOf = (job: string, table: readonly ProcessInfo[]): number[] => {
+const rootProcesses = (job: string, table: readonly ProcessInfo[]): number[] => {
   const own = table.filter(({ pid }) => {
     const { K_SERVICE, [MARKER]: mark } = variablesOf(pid);
     return mark === job && K_SERVICE !== undefined;
@@ -81,7 +85,7 @@ const ARGUMENTS = FILTER + 1;
  * make root load the service's libraries. bubblewrap then drops every right that the process lacks.
  * https://man7.org/linux/man-pages/man1/nsenter.1.html
  */
-const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): ExecTarget => {
+const sandboxTarget = (pid: number, env: Readonly<Record<string, string>>): ExecTarget => {
   const joinFiles = groupFilesOf(pid);
   const namespaces = ["--mount", "--pid", "--ipc", "--uts", "--net", "--cgroup", "--wd"];
   const ids = ["--uid", idInside(pid, "uid"), "--gid", idInside(pid, "gid")];
@@ -105,7 +109,7 @@ const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): ExecTa
 export class ExecTargetRefused extends Error {}
 
 /** Enters the sandbox of a process, or starts a shell in its folder if it has no sandbox. */
-const intoProcess = (pid: number, terminal: string | undefined): ExecTarget => {
+const processTarget = (pid: number, terminal: string | undefined): ExecTarget => {
   const { [MARKER]: _, ...own } = variablesOf(pid);
   const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };
   const isSandboxed = linkOf(`/proc/${pid}/ns/mnt`) !== linkOf("/proc/self/ns/mnt");
@@ -119,7 +123,7 @@ const intoProcess = (pid: number, terminal: string | undefined): ExecTarget => {
     throw new ExecTargetRefused(
       "Only root can enter the sandbox of a server that does not run as root. Run the command with sudo and --data-dir.",
     );
-  return intoSandbox(pid, env);
+  return sandboxTarget(pid, env);
 };
 
 export interface ExecTargetOptions {
@@ -154,8 +158,10 @@ export const findExecTargets = async (
   const table = allProcesses();
   const found = await Promise.all(
     jobs.map(async (job): Promise<readonly ExecTarget[]> => {
-      const contained = typeof engine === "string" ? [] : await intoContainer(job, engine, flags);
-      return contained.length > 0 ? contained : firstOf(job, table).map((pid) => intoProcess(pid, environment["TERM"]));
+      const contained = typeof engine === "string" ? [] : await containerTargets(job, engine, flags);
+      return contained.length > 0
+        ? contained
+        : rootProcesses(job, table).map((pid) => processTarget(pid, environment["TERM"]));
     }),
   );
   return { found: found.flat(), services, isDeployed: true };

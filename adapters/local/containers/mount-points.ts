@@ -36,25 +36,25 @@ export class MountPoints {
   async sweep(): Promise<void> {
     // Do not recreate a data folder that was removed while the server ran.
     if (!existsSync(this.#folder)) return;
-    for (const name of readdirSync(this.#folder)) await this.#leave(join(this.#folder, name));
+    for (const name of readdirSync(this.#folder)) await this.#unmount(join(this.#folder, name));
   }
 
   /**
-   * @param anybody whether the service may run as any user, so that every user must be able to write to the folders
+   * @param anyUser whether the service may run as any user, so that every user must be able to write to the folders
    * @returns the mounts, and the cleanup for when they are no longer used
    */
-  async take(
+  async mount(
     id: string,
     folders: readonly OpenBind[],
-    anybody: boolean,
-  ): Promise<{ readonly mounts: readonly Bind[]; readonly ended: () => Promise<void> }> {
+    anyUser: boolean,
+  ): Promise<{ readonly mounts: readonly Bind[]; readonly cleanUp: () => Promise<void> }> {
     const points: string[] = [];
-    const ended = async () => {
-      for (const point of points) await this.#leave(point);
+    const cleanUp = async () => {
+      for (const point of points) await this.#unmount(point);
     };
     const mounts: Bind[] = [];
     for (const [index, { fd, host, inside, writable }] of folders.entries()) {
-      if (anybody && writable) openToAll(fd);
+      if (anyUser && writable) permitEveryUser(fd);
       if (host !== undefined) {
         mounts.push({ host, inside, writable });
         continue;
@@ -63,15 +63,15 @@ export class MountPoints {
       mkdirSync(point);
       points.push(point);
       if (!(await run("mount", [...OPEN_FOLDER, point], fd))) {
-        await ended();
+        await cleanUp();
         throw new Error(`could not mount a folder of a volume at ${inside}`);
       }
       mounts.push({ host: point, inside, writable });
     }
-    return { mounts, ended };
+    return { mounts, cleanUp };
   }
 
-  async #leave(point: string): Promise<void> {
+  async #unmount(point: string): Promise<void> {
     await run("umount", ["--lazy", point]);
     try {
       rmdirSync(point);
@@ -82,7 +82,7 @@ export class MountPoints {
 }
 
 /** Only the platform can reach the folder's parent, so its mode affects only services. */
-const openToAll = (fd: number): void => {
+const permitEveryUser = (fd: number): void => {
   try {
     fchmodSync(fd, 0o777);
   } catch {

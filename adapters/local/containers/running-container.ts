@@ -16,7 +16,7 @@ import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
 /** A container's settings, and the cleanup to call after its removal. */
 export interface PreparedContainer {
   readonly job: ContainerJob;
-  readonly ended: () => Promise<void>;
+  readonly cleanUp: () => Promise<void>;
 }
 
 export interface ContainerStart {
@@ -27,9 +27,9 @@ export interface ContainerStart {
   readonly onLine: OnLine;
 }
 
-const LOG_END_MS = 2000;
-const AGAIN_MS = 50;
-const DISK_LOOK_MS = 3000;
+const LOG_DRAIN_MS = 2000;
+const RETRY_MS = 50;
+const DISK_POLL_MS = 3000;
 
 export class RunningContainer implements Running {
   readonly id: string;
@@ -92,7 +92,7 @@ export class RunningContainer implements Running {
     } finally {
       this.#pid = 0;
       if (this.#container !== undefined) await remove(this.#container);
-      await prepared?.ended();
+      await prepared?.cleanUp();
     }
   }
 
@@ -132,7 +132,7 @@ export class RunningContainer implements Running {
       // If the engine does not respond, `exited` reports that.
       const written = await measureWrittenBytes(this.#engine.docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
-      timer = setTimeout(look, DISK_LOOK_MS);
+      timer = setTimeout(look, DISK_POLL_MS);
       if (written <= max || this.#overflown !== undefined) return;
       this.#overflown = {
         reason: "crashed",
@@ -140,7 +140,7 @@ export class RunningContainer implements Running {
       };
       this.kill();
     };
-    timer = setTimeout(look, DISK_LOOK_MS);
+    timer = setTimeout(look, DISK_POLL_MS);
     return () => {
       clearTimeout(timer);
       timer = undefined;
@@ -160,12 +160,12 @@ export class RunningContainer implements Running {
       await Promise.race([ended, read]);
       const { State } = await container.inspect();
       if (!State.Running) {
-        await log.settled(read, LOG_END_MS);
+        await log.drain(read, LOG_DRAIN_MS);
         await log.end();
         return State;
       }
       await read;
-      await sleep(AGAIN_MS);
+      await sleep(RETRY_MS);
     }
   }
 }

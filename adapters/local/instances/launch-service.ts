@@ -160,6 +160,6 @@ export const launchService = (
   void running.exited.then(forget);
   const ended = deps.meter?.(template);
   void running.exited.then(() => ended?.());
-  void running.exited.then(() => mounts.ended());
+  void running.exited.then(() => mounts.removeLinks());
   return new Instance(deps, running, port, tail);
 };

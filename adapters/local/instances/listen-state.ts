@@ -86,22 +86,22 @@ export interface CommandNetwork {
 }
 
 /** The count of sockets misses a change if one closes while another opens, so the tables are also read this often. */
-const TABLES_MS = 250;
+const TABLES_POLL_MS = 250;
 
 /**
  * Returns a function that reports where the command listens. Reading the kernel's tables takes milliseconds of CPU that the
- * starting command needs, so the function reads them only if the number of sockets changed or `TABLES_MS` have passed.
+ * starting command needs, so the function reads them only if the number of sockets changed or `TABLES_POLL_MS` have passed.
  */
 export const watchNetwork = ({ pid, inside = 0, opened }: CommandNetwork): (() => Promise<ListenState>) => {
-  let seen: { readonly count: string | undefined; readonly at: number; readonly sight: ListenState } | undefined;
+  let seen: { readonly count: string | undefined; readonly at: number; readonly state: ListenState } | undefined;
   return async () => {
     const count = countSocketsIn(pid);
     const at = performance.now();
-    if (seen !== undefined && count !== undefined && count === seen.count && at - seen.at < TABLES_MS)
-      return seen.sight;
+    if (seen !== undefined && count !== undefined && count === seen.count && at - seen.at < TABLES_POLL_MS)
+      return seen.state;
     const listeners = (await listenersIn(pid)).filter(({ port }) => !opened.includes(port));
-    seen = { count, at, sight: judgeListeners(listeners, inside) };
-    return seen.sight;
+    seen = { count, at, state: judgeListeners(listeners, inside) };
+    return seen.state;
   };
 };
 
@@ -109,7 +109,7 @@ export const watchNetwork = ({ pid, inside = 0, opened }: CommandNetwork): (() =
 export const listenStateOf = async (pids: readonly number[], port: number, open: boolean): Promise<ListenState> => {
   // Without /proc the connection is the only evidence.
   if (process.platform !== "linux") return open ? { kind: "right" } : { kind: "nothing" };
-  const sight = judgeListeners(await listenersOf(pids), port);
-  const isLost = open && sight.kind !== "right" && pids.length > 0 && (await accepts(loopback(port)));
-  return isLost ? { kind: "lost" } : sight;
+  const state = judgeListeners(await listenersOf(pids), port);
+  const isLost = open && state.kind !== "right" && pids.length > 0 && (await accepts(loopback(port)));
+  return isLost ? { kind: "lost" } : state;
 };

@@ -12,8 +12,8 @@ const MAX_WORK_MS = 5;
 
 /** Stops and resumes a writer that no pipe blocks. */
 export interface Brake {
-  hold(): void;
-  release(): void;
+  pause(): void;
+  resume(): void;
 }
 
 /** The reader is behind if it waited for less than `BEHIND_SHARE` of this time. */
@@ -23,11 +23,11 @@ const BEHIND_SHARE = 0.15;
 const CAUGHT_UP_MS = 20;
 
 /** Detects from the waiting time of a reader whether its writer is ahead, and brakes the writer. */
-class Pressure {
+class Backpressure {
   readonly #brake: Brake;
   #since = performance.now();
   #waited = 0;
-  #held = false;
+  #paused = false;
 
   constructor(brake: Brake) {
     this.#brake = brake;
@@ -36,7 +36,7 @@ class Pressure {
   /** Fetches the next chunk and measures the wait. */
   async watch<T>(next: () => Promise<T>): Promise<T> {
     const asked = performance.now();
-    const caughtUp = setTimeout(() => this.release(), CAUGHT_UP_MS);
+    const caughtUp = setTimeout(() => this.resume(), CAUGHT_UP_MS);
     try {
       return await next();
     } finally {
@@ -49,18 +49,18 @@ class Pressure {
     this.#waited += waited;
     const watched = performance.now() - this.#since;
     if (watched < BEHIND_MS) return;
-    if (this.#waited / watched < BEHIND_SHARE && !this.#held) {
-      this.#held = true;
-      this.#brake.hold();
+    if (this.#waited / watched < BEHIND_SHARE && !this.#paused) {
+      this.#paused = true;
+      this.#brake.pause();
     }
     this.#since = performance.now();
     this.#waited = 0;
   }
 
-  release(): void {
-    if (!this.#held) return;
-    this.#held = false;
-    this.#brake.release();
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#brake.resume();
   }
 }
 
@@ -86,7 +86,7 @@ export class Allowance {
 /** Yields the chunks of an output, with pauses while the output is continuous. */
 export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
-  const pressure = brake === undefined ? undefined : new Pressure(brake);
+  const pressure = brake === undefined ? undefined : new Backpressure(brake);
   const next = () => iterator.next();
   const allowance = new Allowance();
   try {
@@ -99,7 +99,7 @@ export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake):
       await allowance.spend(millis, Math.min(millis, MAX_WORK_MS));
     }
   } finally {
-    pressure?.release();
+    pressure?.resume();
     await iterator.return?.();
   }
 }

@@ -171,14 +171,14 @@ const launchInstance = async (
     await begins(instance, options);
     return instance;
   } catch (cause) {
-    mounts.ended();
+    mounts.removeLinks();
     deps.logger.error("could not start an instance", { service: spec.template.name, cause });
     return {
       reason: "provider_unavailable",
       message: "The platform's machine has no resources left to start the service. Try again later.",
     };
   } finally {
-    await mounts.started();
+    await mounts.closeFolders();
   }
 };
 

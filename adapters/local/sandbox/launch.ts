@@ -19,7 +19,7 @@ import type { ControlGroup } from "./cgroup.ts";
 import { namespacesOf } from "./network/enter-network.ts";
 import type { Network } from "./network/pasta.ts";
 import { type Exit, type Job, MARKER, type OnLine, type Running } from "./runner.ts";
-import type { Watchdog } from "./watchdog.ts";
+import type { Watchdog, Watched } from "./watchdog.ts";
 
 /**
  * A descriptor that a command inherits besides its standard streams: data to read, an open descriptor of this process, a gate
@@ -56,7 +56,7 @@ export interface Launch {
  * So this many polls in a row must find no process.
  */
 const QUIET_POLLS = 6;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const MAX_POLLS = 100;
 
 /** Kills every process with a matching entry in its environment. Gives up on a fork bomb after `MAX_POLLS`. */
@@ -67,7 +67,7 @@ const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<vo
     for (const { pid } of marked) signalProcess(pid, "SIGKILL");
     if (round === 0 && marked.length === 0) return;
     quiet = marked.length === 0 ? quiet + 1 : 0;
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 };
 
@@ -216,20 +216,18 @@ class Launched implements Running {
   }
 
   async #follow(onLine: OnLine): Promise<Exit> {
-    const { group, watchdog, job } = this.#launch;
+    const { group, watchdog, job, memoryFolders = [] } = this.#launch;
     const child = this.#child;
-    const unwatch =
-      group !== undefined
-        ? undefined
-        : watchdog.watch({
-            limits: job.limits,
-            memoryFolders: this.#launch.memoryFolders ?? [],
-            processesIn: (table) => this.#members(table),
-            onExceeded: (what) => {
-              this.#exceeded ??= what;
-              this.kill();
-            },
-          });
+    const watched: Watched = {
+      limits: job.limits,
+      memoryFolders,
+      processesIn: (table) => this.#members(table),
+      onExceeded: (what) => {
+        this.#exceeded ??= what;
+        this.kill();
+      },
+    };
+    const unwatch = group === undefined ? watchdog.watch(watched) : undefined;
     const output = Promise.all([
       readLines(child.stdout as Readable, (line) => onLine("stdout", line)),
       readLines(child.stderr as Readable, (line) => onLine("stderr", line)),
@@ -240,7 +238,9 @@ class Launched implements Running {
     });
     unwatch?.();
     const failure = this.#networkFailed ? { failure: NO_NETWORK } : {};
-    await this.#killRemaining();
+    // Without a control group, search for the processes. Those of a sandbox end shortly after the sandbox itself.
+    if (group === undefined) await killMarked(job.id);
+    else group.kill();
     await this.#launch.network?.then(
       (network) => network.close(),
       () => undefined,
@@ -249,13 +249,6 @@ class Launched implements Running {
     const outOfMemory = this.#exceeded === "memory" || group?.outOfMemory() === true;
     await group?.remove();
     return { ...ended, outOfMemory, dataLimited: group === undefined, ...failure };
-  }
-
-  async #killRemaining(): Promise<void> {
-    const { group, job } = this.#launch;
-    if (group !== undefined) return group.kill();
-    // Without a control group, search for them. The processes of a sandbox end shortly after the sandbox itself.
-    await killMarked(job.id);
   }
 }
 

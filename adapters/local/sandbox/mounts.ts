@@ -24,9 +24,9 @@ export interface InstanceMounts {
   readonly binds: readonly OpenBind[];
   readonly env: Readonly<Record<string, string>>;
   /** Closes the open folders. The caller must call it once the instance has started or failed to. */
-  started(): Promise<void>;
+  closeFolders(): Promise<void>;
   /** Removes the links. The caller must call it when no process of the instance is left. */
-  ended(): void;
+  removeLinks(): void;
 }
 
 const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
@@ -188,13 +188,13 @@ export const mountVolumes = async (
   const targets: [string, string][] = [];
   const undo: (() => void)[] = [];
   const open: Folder[] = [];
-  const started = async () => void (await Promise.all(open.splice(0).map((folder) => folder.close())));
-  const ended = () => {
+  const closeFolders = async () => void (await Promise.all(open.splice(0).map((folder) => folder.close())));
+  const removeLinks = () => {
     for (const one of undo) one();
   };
   const fail = async (failure: DeployFailure) => {
-    await started();
-    ended();
+    await closeFolders();
+    removeLinks();
     return failure;
   };
   const mountOne = async (mount: BoundMount): Promise<DeployFailure | undefined> => {
@@ -228,5 +228,5 @@ export const mountVolumes = async (
     PORTSIDE_VOLUMES: JSON.stringify(buckets),
     ...(runner.mapsPaths ? {} : { PORTSIDE_MOUNTS: JSON.stringify(Object.fromEntries(targets)) }),
   };
-  return { binds, env, started, ended };
+  return { binds, env, closeFolders, removeLinks };
 };

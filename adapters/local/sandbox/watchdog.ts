@@ -5,9 +5,9 @@
 import { allProcesses, filesInMemory, memoryOf, type ProcessInfo, sharedMappingsOf } from "../instances/proc.ts";
 import type { Limits } from "./runner.ts";
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** Reading the whole process table is expensive, so new processes may go unnoticed this long. */
-const TABLE_MS = 500;
+const TABLE_POLL_MS = 500;
 
 export interface Watched {
   readonly limits: Limits;
@@ -50,7 +50,7 @@ export class Watchdog {
   watch(one: Watched): () => void {
     this.#watched.set(one, { pids: [], shared: new Map() });
     this.#tableAt = 0;
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.#poll(), POLL_MS).unref();
     return () => this.#unwatch(one);
   }
 
@@ -61,16 +61,16 @@ export class Watchdog {
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #poll(): void {
     const now = Date.now();
-    if (now - this.#tableAt >= TABLE_MS) {
+    if (now - this.#tableAt >= TABLE_POLL_MS) {
       this.#tableAt = now;
-      this.#lookAtTable();
+      this.#pollTable();
     }
     for (const [one, seen] of this.#watched) if (memoryUsed(one, seen) > one.limits.memory) one.onExceeded("memory");
   }
 
-  #lookAtTable(): void {
+  #pollTable(): void {
     const table = allProcesses();
     const threads = new Map(table.map((one) => [one.pid, one.threads]));
     for (const [one, { shared }] of this.#watched) {

@@ -30,7 +30,7 @@ const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]):
 };
 
 /** Serializes pulls of one image: a second pull could put another image under the checked name. */
-const fetches = new KeyedMutex();
+const pulls = new KeyedMutex();
 
 const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
   const isComplete = /[:@][^/]*$/.test(name);
@@ -41,7 +41,7 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
 /** Podman reports triggers only in an image's export. Images never change, so the result is cached. */
 const exportedTriggers = new Map<string, readonly string[]>();
 
-const readExported = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
+const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
   const texts = new Map<string, string>();
   const parser = new Parser({
     onReadEntry: (entry) => {
@@ -58,13 +58,13 @@ const readExported = async ({ docker }: ContainerEngine, id: string): Promise<re
 
 const triggersOf = async (engine: ContainerEngine, { Id, Config }: ImageInspectInfo): Promise<readonly string[]> => {
   if (engine.name === "Docker") return Config?.OnBuild ?? [];
-  const triggers = exportedTriggers.get(Id) ?? (await readExported(engine, Id));
+  const triggers = exportedTriggers.get(Id) ?? (await readExportedTriggers(engine, Id));
   exportedTriggers.set(Id, triggers);
   return triggers;
 };
 
-const inspect = (engine: ContainerEngine, name: string, signal: AbortSignal): Promise<ImageInspectInfo> =>
-  fetches.take(name, signal, async () => {
+const inspectOrPull = (engine: ContainerEngine, name: string, signal: AbortSignal): Promise<ImageInspectInfo> =>
+  pulls.take(name, signal, async () => {
     const image = engine.docker.getImage(name);
     return image.inspect().catch(async (error: unknown) => {
       if (statusOf(error) !== 404) throw error;
@@ -73,9 +73,13 @@ const inspect = (engine: ContainerEngine, name: string, signal: AbortSignal): Pr
     });
   });
 
-const fetched = async (engine: ContainerEngine, image: BaseImage, signal: AbortSignal): Promise<ImageInspectInfo> => {
+const fetchImage = async (
+  engine: ContainerEngine,
+  image: BaseImage,
+  signal: AbortSignal,
+): Promise<ImageInspectInfo> => {
   try {
-    return await inspect(engine, image.name, signal);
+    return await inspectOrPull(engine, image.name, signal);
   } catch (error) {
     signal.throwIfAborted();
     // A system error code means that the engine does not respond. A registry's refusal has a status or a number.
@@ -106,7 +110,7 @@ export const checkDockerfile = async (
   // Triggers may name images, too.
   for (let image = images.shift(); image !== undefined; image = images.shift()) {
     await checkRegistry(image, allowedPorts);
-    const found = await fetched(engine, image, signal);
+    const found = await fetchImage(engine, image, signal);
     const platform = `${found.Os}/${found.Architecture}`;
     if (platform !== engine.platform) {
       // A builder would pull the image again, and might get another image than the checked one.

@@ -15,14 +15,15 @@ import { limitProcesses } from "./limit-processes.ts";
 
 const PERIOD = 100_000;
 
-const throughApi = async (
+const buildWithApi = async (
   { docker }: ContainerEngine,
   build: ContainerBuild,
   context: Readable,
 ): Promise<BuildOutput> => {
-  const { tag, labels, limits, network, within, print, signal } = build;
+  const { tag, labels, limits, network, networkName, print, signal } = build;
   const output = new BuildOutput(print);
-  using _limited = within === undefined ? undefined : await limitProcesses({ docker }, within, limits.processes);
+  using _limited =
+    networkName === undefined ? undefined : await limitProcesses({ docker }, networkName, limits.processes);
   const answer = await docker.buildImage(context as NodeJS.ReadableStream, {
     t: tag,
     labels: { ...labels },
@@ -31,7 +32,7 @@ const throughApi = async (
     cpuperiod: PERIOD,
     cpuquota: limits.cpu * PERIOD,
     buildargs: predefinedArguments(network),
-    ...(within === undefined ? {} : { networkmode: within }),
+    ...(networkName === undefined ? {} : { networkmode: networkName }),
     rm: true,
     forcerm: true,
     abortSignal: signal,
@@ -47,7 +48,7 @@ export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): Depl
   message: `${name} does not respond. Deploy again when it does.`,
 });
 
-const isWithoutClassic = (error: unknown): boolean =>
+const lacksClassicBuilder = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(engineMessage(error));
 
 /** Returns the image's id. Throws `BuildError` if the build fails. Aborting `signal` stops the build in the engine. */
@@ -73,8 +74,8 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
   };
   const withApi = async () => {
     await check(engine.name !== "Docker");
-    return withContext((context) => throughApi(engine, build, context)).catch((error: unknown) => {
-      if (engine.name === "Docker" && isWithoutClassic(error)) return withKit();
+    return withContext((context) => buildWithApi(engine, build, context)).catch((error: unknown) => {
+      if (engine.name === "Docker" && lacksClassicBuilder(error)) return withKit();
       throw error;
     });
   };

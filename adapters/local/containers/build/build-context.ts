@@ -20,13 +20,13 @@ const DOCKERFILE = "Dockerfile";
 const IGNORE = ".dockerignore";
 const MAX_BYTES = 1024 ** 2;
 
-const tooLong = (path: string): BuildError =>
+const tooLarge = (path: string): BuildError =>
   new BuildError({
     reason: "build_failed",
     message: `The ${path} is larger than 1 MiB. Move inline content to files of the source.`,
   });
 
-const plain = (path: string): string => path.replace(/^(?:\.\/)+/, "");
+const withoutDot = (path: string): string => path.replace(/^(?:\.\/)+/, "");
 
 const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entry: ReadEntry) => void) => {
   const parser = new Parser({ onReadEntry });
@@ -47,25 +47,23 @@ export const readContext = async (
   source: Source,
   signal: AbortSignal,
 ): Promise<{ readonly dockerfile: string | undefined; readonly ignore: string | undefined }> => {
-  const texts = new Map<string, Buffer[]>();
-  let present: { readonly path: string; readonly pieces: Buffer[]; bytes: number } | undefined;
+  const files = new Map<string, Buffer[]>();
+  let pieces: Buffer[] | undefined;
   const tar = new TarReader({
     entry: (entry) => {
-      const path = plain(entry.path);
-      present = path === DOCKERFILE || path === IGNORE ? { path, pieces: [], bytes: 0 } : undefined;
-      if (present !== undefined) texts.set(path, present.pieces);
+      const path = withoutDot(entry.path);
+      pieces = undefined;
+      if (path !== DOCKERFILE && path !== IGNORE) return;
+      if (entry.size > MAX_BYTES) throw tooLarge(path);
+      pieces = [];
+      files.set(path, pieces);
     },
-    content: (bytes) => {
-      if (present === undefined) return;
-      present.bytes += bytes.length;
-      if (present.bytes > MAX_BYTES) throw tooLong(present.path);
-      present.pieces.push(Buffer.from(bytes));
-    },
+    content: (bytes) => void pieces?.push(Buffer.from(bytes)),
   });
   for await (const chunk of unpackedBytes(source, signal)) tar.write(chunk);
   const textOf = (path: string) => {
-    const pieces = texts.get(path);
-    return pieces === undefined ? undefined : Buffer.concat(pieces).toString("utf8");
+    const found = files.get(path);
+    return found === undefined ? undefined : Buffer.concat(found).toString("utf8");
   };
   return { dockerfile: textOf(DOCKERFILE), ignore: textOf(IGNORE) };
 };
@@ -75,10 +73,10 @@ export const contextOf = (source: Source, ignore: string | undefined, signal: Ab
   if (ignore === undefined) return Readable.from(source.open());
   const rules = dockerignore().add(ignore);
   const pack = new Pack({ portable: true });
-  const isLeftOut = (path: string) => path !== DOCKERFILE && path !== IGNORE && path !== "" && rules.ignores(path);
+  const isIgnored = (path: string) => path !== DOCKERFILE && path !== IGNORE && path !== "" && rules.ignores(path);
   const leaving = new AbortController();
   void entriesOf(source, AbortSignal.any([signal, leaving.signal]), (entry) => {
-    if (isLeftOut(plain(entry.path).replace(/\/$/, ""))) entry.resume();
+    if (isIgnored(withoutDot(entry.path).replace(/\/$/, ""))) entry.resume();
     else pack.add(entry);
   }).then(
     () => pack.end(),

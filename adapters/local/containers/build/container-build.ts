@@ -14,7 +14,7 @@ export interface ContainerBuild extends Pick<BuildContext, "limits" | "network" 
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
   /** The engine's network for the classic builder's commands; undefined means its default. */
-  readonly within: string | undefined;
+  readonly networkName: string | undefined;
   /** Ports of this machine from which a base image may be pulled. */
   readonly allowedPorts: readonly number[];
   /** Home folder of the engine's command line. */

@@ -66,17 +66,17 @@ const isComment = (line: string): boolean => line.trimStart().startsWith("#");
 /** @param mark the line continuation character; undefined if none */
 const instructionsIn = (lines: readonly string[], mark: string | undefined): Instruction[] => {
   const found: Instruction[] = [];
-  let begun: { line: number; text: string } | undefined;
+  let pending: { line: number; text: string } | undefined;
   for (const [index, line] of lines.entries()) {
-    if (isComment(line) || (begun !== undefined && line.trim() === "")) continue;
+    if (isComment(line) || (pending !== undefined && line.trim() === "")) continue;
     const end = line.trimEnd();
-    const goesOn = mark !== undefined && end.endsWith(mark);
-    begun = { line: begun?.line ?? index + 1, text: (begun?.text ?? "") + (goesOn ? end.slice(0, -1) : line) };
-    if (goesOn && index < lines.length - 1) continue;
-    const words = begun.text.trim().split(/\s+/);
+    const continues = mark !== undefined && end.endsWith(mark);
+    pending = { line: pending?.line ?? index + 1, text: (pending?.text ?? "") + (continues ? end.slice(0, -1) : line) };
+    if (continues && index < lines.length - 1) continue;
+    const words = pending.text.trim().split(/\s+/);
     while (words[0]?.toUpperCase() === "ONBUILD") words.shift();
-    found.push({ line: begun.line, words });
-    begun = undefined;
+    found.push({ line: pending.line, words });
+    pending = undefined;
   }
   return found;
 };

@@ -9,7 +9,7 @@ import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./h
 import { type Network, openNetwork } from "./pasta.ts";
 
 /** How long running sandboxes may reach an address that the machine gets while they run. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Creating a network takes CPU time, which the first requests to a service that has just started also need. */
 const PREPARE_MS = 100;
 
@@ -46,7 +46,7 @@ export class Networks {
   #platformPorts: () => readonly number[] = () => [];
   #count = 0;
   #spare: Spare | undefined;
-  #looking: NodeJS.Timeout | undefined;
+  #polling: NodeJS.Timeout | undefined;
   #preparing: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -100,7 +100,7 @@ export class Networks {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#looking);
+    clearInterval(this.#polling);
     clearTimeout(this.#preparing);
     await this.#spare?.network;
     await Promise.all([...this.#open].map((network) => network.close()));
@@ -138,7 +138,7 @@ export class Networks {
       throw cause;
     });
     this.#open.add(network);
-    this.#looking ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#polling ??= setInterval(() => this.#poll(), POLL_MS).unref();
     void network.ended.then(() => this.#forget(network));
     // The machine may have got an address during the creation.
     await this.#forbid(network, closedSubnets());
@@ -148,12 +148,12 @@ export class Networks {
   #forget(network: Network): void {
     this.#open.delete(network);
     if (this.#open.size > 0) return;
-    clearInterval(this.#looking);
-    this.#looking = undefined;
+    clearInterval(this.#polling);
+    this.#polling = undefined;
   }
 
   /** The machine may get further addresses while services run. */
-  #look(): void {
+  #poll(): void {
     const closed = closedSubnets();
     for (const network of this.#open) void this.#forbid(network, closed);
   }

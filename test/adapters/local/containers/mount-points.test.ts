@@ -35,9 +35,9 @@ test("mounts a folder while its name is swapped with a link", async (context) =>
   try {
     for (let n = 0; n < 40; n++) {
       const bind = { fd, host: undefined, inside: "/data", writable: true };
-      const { mounts, ended } = await points.take(`job${n}`, [bind], false);
+      const { mounts, cleanUp } = await points.mount(`job${n}`, [bind], false);
       expect(statSync(mounts[0]?.host ?? "").ino).toBe(fstatSync(fd).ino);
-      await ended();
+      await cleanUp();
     }
   } finally {
     swapper.kill("SIGKILL");

@@ -42,33 +42,33 @@ test("stops a writer that is ahead, and resumes it when the reader has caught up
   let held = false;
   const calls: string[] = [];
   const brake = {
-    hold: () => {
+    pause: () => {
       held = true;
-      calls.push("hold");
+      calls.push("pause");
     },
-    release: () => calls.push("release"),
+    resume: () => calls.push("resume"),
   };
   const flood = (async function* () {
     while (!held) yield Buffer.from("x");
-    while (calls.at(-1) !== "release") await sleep(1);
+    while (calls.at(-1) !== "resume") await sleep(1);
   })();
   for await (const _ of paceOutput(flood, brake)) busy(1);
-  expect(calls).toEqual(["hold", "release"]);
+  expect(calls).toEqual(["pause", "resume"]);
 });
 
 test("resumes a stopped writer when its output ends", async () => {
   const calls: string[] = [];
-  const brake = { hold: () => calls.push("hold"), release: () => calls.push("release") };
+  const brake = { pause: () => calls.push("pause"), resume: () => calls.push("resume") };
   const flood = (async function* () {
     while (calls.length === 0) yield Buffer.from("x");
   })();
   for await (const _ of paceOutput(flood, brake)) busy(1);
-  expect(calls).toEqual(["hold", "release"]);
+  expect(calls).toEqual(["pause", "resume"]);
 });
 
 test("never stops a writer that the reader waits for", async () => {
   const calls: string[] = [];
-  const brake = { hold: () => calls.push("hold"), release: () => calls.push("release") };
+  const brake = { pause: () => calls.push("pause"), resume: () => calls.push("resume") };
   const calm = (async function* () {
     for (let n = 0; n < 30; n++) {
       await sleep(20);
