@@ -216,7 +216,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "writeFile",
   ),
   "adapters/local/tenant-files/folder.ts": openFolders("The module itself.", ".chown", "mkdir", "open"),
-  "adapters/local/tenant-files/give-tree.ts": openFolders(
+  "adapters/local/tenant-files/chown-tree.ts": openFolders(
     "Enters folders by their handles and changes the owner of files without following links.",
     "fchownSync",
     "lchownSync",

@@ -7,7 +7,7 @@ import { describeDiskFault } from "../../shared/runtime/disk-fault.ts";
 import type { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { ranOutOfMemory } from "../instances/describe-exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../sandbox/runner.ts";
-import { giveFolder } from "../tenant-files/give-tree.ts";
+import { chownFolder } from "../tenant-files/chown-tree.ts";
 import type { Toolchain } from "./toolchain.ts";
 
 /** The path of the source in the sandbox. Without a sandbox, commands see host paths. */
@@ -103,7 +103,7 @@ export const runCommand = async (context: BuildContext, command: Command): Promi
     { host: context.app, inside: inside.app, writable: true },
     { host: context.cache, inside: inside.cache, writable: true },
   ];
-  for (const { host, writable } of binds) if (writable) await giveFolder(host, context.user ?? 0);
+  for (const { host, writable } of binds) if (writable) await chownFolder(host, context.user ?? 0);
   const running = context.runner.start(
     {
       id: context.newId(),

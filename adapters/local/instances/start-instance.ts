@@ -5,7 +5,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { mountVolumes } from "../sandbox/mounts.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { NoUserLeft } from "../sandbox/users/account-users.ts";
-import { giveFolder } from "../tenant-files/give-tree.ts";
+import { chownFolder } from "../tenant-files/chown-tree.ts";
 import { describeExit } from "./describe-exit.ts";
 import { freePort } from "./free-port.ts";
 import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
@@ -163,7 +163,7 @@ const launchInstance = async (
   // An earlier server may have run the builds as another user.
   if (built !== undefined)
     for (const path of [built.app, ...built.programs])
-      if (path === built.app || path.startsWith(`${deps.cacheDir}/`)) await giveFolder(path, user ?? 0);
+      if (path === built.app || path.startsWith(`${deps.cacheDir}/`)) await chownFolder(path, user ?? 0);
   const mounts = await mountVolumes(target, deps.volumes, spec.template, built, user);
   if ("reason" in mounts) return mounts;
   try {

@@ -9,8 +9,8 @@ import type { ServiceTemplate } from "../../../core/domain/deploy/service-templa
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { APP } from "../builds/run-command.ts";
+import { chownTree } from "../tenant-files/chown-tree.ts";
 import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
-import { giveTree } from "../tenant-files/give-tree.ts";
 import { hostFolders } from "./host-files.ts";
 import type { OpenBind } from "./runner.ts";
 
@@ -35,9 +35,9 @@ const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
  * Changes the owner of the volume's files to the user of the service, which takes time if they belong to another user. Every
  * user of a container may write. Its files change owner when a service with a user mounts the volume again.
  */
-const giveVolume = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
+const chownVolume = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
   if (process.getuid?.() !== 0) return;
-  if (user !== undefined) return giveTree(handle.fd, user);
+  if (user !== undefined) return chownTree(handle.fd, user);
   if (readOnly || (await handle.stat()).uid === 0) return;
   await handle.chown(0, 0);
   await handle.chmod(0o777);
@@ -53,7 +53,7 @@ const openMount = async (
   const root = await openRoot(folders.folderOf(bucket));
   let mounted: Folder | undefined;
   try {
-    await giveVolume(root, user, readOnly);
+    await chownVolume(root, user, readOnly);
     // Only root can give a folder to another user.
     mounted = await descend(root, parts, true, process.getuid?.() === 0 ? user : undefined);
     return mounted;

@@ -45,9 +45,9 @@ const ALL = FOLDERS * FILES + FOLDERS + 10 + 1;
 /** Starts the walk in a separate process, and kills it when it has reached the file. */
 const killWalkAt = async (tree: string, reached: string): Promise<void> => {
   const module = pathToFileURL(
-    join(import.meta.dirname, "../../../../../adapters/local/tenant-files/give-tree.ts"),
+    join(import.meta.dirname, "../../../../../adapters/local/tenant-files/chown-tree.ts"),
   ).href;
-  const code = `const { giveFolder } = await import(${JSON.stringify(module)}); await giveFolder(${JSON.stringify(tree)}, ${UID})`;
+  const code = `const { chownFolder } = await import(${JSON.stringify(module)}); await chownFolder(${JSON.stringify(tree)}, ${UID})`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: "inherit" });
   const ended = once(child, "exit");
   await expect.poll(() => lstatSync(join(tree, reached)).uid === UID, { interval: 1 }).toBe(true);

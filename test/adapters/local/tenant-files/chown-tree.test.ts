@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { giveFolder, giveTree } from "../../../../adapters/local/tenant-files/give-tree.ts";
+import { chownFolder, chownTree } from "../../../../adapters/local/tenant-files/chown-tree.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 
@@ -45,7 +45,7 @@ test("changes every file and folder, without following links or touching devices
   symlinkSync(join(folder.path, "outside"), join(tree, "a", "folder-link"));
   symlinkSync("..", join(tree, "a", "up"));
   execFileSync("mkfifo", [join(tree, "fifo")]);
-  await giveFolder(tree, UID);
+  await chownFolder(tree, UID);
   const owners = ownersBelow(tree);
   const kept = ["a/link", "a/folder-link", "a/up", "fifo"];
   for (const [name, owner] of owners) expect([name, owner]).toEqual([name, kept.includes(name) ? 0 : UID]);
@@ -59,7 +59,7 @@ test("changes a file with a name that is not UTF-8", async (context) => {
   using folder = folderWith({ "tree/file": "x" });
   const odd = Buffer.concat([Buffer.from(join(folder.path, "tree/")), Buffer.from([0xff, 0xfe])]);
   writeFileSync(odd, "x");
-  await giveFolder(join(folder.path, "tree"), UID);
+  await chownFolder(join(folder.path, "tree"), UID);
   expect(lstatSync(odd).uid).toBe(UID);
 });
 
@@ -67,7 +67,7 @@ test("does not enter a link in place of a folder", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "outside/secret": "s" });
   symlinkSync(join(folder.path, "outside"), join(folder.path, "tree"));
-  await expect(giveFolder(join(folder.path, "tree"), UID)).rejects.toThrow(/ELOOP|ENOTDIR/);
+  await expect(chownFolder(join(folder.path, "tree"), UID)).rejects.toThrow(/ELOOP|ENOTDIR/);
   expect(lstatSync(join(folder.path, "outside", "secret")).uid).toBe(0);
 });
 
@@ -77,10 +77,10 @@ test("resumes after an interruption, and does nothing if it is complete", async 
   const tree = join(folder.path, "tree");
   // As after a crash: some files have the new owner, but not the folder itself.
   chownSync(join(tree, "a", "one"), UID, UID);
-  await giveFolder(tree, UID);
+  await chownFolder(tree, UID);
   expect(new Set(ownersBelow(tree).values())).toEqual(new Set([UID]));
   chownSync(join(tree, "b"), 0, 0);
-  await giveFolder(tree, UID);
+  await chownFolder(tree, UID);
   expect(lstatSync(join(tree, "b")).uid).toBe(0);
 });
 
@@ -105,7 +105,7 @@ test("changes nothing outside while a service swaps folders with links", async (
     }
   };
   const swapping = swap();
-  for (let round = 0; round < 10; round++) await giveFolder(tree, UID + round);
+  for (let round = 0; round < 10; round++) await chownFolder(tree, UID + round);
   done = true;
   await swapping;
   expect(new Set(ownersBelow(outside).values())).toEqual(new Set([0]));
@@ -115,7 +115,7 @@ test("two concurrent calls for one folder walk it once, and both wait", async (c
   needs(context, "root");
   using folder = folderWith({ "tree/a/one": "1" });
   const fd = openSync(join(folder.path, "tree"), "r");
-  await Promise.all([giveTree(fd, UID), giveTree(fd, UID)]);
+  await Promise.all([chownTree(fd, UID), chownTree(fd, UID)]);
   expect(fstatSync(fd).uid).toBe(UID);
   expect(lstatSync(join(folder.path, "tree", "a", "one")).uid).toBe(UID);
   closeSync(fd);
@@ -127,7 +127,7 @@ test("deeply nested folders exhaust neither descriptors nor the stack", async (c
   const tree = join(folder.path, "tree");
   mkdirSync(join(tree, ...Array<string>(1500).fill("d")), { recursive: true });
   const before = readdirSync("/proc/self/fd").length;
-  await giveFolder(tree, UID);
+  await chownFolder(tree, UID);
   expect(readdirSync("/proc/self/fd").length).toBe(before);
   const ownerAt = (depth: number) => lstatSync(join(tree, ...Array<string>(depth).fill("d"))).uid;
   expect([ownerAt(900), ownerAt(1400)]).toEqual([UID, 0]);
@@ -139,6 +139,6 @@ test("a hard link is the same file under each name", async (context) => {
   needs(context, "root");
   using folder = folderWith({ "tree/a": "x" });
   linkSync(join(folder.path, "tree", "a"), join(folder.path, "tree", "b"));
-  await giveFolder(join(folder.path, "tree"), UID);
+  await chownFolder(join(folder.path, "tree"), UID);
   expect(lstatSync(join(folder.path, "tree", "b")).uid).toBe(UID);
 });

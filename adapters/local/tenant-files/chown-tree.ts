@@ -26,7 +26,7 @@ const openFolder = (fd: number, name: Buffer): number | undefined => {
   }
 };
 
-const giveEntry = (fd: number, name: Buffer, uid: number): void => {
+const chownEntry = (fd: number, name: Buffer, uid: number): void => {
   try {
     lchownSync(below(fd, name), uid, uid);
   } catch (error) {
@@ -38,7 +38,7 @@ const walk = async (fd: number, uid: number, depth: number, progress: { visited:
   for (const entry of readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true, encoding: "buffer" })) {
     if (++progress.visited % YIELD_EVERY === 0) await yieldToEventLoop();
     // Devices, pipes and sockets keep their owner, because they contain no data.
-    if (entry.isFile()) giveEntry(fd, entry.name, uid);
+    if (entry.isFile()) chownEntry(fd, entry.name, uid);
     if (!entry.isDirectory() || depth === MAX_DEPTH) continue;
     const inner = openFolder(fd, entry.name);
     if (inner === undefined) continue;
@@ -59,7 +59,7 @@ let last: Promise<void> = Promise.resolve();
  * again.
  * @param fd the folder; the caller must keep it open until the promise resolves
  */
-export const giveTree = (fd: number, uid: number): Promise<void> => {
+export const chownTree = (fd: number, uid: number): Promise<void> => {
   if (fstatSync(fd).uid === uid) return Promise.resolve();
   const given = last.then(async () => {
     if (fstatSync(fd).uid === uid) return;
@@ -70,12 +70,12 @@ export const giveTree = (fd: number, uid: number): Promise<void> => {
   return given;
 };
 
-/** Like `giveTree`, with a path that only the platform can change. Does nothing unless the platform is root. */
-export const giveFolder = async (path: string, uid: number): Promise<void> => {
+/** Like `chownTree`, with a path that only the platform can change. Does nothing unless the platform is root. */
+export const chownFolder = async (path: string, uid: number): Promise<void> => {
   if (process.getuid?.() !== 0) return;
   const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    await giveTree(fd, uid);
+    await chownTree(fd, uid);
   } finally {
     closeSync(fd);
   }
