@@ -118,7 +118,7 @@ const processTarget = (pid: number, terminal: string | undefined): ExecTarget =>
     const [file = "/bin/sh", ...args] = SHELL;
     return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
   }
-  // Processes of an unprivileged bubblewrap are in a user namespace that is a child of the other namespaces' owner.
+  // Without root, bubblewrap creates the other namespaces in one user namespace and runs the command in a child of it.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
       "Only root can enter the sandbox of a server that does not run as root. Run the command with sudo and --data-dir.",

@@ -145,7 +145,7 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
-      this.#behind(ingress.removeService(name));
+      this.#inBackground(ingress.removeService(name));
       return undefined;
     });
   }
@@ -204,7 +204,7 @@ export class LocalPlatform implements ServicePlatform {
     const pool = this.#pool(template, rolling.id);
     pool.add(instance);
     ingress.switchTo(name, { template, revision: rolling.id, pool });
-    this.#behind(images.sweep(this.#usedImages(), false));
+    this.#inBackground(images.sweep(this.#usedImages(), false));
     return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
   }
 
@@ -339,7 +339,7 @@ export class LocalPlatform implements ServicePlatform {
     void this.#deps.instances.log(entry);
   }
 
-  #behind(work: Promise<unknown>): void {
+  #inBackground(work: Promise<unknown>): void {
     const noted = work
       .catch((cause) => this.#deps.logger.error("background work failed", { cause }))
       .finally(() => this.#background.delete(noted));

@@ -32,8 +32,8 @@ export interface InstanceMounts {
 const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
 
 /**
- * Changes the owner of the volume's files to the user of the service, which takes time if they belong to another user. Every
- * user of a container may write. Its files change owner when a service with a user mounts the volume again.
+ * Changes the owner of the volume's files to the user of the service, which takes time if they belong to another user. For a
+ * container, which may have any user, lets every user write. The next service with a user becomes the owner of its files.
  */
 const chownVolume = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
   if (process.getuid?.() !== 0) return;

@@ -1,6 +1,6 @@
 /**
- * Refuses Dockerfile lines with which a build would use rights of the engine that its account does not have. Returns the base
- * images of all other lines. Pure.
+ * Refuses Dockerfile lines that would let a build use rights that the engine has and the build's account lacks. Returns the
+ * base images that the other lines name. Pure.
  *
  * - The engine knows every account's images by id, and the classic builder accepts an id's prefix as a name.
  * - The engine downloads the URLs of ADD from the machine's own network, which has loopback services and metadata.
@@ -254,11 +254,11 @@ const mayEscape = (lines: readonly string[]): boolean => {
 };
 
 /** Reads the text with one escape character: what each line names, and the stages. */
-const readingOf = (lines: readonly string[], mark: string | undefined, builder: Builder, around: Stages) => {
+const readingOf = (lines: readonly string[], mark: string | undefined, builder: Builder, outerStages: Stages) => {
   const instructions = instructionsIn(lines, mark);
   const isFrom = ({ words }: Instruction) => words[0]?.toUpperCase() === "FROM";
-  const stageCount = instructions.filter(isFrom).length + around.count;
-  const stages = new Set(around.names);
+  const stageCount = instructions.filter(isFrom).length + outerStages.count;
+  const stages = new Set(outerStages.names);
   const before: Before = { values: valuesIn(instructions, builder), builder, stages, stageCount };
   const found = instructions.flatMap((instruction) =>
     namedBy(instruction, before).flatMap((one) => (one === undefined ? [] : { line: instruction.line, ...one })),
@@ -266,25 +266,28 @@ const readingOf = (lines: readonly string[], mark: string | undefined, builder: 
   return { found, stages: { names: stages, count: stageCount } };
 };
 
-/** Reasons that apply to every reading. All others apply only to readings that a builder may have. */
+/** Reasons to refuse a line however it is read. All others count only if a builder may read the line in this way. */
 const ALWAYS = [BY_ID, REMOTE];
 
 /**
  * Returns the first refused line, or the Dockerfile's images if no line is refused.
- * @param around the stages of the Dockerfile for which the text is a trigger
+ * @param outerStages if the text is a trigger of a base image: the stages of the Dockerfile that names the image
  */
 export const validateDockerfile = (
   dockerfile: string,
   builder: Builder,
-  around: Stages = { names: new Set(), count: 0 },
+  outerStages: Stages = { names: new Set(), count: 0 },
 ): DockerfileVerdict => {
   const lines = dockerfile.split(/\r?\n/);
   const at = (line: number) => ({ line, text: (lines[line - 1] ?? "").trim() });
   const syntax = foreignSyntaxIn(lines);
   if (syntax > 0) return { refused: { ...at(syntax), why: FOREIGN_SYNTAX } };
-  // Read the file with each possible escape character. Only readings that a builder may have determine the images.
-  const readings = ["\\", ...(mayEscape(lines) ? ["`"] : [])].map((mark) => readingOf(lines, mark, builder, around));
-  const others = ["`", undefined].map((mark) => readingOf(lines, mark, builder, around));
+  // A builder may read the file in these ways, so they determine the images.
+  const readings = ["\\", ...(mayEscape(lines) ? ["`"] : [])].map((mark) =>
+    readingOf(lines, mark, builder, outerStages),
+  );
+  // In doubt, the strictest rules apply to all other ways, too.
+  const others = ["`", undefined].map((mark) => readingOf(lines, mark, builder, outerStages));
   for (const one of readings.flatMap(({ found }) => found))
     if ("why" in one) return { refused: { ...at(one.line), why: one.why } };
   for (const one of others.flatMap(({ found }) => found))

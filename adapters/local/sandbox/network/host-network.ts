@@ -13,7 +13,7 @@ const defaultInterface = (): string | undefined => {
   return rows.map((row) => row.split("\t")).find(([, to, , , , , , mask]) => to === mask && Number(to) === 0)?.[0];
 };
 
-/** True for a bridge with containers or virtual machines of this machine behind it, but not for the default route's. */
+/** True for a bridge to this machine's containers or virtual machines. False for the bridge of the default route. */
 const isInnerBridge = (name: string, outer: string | undefined): boolean =>
   name !== outer && existsSync(`/sys/class/net/${name}/bridge`);
 

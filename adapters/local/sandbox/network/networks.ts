@@ -8,7 +8,7 @@ import type { Bind } from "../runner.ts";
 import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./host-network.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
-/** How long running sandboxes may reach an address that the machine gets while they run. */
+/** A running sandbox may reach a new address of the machine for this long. */
 const POLL_MS = 500;
 /** Creating a network takes CPU time, which the first requests to a service that has just started also need. */
 const PREPARE_MS = 100;
