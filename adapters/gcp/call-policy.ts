@@ -21,7 +21,7 @@ export interface GoogleRuntimeDeps {
   readonly random?: () => number;
 }
 
-/** Additional dependencies of modules that generate names or read the environment. */
+/** Dependencies of the provider on the machine: time, random ids, the operator's log and the environment. */
 export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly ids: Ids;
   /** Defaults to the process's environment; tests inject their own. */
@@ -56,6 +56,23 @@ export const grpcCodes = {
   FAILED_PRECONDITION: 9,
   UNAUTHENTICATED: 16,
 } as const;
+
+export interface RestRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly uri: string;
+  readonly qs?: object;
+  readonly json?: object;
+}
+
+interface RestClient {
+  request(request: never, callback: (error: Error | null, body?: unknown) => void): void;
+}
+
+/** Sends a request that the client's package has no method for. */
+export const sendRest = <T>(client: RestClient, request: RestRequest): Promise<T> =>
+  new Promise((resolve, reject) => {
+    client.request(request as never, (error, body) => (error ? reject(error) : resolve(body as T)));
+  });
 
 /** Timeout of one response, in milliseconds. */
 const RESPONSE_TIMEOUT_MS = 60_000;

@@ -11,6 +11,7 @@ import { gcpLogCapabilities } from "./logs/capabilities.ts";
 import { gcpCron } from "./schedules/capabilities.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./sql/index.ts";
 
+/** Returns the capabilities of a platform with this configuration. */
 export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   provider: "gcp",
   region: config.region,

@@ -12,6 +12,7 @@ import type { Storage } from "@google-cloud/storage";
 import type { AuthClient, GoogleAuth } from "google-auth-library";
 import { needPackages } from "../shared/runtime/optional-package.ts";
 
+/** The clients of Google Cloud that the provider uses. */
 export interface GcpClients {
   readonly services: v2.ServicesClient;
   readonly revisions: v2.RevisionsClient;
@@ -57,7 +58,11 @@ const factories: ClientFactories = {
   auth: async (projectId) => new (await auth()).GoogleAuth({ projectId, scopes: SCOPE }),
 };
 
-/** @param given clients to use, unchanged, instead of new ones */
+/**
+ * Returns the clients of a project. Each is created at first use, with the machine's credentials.
+ *
+ * @param given clients to use, unchanged, instead of new ones
+ */
 export const clientSource = (project: string, given: Partial<GcpClients> = {}): ClientSource => {
   const created = new Map<keyof GcpClients, Promise<unknown>>();
   return <K extends keyof GcpClients>(name: K): Promise<GcpClients[K]> => {

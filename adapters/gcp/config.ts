@@ -7,6 +7,7 @@ import type { GcpClients } from "./clients.ts";
 
 const text = z.string().min(1);
 
+/** The schema of the configuration, with its defaults. */
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("ID of the Google Cloud project"),
   region: text.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
@@ -52,20 +53,19 @@ export const gcpConfigSchema = z.strictObject({
     ),
 });
 
+/** The configuration as the operator writes it: fields with a default are optional. */
 export type GcpConfigInput = z.input<typeof gcpConfigSchema> & {
   /** Replaces the clients that would use the machine's credentials. */
   readonly clients?: Partial<GcpClients>;
 };
 
-type Parsed = z.output<typeof gcpConfigSchema>;
-
 /** The configuration with all defaults applied. */
-export type GcpConfig = Omit<Parsed, "stagingBucket" | "buildIdentity"> & {
+export type GcpConfig = z.output<typeof gcpConfigSchema> & {
   readonly stagingBucket: string;
   readonly buildIdentity: string;
 };
 
-/** Throws zod's error if a value is invalid. */
+/** Returns the configuration with all defaults applied. Throws a `ZodError` if a value is invalid. */
 export const gcpConfigOf = ({ clients: _clients, ...input }: GcpConfigInput): GcpConfig => {
   const given = gcpConfigSchema.parse(input);
   const { project } = given;

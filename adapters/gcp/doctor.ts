@@ -280,7 +280,7 @@ async function* quotas({ project }: DoctorConfig, get: Get): AsyncGenerator<Find
 }
 
 /**
- * Yields each finding as soon as it is known. Stops early without credentials, or without the package that loads them.
+ * Checks the project's setup and yields each finding as soon as it is known. Stops early without credentials, or without the package that loads them.
  */
 export async function* diagnoseGcp(
   config: DoctorConfig,

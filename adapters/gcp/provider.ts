@@ -20,13 +20,15 @@ import { createGcpScheduler } from "./schedules/scheduler.ts";
 import { createGcpSql } from "./sql/index.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
+/** A provider on Google Cloud. */
 export interface GcpProvider {
   readonly provider: Provider;
+  /** Waits for background work, and closes the SQL engine. */
   close(): Promise<void>;
 }
 
 /**
- * Throws `StartRefused` if the project lacks something that the platform requires. Its message contains the commands
+ * Creates the provider, after checking the project's setup. Throws `StartRefused` if the project lacks something that the platform requires. Its message contains the commands
  * that fix it.
  */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeDeps): Promise<GcpProvider> => {

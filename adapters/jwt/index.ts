@@ -8,6 +8,7 @@ import type { KeyRecords } from "../shared/accounts/key-record.ts";
 import { createJwtAuthenticator, type JwtIssuer } from "./accounts/jwt.ts";
 import { createTokens } from "./accounts/tokens.ts";
 
+/** Options of `createIdentity`. */
 export interface IdentityConfig {
   readonly records: KeyRecords;
   /** Loads the key that signs the platform's tokens. Create it once with `generateSigningKey` and store it. */
@@ -19,6 +20,7 @@ export interface IdentityConfig {
   readonly logger: Logger;
 }
 
+/** Creates an identity that accepts API keys, tokens of this platform, and tokens of the configured issuers. */
 export const createIdentity = (config: IdentityConfig): Identity => {
   const keys = createApiKeys(config);
   const { issuer, trusted } = createTokens(config.loadSigningKey, keys, config.clock, config.ids);

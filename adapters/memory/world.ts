@@ -41,6 +41,7 @@ export interface StoredBucket {
   readonly objects: Map<string, StoredBytes>;
 }
 
+/** The complete state of the provider. */
 export interface World {
   readonly services: Map<string, StoredService>;
   /** Names of deleted deployments, with their former owner and the end of their reservation. */

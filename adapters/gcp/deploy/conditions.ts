@@ -61,14 +61,14 @@ const TAIL_LINES = 20;
 export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: number): DeployFailure => {
   const output = lines.filter(({ system }) => !system).slice(-TAIL_LINES);
   const logTail = output.map(({ text }) => text);
-  const own = lines.flatMap(({ system, text }) => (system ? [text] : []));
-  if (own.some((text) => OUT_OF_MEMORY.test(text)))
+  const systemTexts = lines.flatMap(({ system, text }) => (system ? [text] : []));
+  if (systemTexts.some((text) => OUT_OF_MEMORY.test(text)))
     return {
       reason: "out_of_memory",
       message: "The service exceeded its declared memory and was killed. Declare more memory.",
       logTail,
     };
-  const code = Number(own.map((text) => EXITED.exec(text)?.[1]).findLast(Boolean) ?? Number.NaN);
+  const code = Number(systemTexts.map((text) => EXITED.exec(text)?.[1]).findLast(Boolean) ?? Number.NaN);
   if (!Number.isNaN(code))
     return {
       reason: code === 0 ? "exited" : "crashed",
@@ -76,7 +76,7 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
       exitCode: code,
       logTail,
     };
-  const signal = own.map((text) => KILLED.exec(text)?.[1]).findLast(Boolean);
+  const signal = systemTexts.map((text) => KILLED.exec(text)?.[1]).findLast(Boolean);
   if (signal !== undefined)
     return { reason: "crashed", message: `The service was killed by signal ${signal}.`, logTail };
   return {

@@ -16,7 +16,7 @@ export interface OwnService {
   readonly traffic: readonly { readonly id: string; readonly percent: number }[];
 }
 
-interface Seen {
+interface ParseContext {
   readonly region: string;
   readonly now: Instant;
 }
@@ -49,13 +49,13 @@ const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now
 export const hasAllTraffic = (revision: string, traffic: OwnService["traffic"]): boolean =>
   traffic.some(({ id, percent }) => id === revision && percent === 100);
 
-const momentOf = (time: RunService["createTime"]) => {
+const timestampOfProto = (time: RunService["createTime"]) => {
   const whole = instantOfSeconds(Number(time?.seconds ?? 0));
   return timestampOf((whole + BigInt(time?.nanos ?? 0)) as Instant);
 };
 
 /** Undefined if Portside does not own the service. */
-export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | undefined => {
+export const parseOwn = (run: RunService, { region, now }: ParseContext): OwnService | undefined => {
   const name = idOf(run.name);
   const record = parseRecord(name, run.labels ?? {}, run.annotations ?? {});
   if (record === undefined) return undefined;
@@ -76,8 +76,8 @@ export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | u
       attempted,
       url: run.uri ?? "",
       region,
-      createdAt: momentOf(run.createTime),
-      updatedAt: at === undefined ? momentOf(run.updateTime) : timestampOf(at),
+      createdAt: timestampOfProto(run.createTime),
+      updatedAt: at === undefined ? timestampOfProto(run.updateTime) : timestampOf(at),
       lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, { serving, until: state.until }, now),
     },
   };

@@ -11,7 +11,7 @@ import { type DeployNote, noteSchema } from "../../shared/deploy/deploy-note.ts"
 import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 
-export const annotations = {
+export const annotationNames = {
   state: "portside/state",
   attempted: "portside/attempted",
   former: "portside/former",
@@ -56,13 +56,15 @@ export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name"
   [SERVICE_LABEL]: name,
 });
 
-export const renderNote = (note: DeployNote): TextMap => ({ [annotations.lastDeploy]: JSON.stringify(note) });
+export const renderNote = (note: DeployNote): TextMap => ({ [annotationNames.lastDeploy]: JSON.stringify(note) });
 
 /** Renders a record's annotations, except the last deploy's note, which has its own write. */
 export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): TextMap => ({
-  [annotations.state]: JSON.stringify(state),
-  [annotations.attempted]: JSON.stringify(renderService(attempted)),
-  [annotations.former]: JSON.stringify(former.map(({ id, template }) => ({ id, document: renderService(template) }))),
+  [annotationNames.state]: JSON.stringify(state),
+  [annotationNames.attempted]: JSON.stringify(renderService(attempted)),
+  [annotationNames.former]: JSON.stringify(
+    former.map(({ id, template }) => ({ id, document: renderService(template) })),
+  ),
 });
 
 const jsonOf = (text: string | undefined): unknown => {
@@ -76,13 +78,13 @@ const jsonOf = (text: string | undefined): unknown => {
 /**
  * Parses a service's record. Undefined if Portside does not own the service, or a manual edit has broken the record.
  */
-export const parseRecord = (name: string, labels: TextMap, noted: TextMap): ServiceRecord | undefined => {
-  const state = stateSchema.safeParse(jsonOf(noted[annotations.state]));
-  const attempted = parseService(jsonOf(noted[annotations.attempted]));
-  const former = formerSchema.safeParse(jsonOf(noted[annotations.former]));
+export const parseRecord = (name: string, labels: TextMap, annotations: TextMap): ServiceRecord | undefined => {
+  const state = stateSchema.safeParse(jsonOf(annotations[annotationNames.state]));
+  const attempted = parseService(jsonOf(annotations[annotationNames.attempted]));
+  const former = formerSchema.safeParse(jsonOf(annotations[annotationNames.former]));
   if (!state.success || attempted === undefined || !former.success) return undefined;
   if (attempted.name !== name || labels[OWNER_LABEL] !== accountDigest(attempted.owner)) return undefined;
-  const note = noteSchema.safeParse(jsonOf(noted[annotations.lastDeploy]));
+  const note = noteSchema.safeParse(jsonOf(annotations[annotationNames.lastDeploy]));
   return {
     state: state.data,
     attempted,

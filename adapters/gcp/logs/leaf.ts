@@ -37,7 +37,7 @@ const unknown = atLeast(true);
 const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
 
 /** An entry with only the fields that every entry of the scope has. */
-const bare = ({ owner, service }: LogScope): LogEntry => ({
+const plainEntry = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
 });
 
@@ -49,14 +49,14 @@ const oneOf = <T>(values: readonly T[], passes: (value: T) => boolean, filterOf:
 
 const byLogName = (leaf: LogFilter, { project, scope, compile }: Dialect): Bounds => {
   const matches = matcherOf(leaf, compile);
-  const passes = ([, logName]: readonly [string, LogName]) => matches({ ...bare(scope), logName });
+  const passes = ([, logName]: readonly [string, LogName]) => matches({ ...plainEntry(scope), logName });
   return exactly(oneOf(Object.entries(logIds), passes, ([id]) => equals(["logName"], fullLogName(project, id))));
 };
 
 /** An entry with DEFAULT in Cloud Logging can have any severity here: loggers write it inside the line. */
 const bySeverity = (leaf: LogFilter, { scope, compile }: Dialect): Bounds => {
   const matches = matcherOf(leaf, compile);
-  const passes = (severity: LogEntry["severity"]) => matches({ ...bare(scope), severity });
+  const passes = (severity: LogEntry["severity"]) => matches({ ...plainEntry(scope), severity });
   const known = severityNames.filter((name) => name !== "DEFAULT");
   const filterOf = (name: string) => equals(["severity"], name);
   if (severityNames.every(passes)) return exactly(true);
@@ -75,12 +75,12 @@ const byTime = ({ path, op, literal }: Compare): Bounds => {
 const isPlain = (text: string | null): text is string => text !== null && /^[\x20-\x7e]+$/.test(text);
 
 /** A text condition that fails for entries without the field. */
-const byText = (leaf: Compare, there: FieldPath, { scope, compile }: Dialect): Bounds => {
+const byText = (leaf: Compare, path: FieldPath, { scope, compile }: Dialect): Bounds => {
   const { op, literal } = leaf;
-  if (!isPlain(literal.text) || matcherOf(leaf, compile)(bare(scope))) return unknown;
-  if (op === "=" || op === ":") return exactly({ ...leaf, path: there });
+  if (!isPlain(literal.text) || matcherOf(leaf, compile)(plainEntry(scope))) return unknown;
+  if (op === "=" || op === ":") return exactly({ ...leaf, path });
   // Both use RE2, but perhaps different versions.
-  return op === "=~" ? atLeast({ ...leaf, path: there }) : unknown;
+  return op === "=~" ? atLeast({ ...leaf, path }) : unknown;
 };
 
 /** Matches text that Cloud Logging may store in another form: times, ids, durations and numbers. */
@@ -112,7 +112,7 @@ const byPayload = (leaf: Compare): Bounds => {
 const byStatus = (leaf: Compare, { scope, compile }: Dialect): Bounds => {
   const number = numberOf(leaf.literal.text ?? "");
   if (number === undefined || !Number.isSafeInteger(number) || leaf.op === ":") return unknown;
-  if (matcherOf(leaf, compile)(bare(scope))) return unknown;
+  if (matcherOf(leaf, compile)(plainEntry(scope))) return unknown;
   return exactly({ ...leaf, literal: { text: String(number) } });
 };
 
@@ -120,13 +120,13 @@ const texts: ReadonlySet<string> = new Set(["requestMethod", "requestUrl", "user
 
 const byLabel = (leaf: Compare, dialect: Dialect): Bounds => {
   const name = leaf.path.slice(1).join(".");
-  const bareMatches = matcherOf(leaf, dialect.compile)(bare(dialect.scope));
+  const matchesPlain = matcherOf(leaf, dialect.compile)(plainEntry(dialect.scope));
   if (leaf.path[0] === "labels" && name === INSTANCE_LABEL) return byText(leaf, leaf.path, dialect);
-  if (leaf.path[0] === "labels") return name === "" ? unknown : exactly(bareMatches);
+  if (leaf.path[0] === "labels") return name === "" ? unknown : exactly(matchesPlain);
   if (name === "labels.instance_id") return byText(leaf, ["labels", INSTANCE_LABEL], dialect);
   if (name === "labels.revision_name") return byText(leaf, leaf.path, dialect);
   // Constant within the scope: the service name, the type, and labels that core entries lack.
-  return name === "labels" || name === "" ? unknown : exactly(bareMatches);
+  return name === "labels" || name === "" ? unknown : exactly(matchesPlain);
 };
 
 const byField = (leaf: Compare, dialect: Dialect): Bounds => {

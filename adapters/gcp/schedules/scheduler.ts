@@ -12,10 +12,10 @@ import { jobName, type ProtoJob, parseJob, renderedFields, renderJob } from "./j
 
 /** Timeout of one call, in milliseconds. */
 const CALL_TIMEOUT_MS = 20_000;
-const limits = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
+const callSettings = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 
 /** Limits the retries: with concurrent writes, an update may find no job, and a create may find one. */
-const MAX_TURNS = 3;
+const MAX_ATTEMPTS = 3;
 
 const refused = (error: CallState | Unavailable): Unavailable =>
   isCallState(error) ? unavailable("Cloud Scheduler rejected the schedule.", 60, error.error) : error;
@@ -37,15 +37,15 @@ export const createGcpScheduler = (
     );
 
   const update = (job: ProtoJob, options: CallOptions) =>
-    send("patch", options, (client) => client.updateJob({ job, updateMask: { paths: renderedFields } }, limits));
+    send("patch", options, (client) => client.updateJob({ job, updateMask: { paths: renderedFields } }, callSettings));
 
   const create = (job: ProtoJob, options: CallOptions) =>
-    send("create", options, (client) => client.createJob({ parent: parentOf(location), job }, limits));
+    send("create", options, (client) => client.createJob({ parent: parentOf(location), job }, callSettings));
 
   /** Jobs have no etag. They need none, because a deploy holds the name while it sets the schedule. */
   const updateOrCreate = async (job: ProtoJob, options: CallOptions) => {
     let last = await update(job, options);
-    for (let turn = 1; turn < MAX_TURNS && last.isErr() && isCallState(last.error); turn++) {
+    for (let attempt = 1; attempt < MAX_ATTEMPTS && last.isErr() && isCallState(last.error); attempt++) {
       if (last.error.code === "not_found") last = await create(job, options);
       else if (last.error.code === "exists") last = await update(job, options);
       else break;
@@ -59,13 +59,13 @@ export const createGcpScheduler = (
         const written = yield* await updateOrCreate(renderJob(location, job), options);
         // An update does not resume a job that was paused by hand.
         if (written.state === "PAUSED")
-          yield* send("resume", options, (client) => client.resumeJob({ name: jobName(location, job) }, limits));
+          yield* send("resume", options, (client) => client.resumeJob({ name: jobName(location, job) }, callSettings));
         return ok(undefined);
       }).mapErr(refused),
 
     remove: (service, options = {}) => {
       const name = jobName(location, service);
-      return send("delete", options, (client) => client.deleteJob({ name }, limits))
+      return send("delete", options, (client) => client.deleteJob({ name }, callSettings))
         .map(() => undefined)
         .orElse(onState("not_found", undefined))
         .mapErr(refused);
@@ -73,7 +73,7 @@ export const createGcpScheduler = (
 
     find: (service, options = {}) => {
       const name = jobName(location, service);
-      return send("get", options, (client) => client.getJob({ name }, limits))
+      return send("get", options, (client) => client.getJob({ name }, callSettings))
         .map((job) => parseJob(service, job))
         .orElse(onState("not_found", null))
         .mapErr(refused);

@@ -1,5 +1,6 @@
 /** The BigQuery REST calls that run a statement: https://cloud.google.com/bigquery/docs/reference/rest */
 import type { BigQuery, JobMetadata, TableField } from "@google-cloud/bigquery";
+import { sendRest } from "../call-policy.ts";
 import type { Row } from "./values.ts";
 
 export type JobReference = NonNullable<JobMetadata["jobReference"]>;
@@ -14,20 +15,6 @@ export interface QueryResponse {
   readonly pageToken?: string;
 }
 
-interface Request {
-  readonly method: "GET" | "POST";
-  readonly uri: string;
-  readonly json?: object;
-  readonly qs?: object;
-}
-
-const send = <T>(client: BigQuery, request: Request): Promise<T> =>
-  new Promise((resolve, reject) => {
-    client.request(request as never, (error: unknown, body: unknown) =>
-      error === null || error === undefined ? resolve(body as T) : reject(error as Error),
-    );
-  });
-
 /** Requests timestamps as integer microseconds: floating-point numbers would lose precision. */
 const formatOptions = { useInt64Timestamp: true } as const;
 
@@ -38,7 +25,7 @@ export interface Query {
 
 /** Returns what a statement would read, without running it. */
 export const dryRun = (client: BigQuery, { query, location }: Query): Promise<JobMetadata> =>
-  send(client, {
+  sendRest(client, {
     method: "POST",
     uri: "/jobs",
     json: {
@@ -63,7 +50,7 @@ export const startQuery = (
   limits: QueryLimits,
   requestId: string,
 ): Promise<QueryResponse> =>
-  send(client, {
+  sendRest(client, {
     method: "POST",
     uri: "/queries",
     json: {
@@ -86,7 +73,7 @@ export const fetchNextPage = (
   limits: Pick<QueryLimits, "responseTimeout" | "rowsPerPage">,
   pageToken: string | undefined,
 ): Promise<QueryResponse> =>
-  send(client, {
+  sendRest(client, {
     method: "GET",
     uri: `/queries/${jobId}`,
     qs: {
@@ -99,7 +86,7 @@ export const fetchNextPage = (
   });
 
 export const cancel = (client: BigQuery, { jobId, location }: JobReference): Promise<unknown> =>
-  send(client, {
+  sendRest(client, {
     method: "POST",
     uri: `/jobs/${jobId}/cancel`,
     ...(location === undefined ? {} : { qs: { location } }),

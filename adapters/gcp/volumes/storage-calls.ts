@@ -6,18 +6,16 @@ import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storag
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { type CallNeeds, type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { withTimeout } from "../call-policy.ts";
+import { type RestRequest, sendRest, withTimeout } from "../call-policy.ts";
 
 export type ApiResult<T> = ResultAsync<T, Unavailable>;
 
 type State = CallState["code"];
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-interface Request extends Pick<CallNeeds, "what" | "timeoutMs"> {
-  readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+interface Request extends Pick<CallNeeds, "what" | "timeoutMs">, Partial<Omit<RestRequest, "uri" | "qs">> {
   readonly uri: string;
   readonly query?: Query;
-  readonly json?: object;
 }
 
 interface Page<T> {
@@ -177,11 +175,6 @@ export class StorageApi {
   async #request<T>({ method = "GET", uri, query = {}, json }: Omit<Request, "what">): Promise<T> {
     const storage = await this.#deps.storage();
     const qs = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-    const response = new Promise<T>((resolve, reject) => {
-      storage.request({ method, uri, qs, ...(json && { json }) }, (error: Error | null, body: unknown) =>
-        error === null || error === undefined ? resolve(body as T) : reject(error),
-      );
-    });
-    return withTimeout(response);
+    return withTimeout(sendRest<T>(storage, { method, uri, qs, ...(json && { json }) }));
   }
 }

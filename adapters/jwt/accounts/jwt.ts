@@ -26,6 +26,7 @@ const ALGORITHMS = [
 /** Seconds by which an issuer's clock may be ahead. Does not extend the expiry of a token. */
 const TOLERANCE_SECONDS = 5;
 
+/** A trusted issuer of tokens. */
 export interface JwtIssuer {
   /** The exact `iss` claim of its tokens. */
   readonly issuer: string;
@@ -36,7 +37,7 @@ export interface JwtIssuer {
   readonly algorithms?: readonly string[];
   /** Finds the key that signed a token. jose's `createRemoteJWKSet` returns such a function. */
   readonly keys: JWTVerifyGetKey;
-  /** An additional check of a principal whose token is valid. Absent: no check. */
+  /** Checks a principal whose token is valid, and may replace or reject it. Defaults to accepting every principal. */
   readonly admit?: (principal: Principal, claims: JWTPayload) => ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
 

@@ -14,7 +14,7 @@ const ISSUER = "portside";
 const AUDIENCE = "portside";
 const LIFETIME_MS = 60 * 60_000;
 const ALGORITHM = "EdDSA";
-/** The claim with the id of the API key that created the token. Null if no API key did. */
+/** The claim with the id of the API key that created the token; null if none did. */
 const KEY_CLAIM = "portside_key";
 const ENDED = unauthenticated("The token has been revoked. Create another with 'portside token'.");
 

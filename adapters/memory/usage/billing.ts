@@ -5,7 +5,9 @@ import { unavailable } from "../../../core/errors.ts";
 import type { Billing } from "../../../core/ports/billing.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
 
+/** The `Billing` of the memory provider, with its test controls. */
 export interface MemoryBilling extends Billing {
+  /** Puts an account on a plan. */
   subscribe(account: AccountId, subscription: Omit<Subscription, "provider">): void;
   /** Simulates an outage (`true`) or its end (`false`). */
   down(is: boolean): void;

@@ -56,7 +56,7 @@ export const startFakeCloud = async (services: "real" | "simulated" = "real") =>
   const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7 });
   const registry = new FakeRegistry();
   const iam = new FakeIam();
-  iam.most = 10_000;
+  iam.maxAccounts = 10_000;
 
   let run: FakeRun | undefined;
   const labelsOf = (service: string): Record<string, string> => run?.stored(service)?.["template"]?.labels ?? {};

@@ -16,9 +16,9 @@ export class FakeIam {
   readonly faults = new Faults();
   readonly accounts = new Map<string, Account>();
   /** "You might need to wait for 60 seconds or more before you use it": iam/docs/service-accounts-create. */
-  looksUntilVisible = 0;
+  readsUntilVisible = 0;
   /** "By default, each project can have up to 100 service accounts": the same page. */
-  most = 100;
+  maxAccounts = 100;
 
   open(): Promise<RestServer> {
     return serveRest({
@@ -48,10 +48,10 @@ export class FakeIam {
     const email = `${request.accountId}@${project}.iam.gserviceaccount.com`;
     if (this.accounts.has(email))
       throw new RestError(409, "alreadyExists", `Service account ${request.accountId} already exists.`);
-    if (this.accounts.size >= this.most)
+    if (this.accounts.size >= this.maxAccounts)
       throw new RestError(429, "rateLimitExceeded", "Maximum number of service accounts on project reached.");
     const { displayName = "", description = "" } = request.serviceAccount ?? {};
-    this.accounts.set(email, { email, displayName, description, hidden: this.looksUntilVisible });
+    this.accounts.set(email, { email, displayName, description, hidden: this.readsUntilVisible });
     return { email };
   }
 }

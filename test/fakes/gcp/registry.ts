@@ -25,7 +25,7 @@ export class FakeRegistry {
 
   push(reference: string, engineImage: string): string {
     const name = tagNameOf(reference);
-    if (name === undefined) throw new Error(`no image reference: ${reference}`);
+    if (name === undefined) throw new Error(`Invalid image reference: ${reference}`);
     const digest = `sha256:${createHash("sha256").update(`${reference} ${engineImage}`).digest("hex")}`;
     this.#tags.set(name, { digest, engineImage });
     return digest;

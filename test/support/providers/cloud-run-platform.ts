@@ -48,7 +48,7 @@ export const runRollouts: RolloutCloud<FakeCloudRun> = {
     const run = await openFakeCloudRun({}, clock);
     run.storage.world.insertBucket({ name: "vol-data" });
     // Each account has a service identity, and tests may have more accounts than a project's default quota.
-    run.iam.most = 10_000;
+    run.iam.maxAccounts = 10_000;
     return run;
   },
   freed: "free",

@@ -62,7 +62,7 @@ export const resumableUpload = (
     });
 
   /** Returns how many bytes the session has; undefined if it has all of them and the object exists. */
-  const held = async (uri: string, total: string): Promise<number | undefined> => {
+  const storedBytes = async (uri: string, total: string): Promise<number | undefined> => {
     const headers = { "content-range": `bytes */${total}` };
     const response = await send(uri, { method: "PUT", headers }, PIECE_TIMEOUT_MS, signal);
     if (response.ok) return undefined;
@@ -77,7 +77,7 @@ export const resumableUpload = (
     const total = isLast ? String(end) : "*";
     let isRepeat = false;
     const done = await call<void>({ what: "storage.objects.insert.chunk", timeoutMs: RETRY_MS, signal }, async () => {
-      const from = isRepeat ? await held(uri, total) : put;
+      const from = isRepeat ? await storedBytes(uri, total) : put;
       isRepeat = true;
       if (from === undefined || (!isLast && from >= end)) return;
       const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };

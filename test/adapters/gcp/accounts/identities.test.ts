@@ -22,7 +22,7 @@ afterAll(() => world.close());
 beforeEach(() => {
   world.iam.accounts.clear();
   world.iam.faults.clear();
-  Object.assign(world.iam, { looksUntilVisible: 0, most: 100 });
+  Object.assign(world.iam, { readsUntilVisible: 0, most: 100 });
   world.storage.world.live.delete("vol");
   world.storage.world.insertBucket({ name: "vol" });
   identities = createIdentities(PROJECT, world.clients, { clock: createLeapingClock(), logger: silentLogger });
@@ -44,9 +44,9 @@ test("concurrent replicas get the same identity", async () => {
 });
 
 test("an identity that never appears, or exceeds the quota, is unavailable with a cause", async () => {
-  world.iam.looksUntilVisible = 1000;
+  world.iam.readsUntilVisible = 1000;
   expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("not available yet");
-  world.iam.most = world.iam.accounts.size;
+  world.iam.maxAccounts = world.iam.accounts.size;
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().kind).toBe("unavailable");
 });
 

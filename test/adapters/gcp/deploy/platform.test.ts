@@ -114,7 +114,7 @@ test("each account's services run with the account's own identity", async () => 
 });
 
 test("waits for a new identity that appears late", async () => {
-  run.iam.looksUntilVisible = 3;
+  run.iam.readsUntilVisible = 3;
   expect((await run.endOf(run.template("app"), "absent"))?.kind).toBe("ready");
 });
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseOwn } from "../../../../adapters/gcp/deploy/parse.ts";
-import { annotations, labelsOf, renderRecord } from "../../../../adapters/gcp/deploy/record.ts";
+import { annotationNames, labelsOf, renderRecord } from "../../../../adapters/gcp/deploy/record.ts";
 import { type RunService, renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
 import { revisionIdOf } from "../../../../adapters/shared/deploy/revision-id.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -97,7 +97,7 @@ test("a service that lacks any part of the record is not Portside's", () => {
         { ...service, labels: {} },
         { ...service, labels: { "portside-owner": "0".repeat(32) } },
         { ...service, name: "projects/p/locations/r/services/another-name-than-declared-here" },
-        ...[annotations.state, annotations.attempted, annotations.former].flatMap((key) => [
+        ...[annotationNames.state, annotationNames.attempted, annotationNames.former].flatMap((key) => [
           { ...service, annotations: { ...service.annotations, [key]: "{" } },
           { ...service, annotations: { ...service.annotations, [key]: "[1]" } },
         ]),

@@ -114,6 +114,6 @@ test("service accounts are created once, with a valid id, up to the quota", asyn
   const email = `runtime-one@${PROJECT}.iam.gserviceaccount.com`;
   expect(await status(auth.request({ url: `${url}/${email}`, retry: false }))).toBe(200);
   expect(await status(auth.request({ url: `${url}/none@x`, retry: false }))).toBe(404);
-  world.iam.most = 1;
+  world.iam.maxAccounts = 1;
   expect(await status(create("runtime-two"))).toBe(429);
 });
