@@ -28,10 +28,10 @@ export async function* checkOwnService(
     yield isIdle
       ? warn(
           ALWAYS_CPU,
-          `the service ${name} has none, so a deploy stalls when its client disconnects`,
+          `the service ${name} has no CPU between requests, so a deploy stalls when its client disconnects`,
           `${update} --no-cpu-throttling`,
         )
-      : pass(ALWAYS_CPU, `the service ${name} has it`);
+      : pass(ALWAYS_CPU, `the service ${name} has CPU between requests`);
     const minimum = Math.max(template?.scaling?.minInstanceCount ?? 0, scaling?.minInstanceCount ?? 0);
     yield minimum > 0
       ? pass(INSTANCES, `the service ${name} keeps at least ${minimum}`)

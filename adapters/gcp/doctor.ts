@@ -70,7 +70,7 @@ const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
 
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
 async function* enabledApis({ project, logDataset }: DoctorConfig, get: Get): AsyncGenerator<Finding> {
-  const wanted = { ...apis, ...(logDataset === undefined ? {} : { [sqlApi]: "SQL queries run there" }) };
+  const wanted = { ...apis, ...(logDataset === undefined ? {} : { [sqlApi]: "running SQL queries" }) };
   const query = Object.keys(wanted)
     .map((name) => `names=projects/${project}/services/${name}`)
     .join("&");
@@ -79,17 +79,21 @@ async function* enabledApis({ project, logDataset }: DoctorConfig, get: Get): As
   if (found.isErr())
     return yield warn(
       "APIs",
-      `the list is not readable: ${problemOf(found.error)}`,
+      `the check failed: ${problemOf(found.error)}`,
       `gcloud services enable serviceusage.googleapis.com --project ${project}`,
     );
   const { services = [] } = found.value;
   const enabled = new Set(
     services.filter(({ state }) => state === "ENABLED").map(({ name }) => name.split("/").at(-1)),
   );
-  for (const [name, why] of Object.entries(wanted))
+  for (const [name, purpose] of Object.entries(wanted))
     yield enabled.has(name)
       ? pass(`API ${name}`, "enabled")
-      : fail(`API ${name}`, `not enabled; ${why}`, `gcloud services enable ${name} --project ${project}`);
+      : fail(
+          `API ${name}`,
+          `not enabled, but required for ${purpose}`,
+          `gcloud services enable ${name} --project ${project}`,
+        );
 }
 
 /** https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions */
@@ -181,7 +185,7 @@ async function* buildPermissions(config: DoctorConfig, get: Get): AsyncGenerator
       ? pass(what, "granted")
       : warn(
           what,
-          `${config.buildIdentity} has no such role on it; builds fail unless the project grants one`,
+          `${config.buildIdentity} does not have this role on the resource; builds fail unless the project grants it`,
           `${command} --member ${member} --role ${role}`,
         );
   }

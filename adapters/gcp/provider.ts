@@ -50,7 +50,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   const sql = createGcpSql(config, clients, deps);
   const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs), identities });
   const spoolFolder = join(config.dataDir, "spool");
-  const waiting = spoolPlace(config.sourceSpool, spoolFolder, stagingBucket, environment);
+  const place = spoolPlace(config.sourceSpool, spoolFolder, stagingBucket, environment);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: gcpCapabilities(config),
@@ -61,7 +61,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     logs,
     sql,
     spool:
-      waiting.in === "disk"
+      place.in === "disk"
         ? createDiskSpool(spoolFolder, deps.ids)
         : createBucketSpool(gcsSpool(stagingBucket, clients, googleCalls(deps)), deps),
     check: (options) => volumes.check(options),

@@ -1,18 +1,18 @@
 /**
- * Requirements of a platform on its project: APIs, with the reason for each, and permissions of the platform's
+ * Requirements of a platform on its project: APIs, with the purpose of each, and permissions of the platform's
  * identity.
  */
 
 /** https://docs.cloud.google.com/service-usage/docs/enabled-service */
 export const apis: Readonly<Record<string, string>> = {
-  "run.googleapis.com": "services run there",
-  "cloudbuild.googleapis.com": "sources are built there",
-  "artifactregistry.googleapis.com": "images are stored there",
-  "storage.googleapis.com": "volumes and sources are stored there",
-  "cloudscheduler.googleapis.com": "schedules fire there",
-  "logging.googleapis.com": "logs are stored there",
-  "iam.googleapis.com": "each account has its own service account",
-  "iamcredentials.googleapis.com": "URLs are signed there if the platform has no key",
+  "run.googleapis.com": "running services",
+  "cloudbuild.googleapis.com": "building sources",
+  "artifactregistry.googleapis.com": "storing images",
+  "storage.googleapis.com": "storing volumes and sources",
+  "cloudscheduler.googleapis.com": "firing schedules",
+  "logging.googleapis.com": "storing logs",
+  "iam.googleapis.com": "creating a service account per account",
+  "iamcredentials.googleapis.com": "signing URLs if the platform has no key",
 };
 
 /** Required only with SQL. */

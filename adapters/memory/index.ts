@@ -25,7 +25,7 @@ import { createMemorySql } from "./sql/sql-engine.ts";
 import { createMemoryBilling, type MemoryBilling } from "./usage/billing.ts";
 import { createMemoryStorage } from "./volumes/storage-server.ts";
 import { createMemoryVolumes } from "./volumes/volume-store.ts";
-import { createWorld, resetWorld, snapshotWorld, type World } from "./world.ts";
+import { createWorld, resetWorld, type World } from "./world.ts";
 
 /** Options of `createMemoryProvider`. */
 export interface MemoryConfig {
@@ -92,7 +92,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
       resetWorld(world);
       void sql.restart();
     },
-    snapshot: () => snapshotWorld(world),
+    snapshot: () => structuredClone(world),
     close: async () => {
       await Promise.all([storage.close(), sql.close()]);
     },

@@ -87,6 +87,3 @@ export const resetWorld = (world: World): void => {
   for (const part of Object.values(world)) if (part instanceof Map || part instanceof Set) part.clear();
   world.writes = 0;
 };
-
-/** Returns a deep copy of the world for assertions. */
-export const snapshotWorld = (world: World): World => structuredClone(world);

@@ -5,7 +5,7 @@
  * declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
-import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type DeployNote, noteSchema } from "../../shared/deploy/deploy-note.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
@@ -35,16 +35,11 @@ export type RolloutState = z.output<typeof stateSchema>;
 
 const formerSchema = z.array(z.object({ id: z.string(), document: z.unknown() }));
 
-export interface RevisionTemplate {
-  readonly id: string;
-  readonly template: ServiceTemplate;
-}
-
 export interface ServiceRecord {
   readonly state: RolloutState;
   readonly attempted: ServiceTemplate;
   /** Revisions before the attempted one that may still have traffic, newest first. */
-  readonly former: readonly RevisionTemplate[];
+  readonly former: readonly Revision[];
   readonly lastDeploy: DeployNote | null;
 }
 

@@ -20,7 +20,7 @@ import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { allowPublicAccess } from "./public-access.ts";
-import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
+import { labelsOf, type RolloutState, renderRecord } from "./record.ts";
 import { type RunService, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
@@ -49,10 +49,6 @@ const FINAL_RETRY_MS = 8000;
 const REACH_TIMEOUT_MS = 30_000;
 
 type Step<T> = PromiseLike<Result<T, DeployFailure>>;
-
-/** Revisions that have traffic, with their declarations. */
-const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
-  (own?.service.serving ?? []).map((one) => ({ ...one }));
 
 export class Rollout {
   readonly #deps: RolloutDeps;
@@ -129,7 +125,8 @@ export class Rollout {
     const { name, owner } = template;
     const change = (seen: CurrentState): Change => {
       const { run, own } = seen;
-      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former: formerOf(own) };
+      const former = own?.service.serving ?? [];
+      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former };
       const settings = { identity, revision: this.#revision, listenDeadline };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },

@@ -62,7 +62,7 @@ export const createTokens = (
     issuer: {
       issue: (principal) =>
         ResultAsync.fromPromise(sign(principal), (cause) =>
-          storeUnavailable("No token could be made; try again.", cause),
+          storeUnavailable("The token could not be created. Try again.", cause),
         ),
     },
     trusted: {

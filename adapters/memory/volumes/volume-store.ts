@@ -70,7 +70,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       ),
     create: (owner, name) => {
       const present = named(world, owner, name);
-      if (present?.hidden === true) return errAsync(conflict(`'${name}' is being deleted; try again in a moment.`));
+      if (present?.hidden === true) return errAsync(conflict(`'${name}' is being deleted. Try again in a moment.`));
       if (present !== undefined) return okAsync({ volume: volumeOf(present), created: false });
       const id = `vol-${ids.id()}`;
       const createdAt = timestampOf(clock.now());
@@ -118,7 +118,7 @@ export const createMemoryVolumes = (world: World, clock: Clock, ids: Ids, storag
     (method: StorageMethod): VolumeStore["grantUpload"] =>
     (volume, path, until) =>
       ResultAsync.fromPromise(storage.base(), (cause) =>
-        unavailable("The memory provider's storage server could not start; try again.", 5, cause),
+        unavailable("The memory provider's storage server could not start. Try again.", 5, cause),
       ).map((base) => signUrl(storage.key, base, { method, bucket: volume.id, path }, until));
   return {
     ...lifecycle(world, clock, ids),

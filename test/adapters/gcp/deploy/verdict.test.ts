@@ -31,10 +31,10 @@ const judge = (run: RunService, conditions: Conditions, lines: string[] = []) =>
 };
 
 test.each<[string, RunService, Conditions]>([
-  ["the service is being brought there", { ...settled, reconciling: true }, ready],
-  ["Run has not looked at the last write", { ...settled, observedGeneration: "1" }, ready],
-  ["the revision has not said anything", settled, [{ type: "Ready", state: "CONDITION_RECONCILING" }]],
-  ["there is no revision yet", settled, []],
+  ["Run is reconciling the service", { ...settled, reconciling: true }, ready],
+  ["Run has not observed the last write", { ...settled, observedGeneration: "1" }, ready],
+  ["the revision has no result", settled, [{ type: "Ready", state: "CONDITION_RECONCILING" }]],
+  ["the revision does not exist", settled, []],
 ])("unknown while %s", async (_, run, conditions) => {
   expect(await judge(run, conditions)).toBeUndefined();
 });

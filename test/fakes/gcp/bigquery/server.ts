@@ -49,7 +49,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
   let slowness = 0;
 
   const start = async (body: Message): Promise<string> => {
-    if (body.useLegacySql !== false) throw new RestError(400, "invalidQuery", "legacy SQL is not spoken here");
+    if (body.useLegacySql !== false) throw new RestError(400, "invalidQuery", "The fake supports GoogleSQL only.");
     // "A request is considered duplicate of another only if they have the same request_id" (`requestId`).
     const known = requests.get(body.requestId);
     if (known !== undefined) return known;
@@ -95,7 +95,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
   };
 
   const insert = async ({ configuration }: Message): Promise<object> => {
-    if (configuration.dryRun !== true) throw new RestError(400, "invalid", "only dry runs are inserted here");
+    if (configuration.dryRun !== true) throw new RestError(400, "invalid", "The fake supports dry runs only.");
     const query = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
     const jobReference = { projectId: PROJECT, location: "EU" };
     return {

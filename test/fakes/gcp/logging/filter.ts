@@ -51,7 +51,8 @@ const leaves = (value: unknown): unknown[] =>
 const textOf = (op: Comparison, value: string, literal: string): boolean => {
   if (op === "=~" || op === "!~") {
     const found = compileRe2(literal);
-    if (typeof found !== "function") throw new GrpcError("INVALID_ARGUMENT", "the filter has a bad regular expression");
+    if (typeof found !== "function")
+      throw new GrpcError("INVALID_ARGUMENT", "the filter contains an invalid regular expression");
     return found(value) === (op === "=~");
   }
   return op === ":" ? fold(value).includes(fold(literal)) : byOrder(op, fold(value), fold(literal));

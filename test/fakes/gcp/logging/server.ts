@@ -132,7 +132,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     const query = queryOf(request);
     const { passes, service } = filterOf(request.filter);
     const [before, asked] = request.pageToken === "" ? [undefined, query] : JSON.parse(request.pageToken);
-    if (asked !== query) throw new GrpcError("INVALID_ARGUMENT", "the page token is another query's");
+    if (asked !== query) throw new GrpcError("INVALID_ARGUMENT", "the page token belongs to another query");
     if (!request.resourceNames.includes(`projects/${PROJECT}`)) return { entries: [], nextPageToken: "" };
     const all = listingsOf(service)[orders.get(request.orderBy) === true ? "desc" : "asc"];
     const from = before === undefined ? 0 : all.findIndex((one) => `${one.nanos} ${one.insertId}` === before) + 1;

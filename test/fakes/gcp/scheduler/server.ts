@@ -58,7 +58,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
 
   const create = ({ parent, job }: Message): Message => {
     const name = job.name || `${parent}/jobs/${jobs.size + 1}`;
-    if (!name.startsWith(`${parent}/jobs/`)) throw new GrpcError("INVALID_ARGUMENT", "the name is another parent's");
+    if (!name.startsWith(`${parent}/jobs/`)) throw new GrpcError("INVALID_ARGUMENT", "the name has another parent");
     if (jobs.has(name)) throw new GrpcError("ALREADY_EXISTS", "Job already exists.");
     return keep({ ...checkedJob({ ...job, name }), state: "ENABLED" });
   };

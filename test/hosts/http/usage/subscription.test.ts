@@ -28,6 +28,6 @@ test("a billing provider that is down is a 503 that says when to try again", asy
   await using api = await serveMemory();
   api.memory.billing.down(true);
   const answer = await api.call("GET", path);
-  expect(detailOf(answer, 503)).toBe("The billing provider does not answer.");
+  expect(detailOf(answer, 503)).toBe("The billing provider does not respond.");
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
 });
