@@ -4,7 +4,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { reaches } from "../../shared/calls/wait-until-reachable.ts";
-import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
+import { streamRollout } from "../../shared/deploy/cloud-rollout.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
 import { type AwsRuntimeDeps, awsCalls, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
@@ -74,7 +74,7 @@ export const createEcsPlatform = (
         return ok(services.sort((a, b) => (a.name < b.name ? -1 : 1)));
       }),
 
-    rollout: toldRollout(logger, (request, signal, report) => rollOut(deps, request, signal, report)),
+    rollout: streamRollout(logger, (request, signal, report) => rollOut(deps, request, signal, report)),
 
     remove: (name, expected, options) => removeService(deps, name, expected, options),
 

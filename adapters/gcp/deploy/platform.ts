@@ -1,7 +1,7 @@
 /** `ServicePlatform` on Cloud Run. */
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { accountDigest, NOBODY } from "../../shared/accounts/account-digest.ts";
-import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
+import { streamRollout } from "../../shared/deploy/cloud-rollout.ts";
 import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
 import { createIdentities, type Identities } from "../accounts/identities.ts";
@@ -61,7 +61,7 @@ export const createRunPlatform = (
         return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
       }),
 
-    rollout: toldRollout(logger, (request, signal, report) => new Rollout(deps, request, signal).run(report)),
+    rollout: streamRollout(logger, (request, signal, report) => new Rollout(deps, request, signal).run(report)),
 
     remove: (name, expected, options) => removeService(deps, name, expected, options),
 

@@ -7,7 +7,7 @@ import { failed, INTERRUPTED, OWN_BUG } from "./rollout-ends.ts";
 type RolloutRequest = Parameters<ServicePlatform["rollout"]>[0];
 
 /** @param run performs the rollout, reports progress, and returns the final event */
-export const toldRollout =
+export const streamRollout =
   (
     logger: Logger,
     run: (request: RolloutRequest, signal: AbortSignal, say: (message: string) => void) => Promise<RolloutEvent>,
