@@ -42,17 +42,24 @@ export type Called<T> = ResultAsync<T, CallState | Unavailable>;
 export type RetryOptions = Omit<CallNeeds, "what">;
 
 /**
- * Returns a function that sends commands of one client and retries them. The signal of a command also aborts its
- * request.
+ * Returns a function that sends commands of one client and retries them.
  *
  * @param service the name of the service in logs
+ *
+ * @param abortRequests whether a command's signal also aborts its request, and not only the retries
  */
 export const commandSender =
-  <K extends keyof AwsClients>(name: K, service: string, clients: ClientSource, call: ProviderCall) =>
+  <K extends keyof AwsClients>(
+    name: K,
+    service: string,
+    clients: ClientSource,
+    call: ProviderCall,
+    { abortRequests = true }: { readonly abortRequests?: boolean } = {},
+  ) =>
   <C extends CommandName<K>>(command: C, input: InputOf<K, C>, retry: RetryOptions = {}): Called<OutputOf<K, C>> =>
     new ResultAsync(
       call({ what: `${service}.${command.slice(0, -"Command".length)}`, ...retry }, () =>
-        sendCommand(clients, name, command, input, retry.signal),
+        sendCommand(clients, name, command, input, abortRequests ? retry.signal : undefined),
       ),
     );
 

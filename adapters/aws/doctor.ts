@@ -4,7 +4,7 @@ import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
 import { nameOf } from "./call-policy.ts";
 import { checkResources } from "./check-resources.ts";
-import { type ClientSource, packages } from "./clients.ts";
+import { type ClientSource, packages, sendCommand } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinResources, outputsOf, sqlResources, unnamedResources } from "./shared-resources.ts";
@@ -47,8 +47,7 @@ const packagesFinding = (find: FindPackage | undefined): Finding | undefined => 
 /** Needs no permission: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
 async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Caller | undefined> {
   try {
-    const { GetCallerIdentityCommand } = await import("@aws-sdk/client-sts");
-    const { Arn = "" } = await (await clients("sts")).send(new GetCallerIdentityCommand({}));
+    const { Arn = "" } = await sendCommand(clients, "sts", "GetCallerIdentityCommand", {});
     yield pass("credentials", `of ${Arn}`);
     return callerOf(Arn);
   } catch (error) {
@@ -84,17 +83,10 @@ async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerat
 
 /** https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html */
 const deniedOf = async (actions: readonly string[], caller: Caller, clients: ClientSource): Promise<string[]> => {
-  const { SimulatePrincipalPolicyCommand } = await import("@aws-sdk/client-iam");
-  const iam = await clients("iam");
   const denied: string[] = [];
   for (let marker: string | undefined; ; ) {
-    const response = await iam.send(
-      new SimulatePrincipalPolicyCommand({
-        PolicySourceArn: caller.arn,
-        ActionNames: [...actions],
-        ...(marker === undefined ? {} : { Marker: marker }),
-      }),
-    );
+    const input = { PolicySourceArn: caller.arn, ActionNames: [...actions], Marker: marker };
+    const response = await sendCommand(clients, "iam", "SimulatePrincipalPolicyCommand", input);
     for (const { EvalActionName = "", EvalDecision } of response.EvaluationResults ?? [])
       if (EvalDecision !== "allowed") denied.push(EvalActionName);
     marker = response.IsTruncated === true ? response.Marker : undefined;
@@ -139,8 +131,7 @@ const MIN_LEFT = 10;
 async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
   const what = "IAM role quota";
   try {
-    const { GetAccountSummaryCommand } = await import("@aws-sdk/client-iam");
-    const { SummaryMap = {} } = await (await clients("iam")).send(new GetAccountSummaryCommand({}));
+    const { SummaryMap = {} } = await sendCommand(clients, "iam", "GetAccountSummaryCommand", {});
     const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
     if (used === undefined || limit === undefined) return yield warn(what, "IAM does not report it");
     const words = `${limit - used} of ${limit} left; each account uses one`;

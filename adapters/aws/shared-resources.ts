@@ -2,13 +2,12 @@
  * Resolves the shared resources: first the configured names, then the outputs of the stack that created them.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
-import type { ClientSource } from "./clients.ts";
+import { type ClientSource, sendCommand } from "./clients.ts";
 import { type AwsConfig, type AwsSettings, type SharedResources, sharedResourcesSchema } from "./config.ts";
 
 /** Returns a stack's outputs by key. Lists are comma-separated text. */
 export const outputsOf = async (stack: string, clients: ClientSource): Promise<Record<string, string>> => {
-  const { DescribeStacksCommand } = await import("@aws-sdk/client-cloudformation");
-  const { Stacks = [] } = await (await clients("stacks")).send(new DescribeStacksCommand({ StackName: stack }));
+  const { Stacks = [] } = await sendCommand(clients, "stacks", "DescribeStacksCommand", { StackName: stack });
   const outputs = Stacks[0]?.Outputs ?? [];
   return Object.fromEntries(
     outputs.flatMap(({ OutputKey, OutputValue }) =>

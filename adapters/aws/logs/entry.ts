@@ -15,6 +15,7 @@ import {
 import { readLine } from "../../../core/domain/logs/line.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
+import { parseJson } from "../parse-json.ts";
 import { streamPrefixOf } from "./streams.ts";
 
 /** An event as the SDK returns it. */
@@ -63,29 +64,20 @@ const isPlatformEvent = (json: Partial<PlatformEvent>): json is PlatformEvent =>
   Object.hasOwn(severities, String(json.severity));
 
 const platformEventOf = (message: string): PlatformEvent | undefined => {
-  try {
-    const json = JSON.parse(message) as Partial<PlatformEvent> | null;
-    return json !== null && isPlatformEvent(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
+  const json = parseJson(message) as Partial<PlatformEvent> | null | undefined;
+  return json != null && isPlatformEvent(json) ? json : undefined;
 };
 
-const optional = <K extends string, T>(name: K, value: T | undefined): Partial<Record<K, T>> =>
-  value === undefined ? {} : ({ [name]: value } as Partial<Record<K, T>>);
-
-const ofPlatform = (scope: LogScope, { at, id, severity, log, ...written }: PlatformEvent): LogEntry => ({
-  owner: scope.owner,
-  service: scope.service,
-  severity,
-  logName: log,
-  ...optional("revision", written.revision),
-  ...optional("instance", written.instance),
-  ...optional("text", written.text),
-  ...optional("json", written.json),
-  ...optional("http", written.http),
-  instant: BigInt(at) as Instant,
-  code: nameCode(id),
+const ofPlatform = (
+  { owner, service }: LogScope,
+  { at, id, log: logName, severity, revision, instance, text, json, http }: PlatformEvent,
+): LogEntry => ({
+  ...{ owner, service, severity, logName, instant: BigInt(at) as Instant, code: nameCode(id) },
+  ...(revision !== undefined && { revision }),
+  ...(instance !== undefined && { instance }),
+  ...(text !== undefined && { text }),
+  ...(json !== undefined && { json }),
+  ...(http !== undefined && { http }),
 });
 
 /**
@@ -100,8 +92,8 @@ const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => 
     service: scope.service,
     logName: SERVICE_LOG,
     ...readLine(event.message ?? "", SERVICE_LOG),
-    ...optional("revision", revision),
-    ...optional("instance", instance),
+    revision,
+    ...(instance !== undefined && { instance }),
     instant: (BigInt(event.timestamp ?? 0) * NANOS_PER_MILLI) as Instant,
     code: nameCode(event.eventId ?? ""),
   };

@@ -12,6 +12,7 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import type { SharedResources } from "../config.ts";
 import { PLATFORM_STREAM } from "../logs/entry.ts";
 import { streamPrefixOf } from "../logs/streams.ts";
+import { parseJson } from "../parse-json.ts";
 import { type DayRule, expressionsOf } from "./expression.ts";
 
 /** Lambda's maximum timeout in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
@@ -139,12 +140,8 @@ export const renderSchedules = (
 
 /** Parses the function's input. Undefined if Portside did not create the schedule. */
 const fireOf = (input: string | undefined): Fire | undefined => {
-  try {
-    const fire = JSON.parse(input ?? "") as Fire | null;
-    return fire?.portside === 1 ? fire : undefined;
-  } catch {
-    return undefined;
-  }
+  const fire = parseJson(input ?? "") as Fire | null | undefined;
+  return fire?.portside === 1 ? fire : undefined;
 };
 
 /** Null if Portside did not create the schedule. */

@@ -12,13 +12,20 @@ import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../core/port
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { pausesBetween } from "../../shared/calls/backoff.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { Describer } from "../../shared/sql/process/describer.ts";
 import type { ShapedColumn } from "../../shared/sql/process/protocol.ts";
 import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
-import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
-import type { ClientSource } from "../clients.ts";
+import {
+  type AwsRuntimeDeps,
+  awsCalls,
+  type Called,
+  type CommandSender,
+  commandSender,
+  type RetryOptions,
+} from "../call-policy.ts";
+import { type ClientSource, sendCommand } from "../clients.ts";
 import { failureOf } from "./failures.ts";
 import { type Column, type Row, resultOf, shapesOf } from "./values.ts";
 import { billingView, logsView, quotedName } from "./views.ts";
@@ -29,8 +36,6 @@ const MAX_STATEMENT_CHARS = 262_144;
 const PAGE_ROWS = 1000;
 const FIRST_POLL_MS = 100;
 const MAX_POLL_MS = 1000;
-
-const load = () => import("@aws-sdk/client-athena");
 
 /** The Athena tables that statements see as `logs` and `billing`. */
 export interface AthenaSources {
@@ -54,18 +59,20 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
+const retryOf = ({ left, signal }: Run): RetryOptions => ({ timeoutMs: left(), signal });
+
 export class AwsSql implements SqlEngine {
   readonly #sources: AthenaSources;
   readonly #clients: ClientSource;
   readonly #runtime: AwsRuntimeDeps;
-  readonly #call: ProviderCall;
+  readonly #send: CommandSender<"athena">;
   readonly #describer = new Describer(script);
 
   constructor(sources: AthenaSources, clients: ClientSource, runtime: AwsRuntimeDeps) {
     this.#sources = sources;
     this.#clients = clients;
     this.#runtime = runtime;
-    this.#call = awsCalls(runtime);
+    this.#send = commandSender("athena", "athena", clients, awsCalls(runtime), { abortRequests: false });
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
@@ -155,18 +162,15 @@ export class AwsSql implements SqlEngine {
 
   /** Runs a statement until it finishes, and returns its id. Stops it on abort, because AWS charges for the scan. */
   async #execute(statement: string, run: Run, hasRun: boolean): Promise<string> {
-    const client = await this.#clients("athena");
-    const { StartQueryExecutionCommand } = await load();
     const input = {
       QueryString: statement,
       WorkGroup: this.#sources.workGroup,
       // A retry sends the same token, so a lost response does not run the query twice. The minimum is 32 characters.
       ClientRequestToken: `portside-${this.#runtime.ids.id()}${this.#runtime.ids.id()}`.slice(0, 40),
     };
-    const started = await this.#send("athena:StartQueryExecution", run, () =>
-      client.send(new StartQueryExecutionCommand(input)),
+    const { QueryExecutionId: id = "" } = await this.#orEnd(
+      this.#send("StartQueryExecutionCommand", input, retryOf(run)),
     );
-    const id = started.QueryExecutionId ?? "";
     const stop = () => void this.#stop(id);
     run.signal.addEventListener("abort", stop, { once: true });
     if (run.signal.aborted) stop();
@@ -179,12 +183,9 @@ export class AwsSql implements SqlEngine {
   }
 
   async #awaitEnd(id: string, run: Run, hasRun: boolean): Promise<void> {
-    const client = await this.#clients("athena");
-    const { GetQueryExecutionCommand } = await load();
+    const input = { QueryExecutionId: id };
     for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
-      const polled = await this.#send("athena:GetQueryExecution", run, () =>
-        client.send(new GetQueryExecutionCommand({ QueryExecutionId: id })),
-      );
+      const polled = await this.#orEnd(this.#send("GetQueryExecutionCommand", input, retryOf(run)));
       const status = polled.QueryExecution?.Status ?? {};
       if (status.State === "SUCCEEDED") return;
       if (status.State === "FAILED" || status.State === "CANCELLED")
@@ -195,25 +196,20 @@ export class AwsSql implements SqlEngine {
   }
 
   async #page(id: string, token: string | undefined, run: Run): Promise<Page> {
-    const client = await this.#clients("athena");
-    const { GetQueryResultsCommand } = await load();
     const input = { QueryExecutionId: id, MaxResults: PAGE_ROWS, ...(token === undefined ? {} : { NextToken: token }) };
-    const { ResultSet, NextToken } = await this.#send("athena:GetQueryResults", run, () =>
-      client.send(new GetQueryResultsCommand(input)),
-    );
+    const { ResultSet, NextToken } = await this.#orEnd(this.#send("GetQueryResultsCommand", input, retryOf(run)));
     return { columns: ResultSet?.ResultSetMetadata?.ColumnInfo ?? [], rows: ResultSet?.Rows ?? [], next: NextToken };
   }
 
   async #stop(id: string): Promise<void> {
-    const client = await this.#clients("athena");
-    const { StopQueryExecutionCommand } = await load();
-    await client.send(new StopQueryExecutionCommand({ QueryExecutionId: id })).catch(() => undefined);
+    const input = { QueryExecutionId: id };
+    await sendCommand(this.#clients, "athena", "StopQueryExecutionCommand", input).catch(() => undefined);
   }
 
-  async #send<T>(what: string, { left, signal }: Run, call: () => Promise<T>): Promise<T> {
-    const sent = await this.#call({ what, timeoutMs: left(), signal }, call);
-    if (sent.isOk()) return sent.value;
-    throw new Ended(this.#failureOfCall(sent.error));
+  async #orEnd<T>(sent: Called<T>): Promise<T> {
+    const result = await sent;
+    if (result.isOk()) return result.value;
+    throw new Ended(this.#failureOfCall(result.error));
   }
 
   #failureOfCall(error: CallState | Unavailable): Failed {

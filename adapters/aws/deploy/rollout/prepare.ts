@@ -1,23 +1,15 @@
 /**
  * Creates a revision's prerequisites: the account's role with its permissions, and the mount sources of its volumes.
  */
-import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
+import type { Identities } from "../../accounts/identities.ts";
 import { failureOfUnavailable, type Step } from "../../failures.ts";
 import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
 import type { NewRevision } from "./create-revision.ts";
-
-/** Task roles, one per account, with permissions for its own buckets only. */
-export interface TaskRoles {
-  /** Returns the ARN of the account's role. Creates the role if it does not exist. */
-  ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Grants a role its permissions on a bucket of its account. Returns false if the bucket does not exist. */
-  allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
-}
 
 /** Returns the mount source of a bucket or of its folder `subPath`. Undefined if the bucket does not exist. */
 export type Mountable = (
@@ -26,7 +18,7 @@ export type Mountable = (
 ) => Promise<Result<MountSource | undefined, Unavailable>>;
 
 export interface PrepareDeps {
-  readonly identities: TaskRoles;
+  readonly identities: Identities;
   readonly mountable: Mountable;
 }
 

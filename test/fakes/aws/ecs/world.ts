@@ -1,8 +1,9 @@
 /** Starts the fakes that a rollout needs, with their official clients. */
 
+import type { Identities } from "../../../../adapters/aws/accounts/identities.ts";
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedResources } from "../../../../adapters/aws/config.ts";
-import type { Mountable, TaskRoles } from "../../../../adapters/aws/deploy/rollout/prepare.ts";
+import type { Mountable } from "../../../../adapters/aws/deploy/rollout/prepare.ts";
 import { canBeAccessPoint } from "../../../../adapters/aws/volumes/files/access-point.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import type { LastLines } from "../../../../adapters/shared/deploy/last-lines.ts";
@@ -54,7 +55,7 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
 }
 
 /** Fake roles without IAM: every account's role exists and has permissions on existing buckets. */
-const fakeRoles = (isGone: (bucket: string) => boolean): TaskRoles => ({
+const fakeRoles = (isGone: (bucket: string) => boolean): Identities => ({
   ensure: async (owner) => ok(role(`portside/${accountDigest(owner)}`)),
   allow: async (bucket) => ok(!isGone(bucket)),
 });
