@@ -10,7 +10,7 @@ import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import type { ResultAsync } from "../../../core/result.ts";
 import { pausesBetween } from "../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
@@ -76,7 +76,7 @@ export class AwsSql implements SqlEngine {
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
-    return new ResultAsync(this.#describer.describe(scope, statement, signal));
+    return this.#describer.describe(scope, statement, signal);
   }
 
   run(
@@ -88,14 +88,9 @@ export class AwsSql implements SqlEngine {
     const { clock } = this.#runtime;
     const end = millisOf(clock.now()) + limits.deadline;
     const left = () => Math.max(end - millisOf(clock.now()), 1);
-    return withinDeadline(clock, limits.deadline, signal, async (ended): Promise<Result<SqlRows, Failed>> => {
-      try {
-        return ok(await this.#query(scope, statement, limits, { left, signal: ended }));
-      } catch (error) {
-        if (error instanceof Ended) return err(error.failure);
-        throw error;
-      }
-    });
+    return withinDeadline(clock, limits.deadline, signal, (ended) =>
+      this.#query(scope, statement, limits, { left, signal: ended }),
+    );
   }
 
   close(): Promise<void> {

@@ -9,7 +9,7 @@ import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlEngine, SqlFailure, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import type { ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import { Describer } from "../../shared/sql/process/describer.ts";
 import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
@@ -60,7 +60,7 @@ export class GcpSql implements SqlEngine {
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
-    return new ResultAsync(this.#describer.describe(scope, statement, signal));
+    return this.#describer.describe(scope, statement, signal);
   }
 
   run(
@@ -78,20 +78,10 @@ export class GcpSql implements SqlEngine {
     return this.#describer.close();
   }
 
-  async #run(
-    scope: SqlScope,
-    statement: string,
-    limits: SqlLimits,
-    signal: AbortSignal,
-  ): Promise<Result<SqlRows, Failed>> {
+  async #run(scope: SqlScope, statement: string, limits: SqlLimits, signal: AbortSignal): Promise<SqlRows> {
     const end = millisOf(this.#runtime.clock.now()) + limits.deadline;
-    try {
-      const query = await this.#composeAndCheck(scope, statement, signal);
-      return ok(await this.#fetchRows(query, limits, end, signal));
-    } catch (error) {
-      if (error instanceof Ended) return err(error.failure);
-      throw error;
-    }
+    const query = await this.#composeAndCheck(scope, statement, signal);
+    return this.#fetchRows(query, limits, end, signal);
   }
 
   /** Returns the statement to send. The prepended tables decide which account's rows it can read. */
@@ -101,7 +91,7 @@ export class GcpSql implements SqlEngine {
       logs: logsView(dataset, scope.owner),
       ...(billing === undefined ? {} : { billing: billingView(billing, scope.owner) }),
     };
-    const composed = await this.#describer.compose(scope, statement, tables, signal);
+    const composed = await this.#describer.translate(scope, statement, tables, [], signal);
     if (composed.isErr()) throw new Ended(composed.error);
     const { summary } = composed.value;
     const [problem] = statementProblems(summary);

@@ -32,8 +32,6 @@ const views = `
   FROM charges;
 `;
 
-const MEMORY = ":memory:";
-
 const settings = {
   threads: "2",
   memory_limit: "384MB",
@@ -77,7 +75,7 @@ export const removeDatabase = (path: string): void => {
  * Opens the database at a path, or one in memory. Rebuilds a database that is damaged or has another schema version.
  */
 export const openDatabase = async (path: string | undefined): Promise<DuckDBConnection> => {
-  if (path === undefined) return open(MEMORY);
+  if (path === undefined) return open(":memory:");
   try {
     return await open(path);
   } catch {

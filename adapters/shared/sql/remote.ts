@@ -2,7 +2,7 @@
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlFailure, SqlRows } from "../../../core/ports/sql-engine.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { err, type Result, ResultAsync } from "../../../core/result.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 
 export type Failed = SqlFailure | Unavailable;
 
@@ -22,14 +22,14 @@ export async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * Runs work with a signal that aborts at the deadline or when the caller aborts. The caller receives its result at that
- * moment.
+ * Runs a statement with a signal that aborts at the deadline or when the caller aborts. The caller receives its result
+ * at that moment. `run` may throw `Ended`.
  */
 export const withinDeadline = (
   clock: Clock,
   deadline: number,
   signal: AbortSignal | undefined,
-  run: (ended: AbortSignal) => Promise<Result<SqlRows, Failed>>,
+  run: (ended: AbortSignal) => Promise<SqlRows>,
 ): ResultAsync<SqlRows, Failed> => {
   const gone = new AbortController();
   const ended = signal === undefined ? gone.signal : AbortSignal.any([gone.signal, signal]);
@@ -37,5 +37,12 @@ export const withinDeadline = (
     const isLate = signal?.aborted !== true;
     return err(isLate ? { kind: "timeout" } : unavailable("The query was cancelled.", 1));
   });
-  return new ResultAsync(Promise.race([run(ended), overdue]).finally(() => gone.abort()));
+  const result = run(ended).then(
+    (rows) => ok<SqlRows, Failed>(rows),
+    (error: unknown) => {
+      if (error instanceof Ended) return err(error.failure);
+      throw error;
+    },
+  );
+  return new ResultAsync(Promise.race([result, overdue]).finally(() => gone.abort()));
 };

@@ -1,17 +1,13 @@
 /** Converts scalars that an engine returns as text to SQL values, by their type names. */
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 
-const integerOf = (text: string): SqlValue => {
+const numberOf = (text: string, isExact: (value: number) => boolean): SqlValue => {
   const value = Number(text);
-  return Number.isSafeInteger(value) ? value : text;
+  return isExact(value) ? value : text;
 };
 
-const floatOf = (text: string): SqlValue => {
-  const value = Number(text);
-  return Number.isFinite(value) ? value : text;
-};
-
-const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+/** Removes trailing zeros: 1.500000000 is 1.5. */
+export const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 
 /** @param momentOf parses the engine's format of a TIMESTAMP */
 export const scalarReader =
@@ -19,9 +15,9 @@ export const scalarReader =
   (type: string, text: string): SqlValue => {
     switch (type) {
       case "INT64":
-        return integerOf(text);
+        return numberOf(text, Number.isSafeInteger);
       case "FLOAT64":
-        return floatOf(text);
+        return numberOf(text, Number.isFinite);
       case "NUMERIC":
         return decimalOf(text);
       case "BOOL":

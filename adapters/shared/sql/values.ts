@@ -1,6 +1,5 @@
 /** Converts the engine's values and types to those of a SQL result. */
 import {
-  type DuckDBArrayType,
   DuckDBArrayValue,
   DuckDBBlobValue,
   DuckDBDateValue,
@@ -17,49 +16,39 @@ import {
 } from "@duckdb/node-api";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { decimalOf } from "./scalar-text.ts";
 
-const names: Readonly<Partial<Record<DuckDBTypeId, string>>> = {
-  [DuckDBTypeId.BOOLEAN]: "BOOL",
-  [DuckDBTypeId.TINYINT]: "INT64",
-  [DuckDBTypeId.SMALLINT]: "INT64",
-  [DuckDBTypeId.INTEGER]: "INT64",
-  [DuckDBTypeId.BIGINT]: "INT64",
-  [DuckDBTypeId.HUGEINT]: "INT64",
-  [DuckDBTypeId.UTINYINT]: "INT64",
-  [DuckDBTypeId.USMALLINT]: "INT64",
-  [DuckDBTypeId.UINTEGER]: "INT64",
-  [DuckDBTypeId.UBIGINT]: "INT64",
-  [DuckDBTypeId.FLOAT]: "FLOAT64",
-  [DuckDBTypeId.DOUBLE]: "FLOAT64",
-  [DuckDBTypeId.DECIMAL]: "NUMERIC",
-  [DuckDBTypeId.BLOB]: "BYTES",
-  [DuckDBTypeId.DATE]: "DATE",
-  [DuckDBTypeId.TIMESTAMP]: "TIMESTAMP",
-  [DuckDBTypeId.TIMESTAMP_TZ]: "TIMESTAMP",
-  [DuckDBTypeId.INTERVAL]: "INTERVAL",
+const integers = [
+  "TINYINT",
+  "SMALLINT",
+  "INTEGER",
+  "BIGINT",
+  "HUGEINT",
+  "UTINYINT",
+  "USMALLINT",
+  "UINTEGER",
+  "UBIGINT",
+];
+
+/** GoogleSQL's names of the engine's types. All others become STRING. */
+const names: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(integers.map((name) => [name, "INT64"])),
+  ...{ BOOLEAN: "BOOL", FLOAT: "FLOAT64", DOUBLE: "FLOAT64", DECIMAL: "NUMERIC", BLOB: "BYTES" },
+  ...{ DATE: "DATE", TIMESTAMP: "TIMESTAMP", TIMESTAMP_TZ: "TIMESTAMP", INTERVAL: "INTERVAL" },
 };
 
 export const typeName = (type: DuckDBType): string => {
   if (type.alias === "JSON") return "JSON";
-  if (type.typeId === DuckDBTypeId.LIST) return `ARRAY<${typeName((type as DuckDBListType).valueType)}>`;
-  if (type.typeId === DuckDBTypeId.ARRAY) return `ARRAY<${typeName((type as DuckDBArrayType).valueType)}>`;
+  if (type.typeId === DuckDBTypeId.LIST || type.typeId === DuckDBTypeId.ARRAY)
+    return `ARRAY<${typeName((type as DuckDBListType).valueType)}>`;
   if (type.typeId === DuckDBTypeId.STRUCT) {
     const { entryNames, entryTypes } = type as DuckDBStructType;
     return `STRUCT<${entryNames.map((name, n) => `${name} ${typeName(entryTypes[n] as DuckDBType)}`).join(", ")}>`;
   }
-  return names[type.typeId] ?? "STRING";
+  return names[DuckDBTypeId[type.typeId]] ?? "STRING";
 };
 
 const momentOf = (micros: bigint): string => timestampOf((micros * 1000n) as Instant);
-
-/** Formats a decimal without trailing zeros: 1.500000000 is 1.5. */
-const decimalText = (value: DuckDBDecimalValue): string => {
-  const text = value.toString();
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-};
-
-const numberOf = (value: number): SqlValue =>
-  Number.isFinite(value) ? value : Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
 
 const integerOf = (value: bigint): SqlValue =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : String(value);
@@ -71,7 +60,7 @@ export const sqlValueOf = (value: DuckDBValue, type: DuckDBType): SqlValue => {
     case "bigint":
       return integerOf(value);
     case "number":
-      return numberOf(value);
+      return Number.isFinite(value) ? value : String(value);
     case "object":
       return structured(value, type);
     default:
@@ -81,7 +70,7 @@ export const sqlValueOf = (value: DuckDBValue, type: DuckDBType): SqlValue => {
 
 const structured = (value: Exclude<DuckDBValue, null>, type: DuckDBType): SqlValue => {
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue) return momentOf(value.micros);
-  if (value instanceof DuckDBDecimalValue) return decimalText(value);
+  if (value instanceof DuckDBDecimalValue) return decimalOf(value.toString());
   if (value instanceof DuckDBBlobValue) return Buffer.from(value.bytes).toString("base64");
   if (value instanceof DuckDBDateValue) return value.toString();
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {

@@ -4,21 +4,12 @@ import { composeStatement } from "./compose.ts";
 import { NotAStatement } from "./parser.ts";
 import { describeStatement } from "./translate.ts";
 
-const answerTo = (order: TextOrder, translate: Translate | undefined): SqlNews => {
-  switch (order.kind) {
-    case "describe":
-      return { kind: "summary", summary: describeStatement(order.statement) };
-    case "compose":
-      return { kind: "composed", ...composeStatement(order.statement, order.tables) };
-    case "translate":
-      if (translate === undefined) return { kind: "trapped", message: "this process does not translate statements" };
-      return { kind: "translated", ...translate(order.statement, order.tables, order.columns) };
-  }
-};
-
-export const aboutText = (order: TextOrder, translate?: Translate): SqlNews => {
+export const aboutText = (order: TextOrder, translate: Translate = composeStatement): SqlNews => {
+  const { statement } = order;
   try {
-    return answerTo(order, translate);
+    return order.kind === "describe"
+      ? { kind: "parsed", summary: describeStatement(statement), statement }
+      : { kind: "parsed", ...translate(statement, order.tables, order.columns) };
   } catch (error) {
     if (!(error instanceof NotAStatement)) return { kind: "trapped", message: String(error) };
     return { kind: "failure", failure: { kind: "invalid_statement", message: error.message } };

@@ -2,22 +2,16 @@
  * Prepends the tables that a statement reads to its WITH clause. For engines that store the rows of all accounts:
  * `logs` then contains the rows of one account by construction.
  */
-import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
+import type { Translated } from "../process/protocol.ts";
 import { NotAStatement } from "./parser.ts";
 import { readStatement } from "./translate.ts";
-
-export interface Composed {
-  /** The summary of the original statement. */
-  readonly summary: StatementSummary;
-  readonly statement: string;
-}
 
 /**
  * Moves the statement's own text by exactly one line, so that positions in the engine's errors can be converted.
  *
  * @param tables queries without line breaks, by table name
  */
-export const composeStatement = (text: string, tables: Readonly<Record<string, string>>): Composed => {
+export const composeStatement = (text: string, tables: Readonly<Record<string, string>>): Translated => {
   const { summary, head } = readStatement(text);
   const { start, end, names } = head;
   const own = names?.find((name) => Object.hasOwn(tables, name));

@@ -4,65 +4,35 @@
  * statement rule or the translator.
  */
 import { isObject, type Json, type JsonObject, listOf } from "./tree.ts";
+import { wordsOf } from "./words.ts";
 
 const tables: ReadonlySet<string> = new Set(["logs", "billing"]);
 
 /** The functions that translated functions and operators call. None of them takes a name or a path. */
 const functions: ReadonlySet<string> = new Set(
-  [
-    "+ - * / // % ** || & | # ~ ~~ !~~ << >> -> ->> [] xor",
-    "count count_star count_if sum avg min max any_value first last array_agg list listagg string_agg group_concat",
-    "approx_count_distinct quantile_disc bool_and bool_or stddev stddev_pop stddev_samp variance var_samp var_pop",
-    "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value",
-    "coalesce nullif if greatest least ifnull case",
-    "concat length char_length octet_length lower upper trim ltrim rtrim substr substring starts_with ends_with prefix",
-    "suffix strpos instr replace reverse left right str_split string_split split contains typeof encode",
-    "abs sign round trunc ceil ceiling floor pow power sqrt exp ln log10 mod",
-    "current_timestamp get_current_timestamp now current_date today date_trunc date_diff date_part epoch to_years",
-    "to_months to_days to_hours to_minutes to_seconds to_microseconds to_milliseconds to_weeks to_quarters",
-    "json json_extract json_extract_string to_json array_length len array_to_string list_concat array_concat",
-    "array_reverse list_reverse list_value list_contains array_contains array_extract list_extract struct_extract",
-    "struct_pack row unnest list_count array_slice list_slice map_extract element_at is_nan is_inf",
-    "to_base64 from_base64 base64 hex to_hex unhex like_escape not_like_escape timezone list_element array",
-  ]
-    .join(" ")
-    .split(" "),
+  wordsOf(`
+    + - * / // % ** || & | # ~ ~~ !~~ << >> -> ->> [] xor
+    count count_star count_if sum avg min max any_value first last array_agg list listagg string_agg group_concat
+    approx_count_distinct quantile_disc bool_and bool_or stddev stddev_pop stddev_samp variance var_samp var_pop
+    row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value
+    coalesce nullif if greatest least ifnull case
+    concat length char_length octet_length lower upper trim ltrim rtrim substr substring starts_with ends_with prefix
+    suffix strpos instr replace reverse left right str_split string_split split contains typeof encode
+    abs sign round trunc ceil ceiling floor pow power sqrt exp ln log10 mod
+    current_timestamp get_current_timestamp now current_date today date_trunc date_diff date_part epoch to_years
+    to_months to_days to_hours to_minutes to_seconds to_microseconds to_milliseconds to_weeks to_quarters
+    json json_extract json_extract_string to_json array_length len array_to_string list_concat array_concat
+    array_reverse list_reverse list_value list_contains array_contains array_extract list_extract struct_extract
+    struct_pack row unnest list_count array_slice list_slice map_extract element_at is_nan is_inf
+    to_base64 from_base64 base64 hex to_hex unhex like_escape not_like_escape timezone list_element array
+  `),
 );
 
 const isAllowed = (name: string): boolean => functions.has(name) || /^bq_[a-z0-9_]+$/.test(name);
 
 const refusedTypes: ReadonlySet<string> = new Set(["SHOW_REF", "COLUMN_DATA", "PIVOT", "DELIM_GET", "BOUND_TABLE_REF"]);
 
-/** Walks the tree with the names of WITH clauses in scope. Returns the reason for a rejection, or undefined. */
-const look = (value: Json | undefined, names: ReadonlySet<string>): string | undefined => {
-  if (Array.isArray(value)) {
-    for (const one of value as readonly Json[]) {
-      const refused = look(one, names);
-      if (refused !== undefined) return refused;
-    }
-    return undefined;
-  }
-  return isObject(value) ? lookAt(value, names) : undefined;
-};
-
-const lookAt = (node: JsonObject, names: ReadonlySet<string>): string | undefined => {
-  const refused = judge(node, names);
-  if (refused !== undefined) return refused;
-  const scope = new Set(names);
-  const clause = isObject(node["cte_map"]) ? listOf(node["cte_map"]["map"]) : [];
-  for (const one of clause) {
-    if (!isObject(one)) continue;
-    const inside = look(one["value"], new Set(scope));
-    if (inside !== undefined) return inside;
-    scope.add(String(one["key"]).toLowerCase());
-  }
-  for (const [key, one] of Object.entries(node)) {
-    const inside = key === "cte_map" ? undefined : look(one, scope);
-    if (inside !== undefined) return inside;
-  }
-  return undefined;
-};
-
+/** Returns why a node, apart from its children, must not run, or undefined if it may. */
 const judge = (node: JsonObject, names: ReadonlySet<string>): string | undefined => {
   const type = String(node["type"] ?? "");
   if (type === "BASE_TABLE") {
@@ -82,10 +52,27 @@ const judge = (node: JsonObject, names: ReadonlySet<string>): string | undefined
   return isPlain && isAllowed(name) ? undefined : `the function ${name} is not supported`;
 };
 
+/** Yields the reasons for a rejection. `names` are the names of WITH clauses in scope. */
+function* refusals(value: Json | undefined, names: ReadonlySet<string>): Generator<string> {
+  if (Array.isArray(value)) for (const one of value as readonly Json[]) yield* refusals(one, names);
+  if (!isObject(value)) return;
+  const refused = judge(value, names);
+  if (refused !== undefined) yield refused;
+  const scope = new Set(names);
+  for (const one of isObject(value["cte_map"]) ? listOf(value["cte_map"]["map"]) : []) {
+    if (!isObject(one)) continue;
+    yield* refusals(one["value"], scope);
+    scope.add(String(one["key"]).toLowerCase());
+  }
+  for (const [key, one] of Object.entries(value)) if (key !== "cte_map") yield* refusals(one, scope);
+}
+
 /** Returns why a tree of `json_serialize_sql` must not run, or undefined if it may. */
 export const refusedIn = (serialized: string): string | undefined => {
   const tree = JSON.parse(serialized) as JsonObject;
   if (tree["error"] !== false) return "it is no single SELECT";
   const statements = listOf(tree["statements"]);
-  return statements.length === 1 ? look(statements[0], new Set()) : "it is no single SELECT";
+  if (statements.length !== 1) return "it is no single SELECT";
+  const [refused] = refusals(statements[0], new Set());
+  return refused;
 };

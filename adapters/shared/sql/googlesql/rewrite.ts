@@ -3,48 +3,28 @@
  * with GoogleSQL's semantics (`macros.ts`). The golden tests of the function list verify it.
  */
 import { call, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, number, text } from "./tree.ts";
-import { timeParts } from "./words.ts";
+import { timeParts, wordsOf } from "./words.ts";
 
 /** Thrown for constructs that the statement rule cannot detect and that engines would interpret differently. */
 export class NotOffered extends Error {}
 
+/** Functions that become a macro with the same arguments, and the same name in lower case after `bq_`. */
+const prefixed = wordsOf(`
+  REGEXP_CONTAINS REGEXP_REPLACE BYTE_LENGTH IS_NAN IS_INF MOD DIV DATE TIMESTAMP TIMESTAMP_ADD TIMESTAMP_SUB
+  DATE_ADD DATE_SUB FORMAT_TIMESTAMP FORMAT_DATE PARSE_TIMESTAMP PARSE_DATE UNIX_SECONDS UNIX_MILLIS UNIX_MICROS
+  TIMESTAMP_SECONDS TIMESTAMP_MILLIS TIMESTAMP_MICROS JSON_VALUE JSON_QUERY JSON_VALUE_ARRAY JSON_QUERY_ARRAY
+  JSON_TYPE MD5
+`);
+
 /** Functions that become a macro with the same arguments. */
 const renamed: Readonly<Record<string, string>> = {
-  REGEXP_CONTAINS: "bq_regexp_contains",
-  REGEXP_REPLACE: "bq_regexp_replace",
-  BYTE_LENGTH: "bq_byte_length",
-  IS_NAN: "bq_is_nan",
-  IS_INF: "bq_is_inf",
-  MOD: "bq_mod",
-  DIV: "bq_div",
-  DATE: "bq_date",
-  TIMESTAMP: "bq_timestamp",
-  TIMESTAMP_ADD: "bq_timestamp_add",
-  TIMESTAMP_SUB: "bq_timestamp_sub",
-  DATE_ADD: "bq_date_add",
-  DATE_SUB: "bq_date_sub",
-  FORMAT_TIMESTAMP: "bq_format_timestamp",
-  FORMAT_DATE: "bq_format_date",
-  PARSE_TIMESTAMP: "bq_parse_timestamp",
-  PARSE_DATE: "bq_parse_date",
-  UNIX_SECONDS: "bq_unix_seconds",
-  UNIX_MILLIS: "bq_unix_millis",
-  UNIX_MICROS: "bq_unix_micros",
-  TIMESTAMP_SECONDS: "bq_timestamp_seconds",
-  TIMESTAMP_MILLIS: "bq_timestamp_millis",
-  TIMESTAMP_MICROS: "bq_timestamp_micros",
-  JSON_VALUE: "bq_json_value",
-  JSON_QUERY: "bq_json_query",
+  ...Object.fromEntries(prefixed.map((name) => [name, `bq_${name.toLowerCase()}`])),
   JSON_EXTRACT_SCALAR: "bq_json_value",
   JSON_EXTRACT: "bq_json_query",
-  JSON_VALUE_ARRAY: "bq_json_value_array",
-  JSON_QUERY_ARRAY: "bq_json_query_array",
-  JSON_TYPE: "bq_json_type",
   INT64: "bq_json_int64",
   FLOAT64: "bq_json_float64",
   STRING: "bq_json_string",
   BOOL: "bq_json_bool",
-  MD5: "bq_md5",
 };
 
 const partOf = (argument: Json | undefined, allowed: readonly string[]): string => {
@@ -129,8 +109,7 @@ const rewriteCast = (kind: string, body: JsonObject): Json | undefined => {
 const rewriteExtract = (body: JsonObject): Json => {
   const field = isObject(body["field"]) ? String(Object.values(body["field"])[0]) : String(body["field"]);
   const part = field.toUpperCase();
-  if (!(timeParts.extract as readonly string[]).includes(part))
-    throw new NotOffered(`EXTRACT of ${part} is not supported`);
+  if (!timeParts.extract.includes(part)) throw new NotOffered(`EXTRACT of ${part} is not supported`);
   return call(`bq_extract_${part.toLowerCase()}`, [body["this"] as Json]);
 };
 

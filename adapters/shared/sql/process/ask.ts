@@ -1,13 +1,13 @@
 /** Requests to a process: timeouts, the meaning of its exit, and the request about a statement's text. */
+import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
-import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
-import { err, ok, type Result } from "../../../../core/result.ts";
+import type { SqlFailure, SqlScope } from "../../../../core/ports/sql-engine.ts";
+import { err, ok, type Result, ResultAsync } from "../../../../core/result.ts";
 import { ScriptMissing } from "../../runtime/packaged-script.ts";
+import type { Failed } from "../remote.ts";
 import { ChildTrapped, ProcessEnded, type SqlChild } from "./child.ts";
-import { Busy } from "./pool.ts";
-import type { SqlNews, TextOrder } from "./protocol.ts";
-
-export type Failed = SqlFailure | Unavailable;
+import { Busy, type SqlPool } from "./pool.ts";
+import type { TextOrder, Translated } from "./protocol.ts";
 
 /** Timeout for parsing. Only hostile statements take longer. */
 const TEXT_MS = 10_000;
@@ -17,8 +17,7 @@ const outOfMemory: SqlFailure = {
   message: "the query needs too much memory; read fewer rows, or aggregate earlier",
 };
 
-export const silent = (cause?: unknown): Unavailable =>
-  unavailable("The SQL engine does not respond. Try again.", 2, cause);
+const silent = (cause?: unknown): Unavailable => unavailable("The SQL engine does not respond. Try again.", 2, cause);
 
 const unreadable: SqlFailure = {
   kind: "invalid_statement",
@@ -32,7 +31,7 @@ export const failedOf = (error: unknown): Failed => {
   return error instanceof ProcessEnded && error.memory ? outOfMemory : silent(error);
 };
 
-/** Kills the process at the timeout or when the caller aborts. `isOver` returns which of the two happened. */
+/** Kills the process at the timeout or when the caller aborts. `isOver` is true after the timeout. */
 export const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
   let isOver = false;
   const timer = setTimeout(() => {
@@ -46,27 +45,39 @@ export const guard = (child: SqlChild, millis: number, signal: AbortSignal | und
     get isOver() {
       return isOver;
     },
-    end: () => {
+    [Symbol.dispose]: () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
     },
   };
 };
 
-/** Returns the process's result for a statement's text. Throws `ChildTrapped`. */
-export const askAboutText = async (
-  child: SqlChild,
+/** Runs `work` with the account's process. Waits up to `timeoutMs` for a free one. */
+export const withProcess = <T>(
+  pool: SqlPool,
+  { owner }: SqlScope,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  work: (child: SqlChild) => Promise<Result<T, Failed>>,
+): ResultAsync<T, Failed> =>
+  new ResultAsync(
+    pool.with(owner, { timeoutMs, signal }, work).catch((error: unknown) => err<T, Failed>(failedOf(error))),
+  );
+
+export const askAboutText = (
+  pool: SqlPool,
+  scope: SqlScope,
   order: TextOrder,
   signal: AbortSignal | undefined,
-): Promise<Result<SqlNews, Failed>> => {
-  const watch = guard(child, TEXT_MS, signal);
-  try {
-    for await (const news of child.tell(order)) return news.kind === "failure" ? err(news.failure) : ok(news);
-    return err(silent());
-  } catch (error) {
-    if (error instanceof ChildTrapped) throw error;
-    return err(watch.isOver ? { kind: "timeout" } : failedOf(error));
-  } finally {
-    watch.end();
-  }
-};
+): ResultAsync<Translated, Failed> =>
+  withProcess(pool, scope, sqlLimits.deadline, signal, async (child) => {
+    using watch = guard(child, TEXT_MS, signal);
+    try {
+      for await (const news of child.tell(order))
+        return news.kind === "parsed" ? ok(news) : err(news.kind === "failure" ? news.failure : silent(news));
+      return err(silent());
+    } catch (error) {
+      if (error instanceof ChildTrapped) throw error;
+      return err(watch.isOver ? { kind: "timeout" } : failedOf(error));
+    }
+  });

@@ -3,6 +3,7 @@
  * order at a time, and is killed if it exceeds its time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { on } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,6 +42,9 @@ const limited = (argv: readonly string[]): [string, string[]] => [
 /** Thrown if an order made the parser trap. The process has ended. */
 export class ChildTrapped extends Error {}
 
+/** Thrown if an order made the database unusable. The process has ended. */
+export class DatabaseBroken extends Error {}
+
 /** https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html */
 const memoryOf = (pid: number | undefined): { readonly resident: number; readonly data: number } => {
   try {
@@ -59,7 +63,6 @@ const isWorn = (pid: number | undefined): boolean => {
 export class SqlChild {
   readonly #child: ChildProcess;
   readonly #ended = Promise.withResolvers<void>();
-  #hear: ((news: SqlNews | undefined) => void) | undefined;
   #tooBig = false;
   #over = false;
   #gone = false;
@@ -80,9 +83,8 @@ export class SqlChild {
       serialization: "advanced",
       env,
     });
-    this.#child.on("message", (news) => {
-      if (["broken", "trapped"].includes((news as SqlNews).kind)) this.#over = true;
-      this.#hear?.(news as SqlNews);
+    this.#child.on("message", ({ kind }: SqlNews) => {
+      if (kind === "broken" || kind === "trapped") this.#over = true;
     });
     this.#child.on("error", () => this.#end());
     this.#child.on("exit", (_code, signal) => {
@@ -91,7 +93,7 @@ export class SqlChild {
     });
   }
 
-  /** Starts a process. Throws `ProcessEnded` if it does not start. */
+  /** Starts a process. Throws if it does not start. */
   static async start(script: URL, args: readonly string[], compiled?: string): Promise<SqlChild> {
     const child = new SqlChild(script, args, compiled);
     const deadline = setTimeout(() => child.kill(), START_MS);
@@ -113,7 +115,7 @@ export class SqlChild {
     return this.#child.pid;
   }
 
-  /** Sends an order and yields its replies. Throws `ProcessEnded` if the process ends first, and `ChildTrapped`. */
+  /** Sends an order and yields its replies. Throws `ProcessEnded` if the process ends first. */
   async *tell(order: SqlOrder): AsyncGenerator<SqlNews> {
     const look = setInterval(() => this.#look(), LOOK_MS);
     this.#child.ref();
@@ -123,6 +125,7 @@ export class SqlChild {
       this.#child.send(order, () => {});
       for await (const one of news) {
         if (one.kind === "trapped") throw new ChildTrapped(one.message);
+        if (one.kind === "broken") throw new DatabaseBroken(one.message);
         yield one;
       }
     } finally {
@@ -162,29 +165,16 @@ export class SqlChild {
   #end(): void {
     this.#over = true;
     this.#gone = true;
-    this.#hear?.(undefined);
     this.#ended.resolve();
   }
 
-  #listen(isLast: (news: SqlNews) => boolean): AsyncGenerator<SqlNews> {
-    const heard: (SqlNews | undefined)[] = this.#gone ? [undefined] : [];
-    let wake: (() => void) | undefined;
-    this.#hear = (news) => {
-      heard.push(news);
-      wake?.();
-    };
-    const ended = () => new ProcessEnded(this.#tooBig || (this.#signalled && !this.#killed));
-    return (async function* listen() {
-      for (;;) {
-        if (heard.length === 0)
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        const news = heard.shift();
-        if (news === undefined) throw ended();
+  /** Yields messages up to the last one. Throws `ProcessEnded` if the process ends first. */
+  async *#listen(isLast: (news: SqlNews) => boolean): AsyncGenerator<SqlNews> {
+    if (!this.#gone)
+      for await (const [news] of on(this.#child, "message", { close: ["exit"] }) as AsyncIterable<[SqlNews]>) {
         yield news;
         if (isLast(news)) return;
       }
-    })();
+    throw new ProcessEnded(this.#tooBig || (this.#signalled && !this.#killed));
   }
 }

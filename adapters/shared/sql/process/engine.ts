@@ -3,18 +3,18 @@
  * plane.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
-import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { unavailable } from "../../../../core/errors.ts";
 import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
-import { err, ok, type Result, ResultAsync } from "../../../../core/result.ts";
+import { err, ok, type Result, type ResultAsync } from "../../../../core/result.ts";
+import { each, type Failed } from "../remote.ts";
 import type { BillingSource } from "../tables/billing.ts";
 import type { EntryRow } from "../tables/entries.ts";
-import { askAboutText, type Failed, failedOf, guard, silent } from "./ask.ts";
-import { ChildTrapped, type SqlChild } from "./child.ts";
-import { type PoolConfig, SqlPool, type Wait } from "./pool.ts";
+import { askAboutText, failedOf, guard, withProcess } from "./ask.ts";
+import { ChildTrapped, DatabaseBroken } from "./child.ts";
+import { type PoolConfig, SqlPool } from "./pool.ts";
 import type { SqlNews } from "./protocol.ts";
 
 export interface SqlEngineConfig extends PoolConfig {
@@ -30,34 +30,17 @@ export interface SqlEngineConfig extends PoolConfig {
 /** Returns whether a statement may name `billing`; only then are its rows sent. GoogleSQL permits escapes in names. */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 
-interface Answer {
-  readonly columns: readonly SqlColumn[];
-  readonly rows: readonly (readonly SqlValue[])[];
-}
-
-interface Told {
-  caughtUp: boolean;
-  broken: boolean;
-}
-
-const gather = async (news: AsyncIterable<SqlNews>, told: Told): Promise<Result<Answer, Failed>> => {
+/** Collects the replies to a `run` order. */
+const collect = async (replies: AsyncIterable<SqlNews>, onCaughtUp: () => void): Promise<Result<SqlRows, Failed>> => {
   let columns: readonly SqlColumn[] = [];
   const rows: (readonly SqlValue[])[] = [];
-  for await (const one of news)
-    if (one.kind === "caught_up") told.caughtUp = true;
-    else if (one.kind === "columns") columns = one.columns;
-    else if (one.kind === "rows") rows.push(...one.rows);
-    else if (one.kind === "failure") return err(one.failure);
-    else if (one.kind === "broken") {
-      told.broken = true;
-      return err(silent(one.message));
-    }
-  return ok({ columns, rows });
+  for await (const news of replies)
+    if (news.kind === "caught_up") onCaughtUp();
+    else if (news.kind === "columns") columns = news.columns;
+    else if (news.kind === "rows") rows.push(...news.rows);
+    else if (news.kind === "failure") return err(news.failure);
+  return ok({ columns, rows: each(rows) });
 };
-
-async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items;
-}
 
 export class ProcessSqlEngine implements SqlEngine {
   readonly #config: SqlEngineConfig;
@@ -69,10 +52,7 @@ export class ProcessSqlEngine implements SqlEngine {
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
-    return this.#lent(scope, { timeoutMs: sqlLimits.deadline, signal }, async (child) => {
-      const told = await askAboutText(child, { kind: "describe", statement }, signal);
-      return told.andThen((news) => (news.kind === "summary" ? ok(news.summary) : err(silent(news))));
-    });
+    return askAboutText(this.#pool, scope, { kind: "describe", statement }, signal).map(({ summary }) => summary);
   }
 
   run(
@@ -81,35 +61,26 @@ export class ProcessSqlEngine implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    return this.#lent(scope, { timeoutMs: limits.deadline, signal }, async (child) => {
+    return withProcess(this.#pool, scope, limits.deadline, signal, async (child) => {
       const { owner } = scope;
-      const watch = guard(child, limits.deadline, signal);
-      const told: Told = { caughtUp: false, broken: false };
+      using watch = guard(child, limits.deadline, signal);
+      let caughtUp = false;
       try {
         await this.#config.beforeRun(owner);
         const fresh = this.#config.fresh?.(owner, child.pid);
         const billing = mayReadBilling(statement) ? await this.#config.billing(owner) : undefined;
-        const { rows, bytes } = limits;
-        const order = {
-          kind: "run",
-          statement,
-          rows,
-          bytes,
-          ...(billing === undefined ? {} : { billing }),
-          ...(fresh === undefined ? {} : { fresh }),
-        } as const;
-        const answer = await gather(child.tell(order), told);
-        return answer.map(({ columns, rows: all }): SqlRows => ({ columns, rows: each(all) }));
+        const order = { kind: "run", statement, rows: limits.rows, bytes: limits.bytes, fresh, billing } as const;
+        return await collect(child.tell(order), () => {
+          caughtUp = true;
+        });
       } catch (error) {
         if (error instanceof ChildTrapped) throw error;
-        if (!watch.isOver) return err<SqlRows, Failed>(failedOf(error));
+        const isBroken = error instanceof DatabaseBroken;
+        if (isBroken) this.#config.onBroken?.(owner);
+        if (isBroken || !watch.isOver) return err(failedOf(error));
         // The process keeps the batches it has read, so the next call continues after them.
-        return err<SqlRows, Failed>(
-          told.caughtUp ? { kind: "timeout" } : unavailable("The SQL engine is still reading the log. Try again.", 5),
-        );
-      } finally {
-        watch.end();
-        if (told.broken) this.#config.onBroken?.(owner);
+        if (caughtUp) return err({ kind: "timeout" });
+        return err(unavailable("The SQL engine is still reading the log. Try again.", 5));
       }
     });
   }
@@ -126,15 +97,5 @@ export class ProcessSqlEngine implements SqlEngine {
 
   close(): Promise<void> {
     return this.#pool.close();
-  }
-
-  #lent<T>(
-    { owner }: SqlScope,
-    wait: Wait,
-    work: (child: SqlChild) => Promise<Result<T, Failed>>,
-  ): ResultAsync<T, Failed> {
-    return new ResultAsync(
-      this.#pool.with(owner, wait, work).catch((error: unknown) => err<T, Failed>(failedOf(error))),
-    );
   }
 }

@@ -26,10 +26,7 @@ interface ProcessSlot {
   idle: NodeJS.Timeout | undefined;
 }
 
-interface Waiter {
-  readonly admit: (slot: ProcessSlot) => void;
-  readonly refuse: (error: Busy) => void;
-}
+type Waiter = Pick<PromiseWithResolvers<ProcessSlot>, "resolve" | "reject">;
 
 /** Thrown if no process became free in time. */
 export class Busy extends Error {}
@@ -68,7 +65,7 @@ export class SqlPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiters of this.#waiting.values()) for (const { refuse } of waiters) refuse(closed());
+    for (const waiters of this.#waiting.values()) for (const { reject } of waiters) reject(closed());
     this.#waiting.clear();
     await this.endAll();
   }
@@ -119,28 +116,25 @@ export class SqlPool {
       void this.#end(...idle);
     }
     const slot = { busy: false, idle: undefined } as unknown as ProcessSlot;
-    void this.#start(owner, slot).catch(() => {});
+    void this.#start(owner, slot);
     return slot;
   }
 
   #turn(owner: AccountId, { timeoutMs, signal }: Wait): Promise<ProcessSlot> {
-    const { promise, resolve: admit, reject: refuse } = Promise.withResolvers<ProcessSlot>();
-    const waiter: Waiter = { admit, refuse };
-    const waiters = this.#waiting.get(owner);
-    if (waiters === undefined) this.#waiting.set(owner, [waiter]);
-    else waiters.push(waiter);
+    const waiter = Promise.withResolvers<ProcessSlot>();
+    this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), waiter]);
     const leave = (words: string) => {
       const left = (this.#waiting.get(owner) ?? []).filter((one) => one !== waiter);
       if (left.length > 0) this.#waiting.set(owner, left);
       else this.#waiting.delete(owner);
-      refuse(new Busy(words));
+      waiter.reject(new Busy(words));
     };
     const overdue = `No SQL process became free within ${timeoutMs / 1000} s: other queries run; try again.`;
     const timer = setTimeout(() => leave(overdue), timeoutMs);
     const abort = () => leave("The client has gone.");
     signal?.addEventListener("abort", abort);
     if (signal?.aborted === true) abort();
-    return promise.finally(() => {
+    return waiter.promise.finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
     });
@@ -154,7 +148,7 @@ export class SqlPool {
       if (slot === undefined) continue;
       this.#waiting.delete(owner);
       if (waiters.length > 1) this.#waiting.set(owner, waiters.slice(1));
-      waiters[0]?.admit(slot);
+      waiters[0]?.resolve(slot);
     }
   }
 
@@ -166,13 +160,9 @@ export class SqlPool {
     this.#serve();
   }
 
-  #drop(owner: AccountId, slot: ProcessSlot): void {
+  async #end(owner: AccountId, slot: ProcessSlot): Promise<void> {
     clearTimeout(slot.idle);
     if (this.#slots.get(owner) === slot) this.#slots.delete(owner);
-  }
-
-  async #end(owner: AccountId, slot: ProcessSlot): Promise<void> {
-    this.#drop(owner, slot);
     const child = await slot.child.catch(() => undefined);
     await child?.close();
   }

@@ -2,7 +2,6 @@
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
-import type { Composed } from "../googlesql/compose.ts";
 import type { BillingRow } from "../tables/billing.ts";
 import type { EntryRow } from "../tables/entries.ts";
 
@@ -21,7 +20,7 @@ export interface Translated {
   readonly statement: string;
 }
 
-/** Translates a statement. Throws `NotAStatement`. */
+/** Translates a statement and prepends tables, each the text of a query. Throws `NotAStatement`. */
 export type Translate = (
   statement: string,
   tables: Readonly<Record<string, string>>,
@@ -30,9 +29,7 @@ export type Translate = (
 
 export type SqlOrder =
   | { readonly kind: "describe"; readonly statement: string }
-  /** Prepends tables to the statement, each the text of a query. */
-  | { readonly kind: "compose"; readonly statement: string; readonly tables: Readonly<Record<string, string>> }
-  /** Translates the statement to the dialect of the engine that runs it. */
+  /** `Translate`, as an order. */
   | {
       readonly kind: "translate";
       readonly statement: string;
@@ -44,10 +41,10 @@ export type SqlOrder =
       readonly statement: string;
       readonly rows: number;
       readonly bytes: number;
-      /** Entries since the last order. Absent if the process reads them itself. */
-      readonly fresh?: readonly EntryRow[];
-      /** All rows of `billing`. Absent: those of the last order. */
-      readonly billing?: readonly BillingRow[];
+      /** Entries since the last order. Undefined if the process reads them itself. */
+      readonly fresh: readonly EntryRow[] | undefined;
+      /** All rows of `billing`. Undefined: those of the last order. */
+      readonly billing: readonly BillingRow[] | undefined;
     };
 
 /** Orders about a statement's text, which do not run it. */
@@ -55,9 +52,8 @@ export type TextOrder = Exclude<SqlOrder, { kind: "run" }>;
 
 export type SqlNews =
   | { readonly kind: "ready" }
-  | { readonly kind: "summary"; readonly summary: StatementSummary }
-  | ({ readonly kind: "composed" } & Composed)
-  | ({ readonly kind: "translated" } & Translated)
+  /** The result of a `TextOrder`. After `describe`, the statement is unchanged. */
+  | ({ readonly kind: "parsed" } & Translated)
   /** The log is read completely. The time from here on counts for the statement. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }
