@@ -25,20 +25,16 @@ export class FairSemaphore {
     }
   }
 
-  #acquire(key: string, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const begin = () => {
-        signal?.removeEventListener("abort", giveUp);
-        resolve();
-      };
-      const waiting = { key, begin };
-      const giveUp = () => {
-        if (this.#waiting.delete(waiting)) reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", giveUp, { once: true });
-      this.#waiting.add(waiting);
-      this.#next();
-    });
+  async #acquire(key: string, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve: begin, reject } = Promise.withResolvers<void>();
+    const waiting = { key, begin };
+    const giveUp = () => {
+      if (this.#waiting.delete(waiting)) reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", giveUp);
+    this.#waiting.add(waiting);
+    this.#next();
+    await promise.finally(() => signal?.removeEventListener("abort", giveUp));
   }
 
   #next(): void {

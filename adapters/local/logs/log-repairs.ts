@@ -5,13 +5,14 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
+import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { nextPosition } from "../../../core/domain/logs/cursor.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { LogFile } from "./log-file.ts";
-import { readableRows, type Value } from "./readable-rows.ts";
+import { readableRows } from "./readable-rows.ts";
 import { type NewRow, rowOf } from "./rows.ts";
 
 /** Marks a damaged file until all its rows are copied, so that a restart can continue an interrupted copy. */
@@ -26,9 +27,6 @@ const keep = (path: string, kept: string): void => {
   for (const ending of endings) if (existsSync(path + ending)) renameSync(path + ending, kept + ending);
 };
 
-const isText = (value: Value | undefined): value is string => typeof value === "string";
-const isTextOrNull = (value: Value | undefined): value is string | null => value === null || isText(value);
-
 const isJsonOrNull = (value: string | null): boolean => {
   try {
     return value === null || typeof JSON.parse(value) === "object";
@@ -37,18 +35,16 @@ const isJsonOrNull = (value: string | null): boolean => {
   }
 };
 
-/** Converts a record to a row; returns undefined if its content is damaged. */
-const rowOfRecord = (record: readonly Value[]): NewRow | undefined => {
-  const [service, ns, ord, severity, log, revision, instance, text, json, http] = record;
-  if (record.length !== 10 || !isText(service) || !isText(log)) return undefined;
-  if (typeof ns !== "bigint" || typeof ord !== "bigint" || typeof severity !== "bigint") return undefined;
-  if (!isTextOrNull(revision) || !isTextOrNull(instance) || !isTextOrNull(text)) return undefined;
-  if (!isTextOrNull(json) || !isTextOrNull(http) || !isJsonOrNull(json) || !isJsonOrNull(http)) return undefined;
-  return {
-    ...{ service, ns, ord: Number(ord), severity: Number(severity), log },
-    ...{ revision, instance, text, json, http },
-  };
-};
+const text = z.string().nullable();
+const json = text.refine(isJsonOrNull);
+const integer = z.bigint().transform(Number);
+
+/** The columns of a record. Fails if its content is damaged. */
+const recordSchema = z
+  .tuple([z.string(), z.bigint(), integer, integer, z.string(), text, text, text, json, json])
+  .transform(([service, ns, ord, severity, log, revision, instance, text, json, http]): NewRow => {
+    return { service, ns, ord, severity, log, revision, instance, text, json, http };
+  });
 
 const noticeOf = (service: string, saved: number, kept: string) => ({
   owner: "" as AccountId,
@@ -134,7 +130,7 @@ export class LogRepairs {
     try {
       for (const records of readableRows(kept)) {
         if (this.#closed) return;
-        const rows = records.map(rowOfRecord).filter((row) => row !== undefined);
+        const rows = records.flatMap((record) => recordSchema.safeParse(record).data ?? []);
         saved += file.restore(rows);
         for (const { service } of rows) found.add(service);
         await yieldToEventLoop();

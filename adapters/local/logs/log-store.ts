@@ -21,7 +21,7 @@ import { isDamage } from "../data-folder/data-folder-error.ts";
 import { LogFile } from "./log-file.ts";
 import { LogRepairs } from "./log-repairs.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
-import type { LogSearch } from "./scan.ts";
+import { type LogSearch, unlessDamaged } from "./scan.ts";
 import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
@@ -85,12 +85,9 @@ const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
 /** Runs in this thread, because one index seek is faster than a message to another thread. */
 const readPage = (file: LogFile, { scope, query, place }: LogSearch): LogFindings | "damaged" => {
   const { limit, until } = query;
-  try {
-    return place === undefined ? file.newest(scope, limit, until) : file.after(scope, place, limit, until);
-  } catch (error) {
-    if (isDamage(error)) return "damaged";
-    throw error;
-  }
+  return unlessDamaged(() =>
+    place === undefined ? file.newest(scope, limit, until) : file.after(scope, place, limit, until),
+  );
 };
 
 export class LocalLogs implements LogStore {
@@ -106,8 +103,7 @@ export class LocalLogs implements LogStore {
   #closed = false;
   #retaining = false;
   #timer: NodeJS.Timeout | undefined;
-  #room: Promise<void> | undefined;
-  #makeRoom: (() => void) | undefined;
+  #room: PromiseWithResolvers<void> | undefined;
 
   constructor(config: LogConfig) {
     this.#config = config;
@@ -126,10 +122,8 @@ export class LocalLogs implements LogStore {
     // A clock ahead of this machine's would shift all later entries.
     this.#take(entry, at === undefined || at > now ? now : at);
     if (!reaches(this.#waiting, FULL)) return undefined;
-    this.#room ??= new Promise((resolve) => {
-      this.#makeRoom = resolve;
-    });
-    return this.#room;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
   }
 
   /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
@@ -147,13 +141,8 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, undefined, signal);
   }
 
-  after(
-    scope: LogScope,
-    place: LogPosition,
-    query: LogQuery,
-    { signal }: CallOptions = {},
-  ): ReturnType<LogStore["after"]> {
-    return this.#read(scope, query, place, signal);
+  after(...[scope, place, query, options]: Parameters<LogStore["after"]>): ReturnType<LogStore["after"]> {
+    return this.#read(scope, query, place, options?.signal);
   }
 
   /** Number of entries not yet written to a file. */
@@ -326,9 +315,8 @@ export class LocalLogs implements LogStore {
     if (this.#waiting.entries > 0)
       this.#timer = setTimeout(() => this.#flushSome(), (performance.now() - begun) * REST);
     if (reaches(this.#waiting, FULL, 0.5)) return;
-    this.#makeRoom?.();
+    this.#room?.resolve();
     this.#room = undefined;
-    this.#makeRoom = undefined;
   }
 
   /** Writes the entries that are waiting now. Yields to the event loop between batches. */

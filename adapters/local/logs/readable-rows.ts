@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-export type Value = null | bigint | number | string | Uint8Array;
+type Value = null | bigint | number | string | Uint8Array;
 
 const DEFAULT_PAGE = 4096;
 /** The two page types of a table without row ids; both contain rows. */

@@ -6,6 +6,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { transaction } from "../state/database.ts";
 import { columnTime, type Key, LAST_NS } from "./rows.ts";
+import { prepareServices } from "./services.ts";
 
 /** Limits of one slice, shared by all deployments. */
 const SLICE_ROWS = 500;
@@ -22,13 +23,13 @@ type Measured = Key & { readonly bytes: bigint };
 
 export class Retention {
   readonly #db: DatabaseSync;
-  readonly #nextService: StatementSync;
+  readonly #services: () => string[];
   readonly #head: StatementSync;
   readonly #cut: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#nextService = db.prepare("SELECT min(service) AS service FROM entries WHERE service > ?");
+    this.#services = prepareServices(db);
     this.#head = db.prepare(
       `SELECT ns, ord, ifnull(octet_length(text), 0) + ifnull(octet_length(json), 0) + ifnull(octet_length(http), 0) AS bytes
        FROM entries WHERE service = ? ORDER BY ns, ord LIMIT ?`,
@@ -51,17 +52,6 @@ export class Retention {
       for (const { service, last } of due) this.#cut.run(service, last.ns, last.ord, until);
     });
     return true;
-  }
-
-  /** One seek per service; DISTINCT would read every row. */
-  #services(): string[] {
-    const services: string[] = [];
-    for (let last = ""; ; ) {
-      const { service } = this.#nextService.get(last) as { service: string | null };
-      if (service === null) return services;
-      services.push(service);
-      last = service;
-    }
   }
 
   #headOf(service: string, among: number): Head[] {

@@ -124,40 +124,33 @@ const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
 
 /** Searches a snapshot of the file, so concurrent writes do not affect the result. */
 export const scan = (search: LogSearch): LogFindings => {
-  const db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
-  try {
-    // SQL and the predicate must interpret durations in the same way.
-    db.function(NANOS_OF, { deterministic: true, useBigIntArguments: true }, (text) =>
-      columnTime(nanosOf(String(text)) ?? 0n),
-    );
-    db.exec("BEGIN");
-    return scanRows(db, search);
-  } finally {
-    db.close();
-  }
+  using db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
+  // SQL and the predicate must interpret durations in the same way.
+  db.function(NANOS_OF, { deterministic: true, useBigIntArguments: true }, (text) =>
+    columnTime(nanosOf(String(text)) ?? 0n),
+  );
+  db.exec("BEGIN");
+  return scanRows(db, search);
 };
 
-/**
- * Entry point of `Searches`. Returns `damaged` if SQLite cannot read the file: an error would lose its code when it leaves
- * a thread.
- */
-export const search = (wanted: LogSearch): LogFindings | "damaged" => {
+/** Returns `damaged` if SQLite cannot read the file: an error would lose its code when it leaves a thread. */
+export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
   try {
-    return scan(wanted);
+    return read();
   } catch (error) {
     if (isDamage(error)) return "damaged";
     throw error;
   }
 };
 
+/** Entry point of `Searches`. */
+export const search = (wanted: LogSearch): LogFindings | "damaged" => unlessDamaged(() => scan(wanted));
+
 /** Whether every page of a log file can be read. Entry point of `Searches`. */
 export const isWhole = (path: string): boolean => {
-  try {
+  const verdict = unlessDamaged(() => {
     using db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
-    const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
-    return verdict === "ok";
-  } catch (error) {
-    if (isDamage(error)) return false;
-    throw error;
-  }
+    return db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
+  });
+  return verdict === "ok";
 };

@@ -27,8 +27,6 @@ const exactly = (sql: string, ...params: WhereClause["params"]): WhereClause => 
 const roughly = (sql: string, ...params: WhereClause["params"]): WhereClause => ({ sql, params, exact: false });
 
 const sqlOperator = { "=": "=", ":": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=" } as const;
-type Ordering = keyof typeof sqlOperator;
-const isOrdering = (op: string): op is Ordering => Object.hasOwn(sqlOperator, op);
 
 const logNames: readonly LogName[] = ["stdout", "stderr", "requests", "platform"];
 
@@ -85,17 +83,20 @@ const both = (...wheres: readonly WhereClause[]): WhereClause => {
   };
 };
 
-/** The plus prevents SQLite from seeking to this time when it must continue after a row. */
-const ofTimestamp = ({ op, literal }: Compare): WhereClause => {
-  const time = timeOf(literal.text ?? "");
-  return time !== undefined && isOrdering(op) ? exactly(`+ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
+/** Compares a value in SQL. The predicate judges the operators that SQL lacks. */
+const ordered = (op: Compare["op"], sql: string, value: number | bigint | undefined): WhereClause => {
+  if (value === undefined || !Object.hasOwn(sqlOperator, op)) return anything;
+  const param = typeof value === "bigint" ? columnTime(value) : value;
+  return exactly(`${sql} ${sqlOperator[op as keyof typeof sqlOperator]} ?`, param);
 };
+
+/** The plus prevents SQLite from seeking to this time when it must continue after a row. */
+const ofTimestamp = ({ op, literal }: Compare): WhereClause => ordered(op, "+ns", timeOf(literal.text ?? ""));
 
 const ofSeverity = ({ op, literal }: Compare): WhereClause => {
   const text = literal.text ?? "";
   if (op === ":") return severityIn(severityNames.filter(textTest(op, text, compileRe2)));
-  const rank = severityRank(text);
-  return rank !== undefined && isOrdering(op) ? exactly(`severity ${sqlOperator[op]} ?`, rank) : anything;
+  return ordered(op, "severity", severityRank(text));
 };
 
 const ofLogName = ({ op, literal }: Compare): WhereClause =>
@@ -107,22 +108,15 @@ const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   if (number === undefined) return always(false);
   // SQLite has no NaN and treats it as NULL.
   if (Number.isNaN(number)) return always(op === "!=");
-  return isOrdering(op)
-    ? exactly(`ifnull(json_extract(http, '$.${path[1]}'), 0) ${sqlOperator[op]} ?`, number)
-    : anything;
+  return ordered(op, `ifnull(json_extract(http, '$.${path[1]}'), 0)`, number);
 };
 
 /** An SQL function of the searching connection that returns the nanoseconds of a duration. */
 export const NANOS_OF = "nanos_of";
 
 const ofLatency = ({ op, literal }: Compare): WhereClause => {
-  const nanos = nanosOf(literal.text ?? "");
-  return nanos !== undefined && isOrdering(op)
-    ? exactly(
-        `CASE WHEN http IS NULL THEN 0 ELSE ${NANOS_OF}(json_extract(http, '$.latency')) END ${sqlOperator[op]} ?`,
-        columnTime(nanos),
-      )
-    : anything;
+  const latency = `CASE WHEN http IS NULL THEN 0 ELSE ${NANOS_OF}(json_extract(http, '$.latency')) END`;
+  return ordered(op, latency, nanosOf(literal.text ?? ""));
 };
 
 const ofText = ({ op, literal }: Compare): WhereClause => {

@@ -2,6 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { severities } from "../../../core/domain/logs/entry.ts";
 import type { EntryRow, LogReader, ReadPosition } from "../../shared/sql/tables/entries.ts";
+import { prepareServices } from "../logs/services.ts";
 
 const severityNames = new Map(Object.entries(severities).map(([name, rank]) => [BigInt(rank), name]));
 
@@ -24,21 +25,12 @@ const placeOf = (row: unknown): ReadPosition | undefined => {
 export const readLogFile = (path: string): LogReader => {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
   db.exec("BEGIN");
-  const next = db.prepare("SELECT min(service) AS service FROM entries WHERE service > ?");
   const first = db.prepare("SELECT ns, ord FROM entries WHERE service = ? ORDER BY ns, ord LIMIT 1");
   const after = db.prepare(`SELECT ${COLUMNS} FROM entries WHERE service = ? AND (ns, ord) > (?, ?) ORDER BY ns, ord`);
   for (const statement of [first, after]) statement.setReadBigInts(true);
   after.setReturnArrays(true);
   return {
-    services: () => {
-      const services: string[] = [];
-      for (let last = ""; ; ) {
-        const { service } = next.get(last) as { service: string | null };
-        if (service === null) return services;
-        services.push(service);
-        last = service;
-      }
-    },
+    services: prepareServices(db),
     first: (service) => placeOf(first.get(service)),
     after: function* rows(service, { ns, ord }) {
       for (const row of after.iterate(service, ns, ord)) yield entryOf(service, row as unknown as Columns);

@@ -15,27 +15,14 @@ export interface KeyRecord {
 }
 
 /** A row of the key table, with the column names of the SQL databases. */
-interface KeyRow {
-  readonly id: string;
-  readonly account: string;
-  readonly label: string;
-  readonly prefix: string;
-  readonly hash: string;
-  readonly created_at: string;
-  readonly last_used_at: string | null;
-}
+type KeyRow = Omit<KeyRecord, "createdAt" | "lastUsedAt"> & {
+  readonly created_at: Timestamp;
+  readonly last_used_at: Timestamp | null;
+};
 
 export const keyRecordOf = (row: unknown): KeyRecord => {
-  const { id, account, label, prefix, hash, created_at, last_used_at } = row as KeyRow;
-  return {
-    id,
-    account: account as AccountId,
-    label,
-    prefix,
-    hash,
-    createdAt: created_at as Timestamp,
-    lastUsedAt: last_used_at as Timestamp | null,
-  };
+  const { id, account, label, prefix, hash, created_at: createdAt, last_used_at: lastUsedAt } = row as KeyRow;
+  return { id, account, label, prefix, hash, createdAt, lastUsedAt };
 };
 
 /** Storage for key records. Methods may throw; the caller converts exceptions to `unavailable`. */

@@ -46,7 +46,7 @@ export const receiveArchive = async (
       if (total > fileBytes) return refused(tooLarge(fileBytes), "too_large");
       hash.update(chunk);
       await Promise.all([walk.write(chunk), sink.write(chunk)]);
-      if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");
+      if (walk.problem !== undefined) break;
     }
     await walk.end();
     if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");

@@ -1,22 +1,23 @@
 /** Checks whether a server accepts connections at a URL. */
+import { once } from "node:events";
 import { connect } from "node:net";
 import type { Clock } from "../../../core/ports/system.ts";
 
 const TRY_MS = 5000;
 const PAUSE_MS = 500;
 
-const accepts = ({ hostname, port, protocol }: URL): Promise<boolean> =>
-  new Promise((resolve) => {
-    const host = hostname.replace(/^\[|\]$/g, "");
-    const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80), timeout: TRY_MS });
-    const end = (accepted: boolean) => {
-      socket.destroy();
-      resolve(accepted);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("error", () => end(false));
-    socket.once("timeout", () => end(false));
-  });
+const accepts = async ({ hostname, port, protocol }: URL): Promise<boolean> => {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80) });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(TRY_MS) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+};
 
 /**
  * Returns true as soon as a connection succeeds, or false after `millis`. Retries, because a new host name may take a

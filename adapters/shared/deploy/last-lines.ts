@@ -1,8 +1,6 @@
 /** Reads the last lines of a revision's log, for the message of a failed rollout. */
-import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
-import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import type { LogStore } from "../../../core/ports/log-store.ts";
+import type { LogScope, LogStore } from "../../../core/ports/log-store.ts";
 
 /** A line of a revision's log. */
 export interface RevisionLine {
@@ -11,9 +9,7 @@ export interface RevisionLine {
   readonly text: string;
 }
 
-export interface RevisionScope {
-  readonly owner: AccountId;
-  readonly service: DeploymentName;
+export interface RevisionScope extends LogScope {
   readonly revision: string;
 }
 

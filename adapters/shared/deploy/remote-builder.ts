@@ -8,7 +8,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { Result } from "../../../core/result.ts";
-import { SourceUnavailable } from "../archives/bucket-spool.ts";
+import { type Called, SourceUnavailable } from "../archives/bucket-spool.ts";
 import { pausesBetween } from "../calls/backoff.ts";
 import { type CallState, isCallState } from "../calls/provider-call.ts";
 import { LogLines } from "../logs/log-lines.ts";
@@ -20,8 +20,6 @@ import { surveySource } from "./survey-source.ts";
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 3000;
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
-
-type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface RemoteBuild {
   readonly request: BuildRequest;
@@ -150,22 +148,18 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     signal.throwIfAborted();
     const wanted: RemoteBuild = { request, image, by, mark: newMark() };
     let id: string | undefined;
-    const failure = await (async () => {
-      try {
-        const running = need(await builds.start(wanted, signal), "start the build");
-        id = running.id;
-        say(
-          by.kind === "dockerfile"
-            ? "Building with the source's Dockerfile"
-            : `Building with ${builds.buildpacks} buildpacks`,
-        );
-        return await follow(running, say, signal);
-      } catch (error) {
-        // No caller would see the end of the build.
-        await cancel(wanted, id);
-        throw error;
-      }
-    })();
+    let failure: DeployFailure | undefined;
+    try {
+      const running = need(await builds.start(wanted, signal), "start the build");
+      id = running.id;
+      const means = by.kind === "dockerfile" ? "the source's Dockerfile" : `${builds.buildpacks} buildpacks`;
+      say(`Building with ${means}`);
+      failure = await follow(running, say, signal);
+    } catch (error) {
+      // No caller would see the end of the build.
+      await cancel(wanted, id);
+      throw error;
+    }
     if (failure !== undefined) throw new BuildFailed(failure);
     return image;
   };

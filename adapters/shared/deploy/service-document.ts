@@ -27,7 +27,7 @@ const documentSchema = z.object({
         volume: z.string(),
         bucket: z.string(),
         readOnly: z.boolean(),
-        subPath: z.string().optional(),
+        subPath: z.string().exactOptional(),
       }),
     ),
     schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
@@ -40,54 +40,34 @@ const documentSchema = z.object({
 
 export type ServiceDocument = z.output<typeof documentSchema>;
 
-export const renderService = (template: ServiceTemplate): ServiceDocument => ({
-  apiVersion: API_VERSION,
-  metadata: { name: template.name, owner: template.owner, deployId: template.deployId },
-  spec: {
-    image: template.image,
-    port: template.port,
-    resources: { cpu: template.cpu, memory: template.memory },
-    timeout: template.timeout,
-    concurrency: template.concurrency,
-    maxInstances: template.maxInstances,
-    sessionAffinity: template.sessionAffinity,
-    useHttp2: template.useHttp2,
-    mounts: template.mounts.map((mount) => ({ ...mount })),
-    schedule: template.schedule === null ? null : { ...template.schedule },
-    cronToken: template.cronToken,
-    env: Object.entries(template.env),
-    ...(template.envAliases === undefined ? {} : { envAliases: Object.entries(template.envAliases) }),
-  },
-});
+export const renderService = (template: ServiceTemplate): ServiceDocument => {
+  const { name, owner, deployId, cpu, memory, env, envAliases, ...spec } = template;
+  return documentSchema.parse({
+    apiVersion: API_VERSION,
+    metadata: { name, owner, deployId },
+    spec: {
+      ...spec,
+      resources: { cpu, memory },
+      env: Object.entries(env),
+      ...(envAliases === undefined ? {} : { envAliases: Object.entries(envAliases) }),
+    },
+  });
+};
 
 /** Parses a document. Returns undefined if Portside did not write it. */
 export const parseService = (raw: unknown): ServiceTemplate | undefined => {
   const parsed = documentSchema.safeParse(raw);
   if (!parsed.success) return undefined;
-  const { metadata, spec } = parsed.data;
+  const { name, owner, deployId } = parsed.data.metadata;
+  const { resources, mounts, env, envAliases, ...spec } = parsed.data.spec;
   return {
-    name: metadata.name as DeploymentName,
-    owner: metadata.owner as AccountId,
-    deployId: metadata.deployId,
-    image: spec.image,
-    port: spec.port,
-    cpu: spec.resources.cpu,
-    memory: spec.resources.memory,
-    timeout: spec.timeout,
-    concurrency: spec.concurrency,
-    maxInstances: spec.maxInstances,
-    sessionAffinity: spec.sessionAffinity,
-    useHttp2: spec.useHttp2,
-    mounts: spec.mounts.map(({ path, volume, bucket, readOnly, subPath }) => ({
-      path,
-      volume: volume as VolumeName,
-      bucket,
-      readOnly,
-      ...(subPath === undefined ? {} : { subPath }),
-    })),
-    schedule: spec.schedule,
-    cronToken: spec.cronToken,
-    env: Object.fromEntries(spec.env),
-    ...(spec.envAliases === undefined ? {} : { envAliases: Object.fromEntries(spec.envAliases) }),
+    ...spec,
+    ...resources,
+    name: name as DeploymentName,
+    owner: owner as AccountId,
+    deployId,
+    mounts: mounts.map(({ volume, ...mount }) => ({ ...mount, volume: volume as VolumeName })),
+    env: Object.fromEntries(env),
+    ...(envAliases === undefined ? {} : { envAliases: Object.fromEntries(envAliases) }),
   };
 };

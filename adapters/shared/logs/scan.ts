@@ -86,7 +86,8 @@ class Gathering {
   /** Adds an entry. Returns the previous group if the entry begins a new one. */
   add(entry: LogEntry): Group | undefined {
     const [first] = this.#group;
-    const isNext = first !== undefined && !this.#isOneMoment(first, entry);
+    const isNext =
+      first !== undefined && !(this.#width > 0n && first.instant / this.#width === entry.instant / this.#width);
     const before = isNext ? this.take(false) : undefined;
     this.#group.push(entry);
     return before;
@@ -97,10 +98,6 @@ class Gathering {
     const entries = this.#group.toSorted((a, b) => this.#sign * comparePositions(a, b)).filter(once);
     this.#group = [];
     return { entries, isCut };
-  }
-
-  #isOneMoment(a: LogEntry, b: LogEntry): boolean {
-    return this.#width > 0n && a.instant / this.#width === b.instant / this.#width;
   }
 }
 
@@ -149,7 +146,6 @@ class Found {
   readonly #scan: Scan;
   readonly #hasRoom = pageRoom();
   readonly entries: LogEntry[] = [];
-  isCut = false;
 
   constructor(scan: Scan) {
     this.#scan = scan;
@@ -162,9 +158,9 @@ class Found {
   /** Adds a match. Returns false if the page has no room for it. */
   take(entry: LogEntry): boolean {
     if (!this.#scan.matches(entry)) return true;
-    this.isCut = !this.#hasRoom(messageOf(entry).length);
-    if (!this.isCut) this.entries.push(entry);
-    return !this.isCut;
+    const hasRoom = this.#hasRoom(messageOf(entry).length);
+    if (hasRoom) this.entries.push(entry);
+    return hasRoom;
   }
 }
 

@@ -9,8 +9,9 @@ import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
-import { err, type Result, ResultAsync } from "../../../core/result.ts";
+import { errAsync, type Result, type ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../accounts/account-digest.ts";
+import { untilAborted } from "../calls/until-aborted.ts";
 import { ReadLimiter } from "./read-limiter.ts";
 import { SharedReads } from "./shared-reads.ts";
 
@@ -28,11 +29,7 @@ export class Stopped extends Error {
   }
 }
 
-const cancelled = () => unavailable("The search was cancelled.", 1);
-
-/** Resolves with an error when `signal` aborts. A shared search continues for its other callers. */
-const whenAborted = (signal: AbortSignal): Promise<Result<never, Unavailable>> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve(err(cancelled())), { once: true }));
+const cancelled = unavailable("The search was cancelled.", 1);
 
 const keyOf = ({ owner, service }: LogScope): string => `${accountDigest(owner)}\n${service}\n`;
 
@@ -75,15 +72,14 @@ export class LogSearches {
     place: LogPosition | undefined,
     { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
-    if (signal?.aborted === true) return new ResultAsync(Promise.resolve(err(cancelled())));
+    if (signal?.aborted === true) return errAsync(cancelled);
+    if (query.until === undefined) return untilAborted(this.#read(scope, query, place, signal), signal, cancelled);
     // A result with an upper bound stays correct: it reports the position up to which it is complete.
-    const heard = (found: Promise<Result<LogFindings, Unavailable>>) =>
-      new ResultAsync(signal === undefined ? found : Promise.race([found, whenAborted(signal)]));
-    if (query.until === undefined) return heard(this.#read(scope, query, place, signal));
     const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
     const key = keyOf(scope) + JSON.stringify(question);
     const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
-    return heard(this.#shared.read(key, query.until, () => this.#read(scope, query, place, undefined), isGood));
+    const found = this.#shared.read(key, query.until, () => this.#read(scope, query, place, undefined), isGood);
+    return untilAborted(found, signal, cancelled);
   }
 
   /** Forgets cached results of a log, so that a new entry is visible immediately. */
@@ -97,7 +93,7 @@ export class LogSearches {
     return {
       take: async () => {
         const wait = await this.#limiter.take(Math.max(left(), TURN_MS), signal);
-        if (signal?.aborted === true) throw new Stopped(cancelled());
+        if (signal?.aborted === true) throw new Stopped(cancelled);
         if (wait !== undefined)
           throw new Stopped(unavailable("The platform's quota for log reads is exhausted. Try again.", wait));
         return Math.max(left(), TURN_MS);

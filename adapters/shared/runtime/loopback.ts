@@ -2,6 +2,7 @@
  * Listens on both loopback families. `localhost` means 127.0.0.1 to some clients and ::1 to others: a program that
  * takes the other address would receive the server's requests and cookies.
  */
+import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { holderOf } from "./listening.ts";
 
@@ -48,14 +49,10 @@ export const describeListenError = (error: unknown, { port, purpose, setting }: 
 };
 
 /** Calls `listen` of a server. Resolves with the port. */
-export const listenAt = (server: Server, host: string, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve((server.address() as { port: number }).port);
-    });
-  });
+export const listenAt = async (server: Server, host: string, port: number): Promise<number> => {
+  await once(server.listen(port, host), "listening");
+  return (server.address() as { port: number }).port;
+};
 
 export interface Listening {
   readonly port: number;

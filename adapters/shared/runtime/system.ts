@@ -1,5 +1,6 @@
 /** The system clock and random numbers, as ports of the core. */
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 
@@ -23,17 +24,9 @@ export const createSystemClock = (): Clock => {
       offset = wall - process.hrtime.bigint();
       return wall as Instant;
     },
-    sleep: (millis, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted === true || millis <= 0) return resolve();
-        const finish = () => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", finish);
-          resolve();
-        };
-        const timer = setTimeout(finish, millis);
-        signal?.addEventListener("abort", finish);
-      }),
+    sleep: async (millis, signal) => {
+      if (millis > 0) await setTimeout(millis, undefined, { signal }).catch(() => undefined);
+    },
   };
 };
 

@@ -5,7 +5,8 @@ import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Billing } from "../../../core/ports/billing.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import { err, type Result, ResultAsync } from "../../../core/result.ts";
+import type { Result } from "../../../core/result.ts";
+import { untilAborted } from "../calls/until-aborted.ts";
 
 type Answer = Result<Subscription, Unavailable>;
 
@@ -13,15 +14,7 @@ const KEPT_MS = 60_000;
 /** Maximum number of cached accounts. The oldest are evicted first. */
 const KEPT_ACCOUNTS = 10_000;
 
-/** Returns the result, or an error when the caller aborts. Other callers may still wait for the same call. */
-const untilAborted = (answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> => {
-  if (signal === undefined) return answer;
-  const gone = Promise.withResolvers<Answer>();
-  const leave = () => gone.resolve(err(unavailable("The request was cancelled.")));
-  if (signal.aborted) leave();
-  signal.addEventListener("abort", leave);
-  return Promise.race([answer, gone.promise]).finally(() => signal.removeEventListener("abort", leave));
-};
+const cancelled = unavailable("The request was cancelled.");
 
 /** Does not cache failures: the next call may succeed. */
 export const cachedBilling = (billing: Billing, clock: Clock): Billing => {
@@ -51,6 +44,6 @@ export const cachedBilling = (billing: Billing, clock: Clock): Billing => {
   };
 
   return {
-    subscription: (account, { signal } = {}) => new ResultAsync(untilAborted(answerFor(account), signal)),
+    subscription: (account, { signal } = {}) => untilAborted(answerFor(account), signal, cancelled),
   };
 };

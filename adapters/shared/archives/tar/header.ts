@@ -22,11 +22,12 @@ const USTAR_00 = "ustar\0" + "00";
 const USTAR = "ustar\0";
 
 /** Returns the bytes before the first NUL. */
-const textAt = (block: Buffer, at: number, bytes: number): Buffer => {
-  const field = block.subarray(at, at + bytes);
+export const beforeNul = (field: Buffer): Buffer => {
   const end = field.indexOf(0);
   return end === -1 ? field : field.subarray(0, end);
 };
+
+const textAt = (block: Buffer, at: number, bytes: number): Buffer => beforeNul(block.subarray(at, at + bytes));
 
 /** Reads GNU's encoding of large numbers: the first bit is set and the rest is binary. Rejects negative numbers. */
 const binaryAt = (field: Buffer): number | undefined => {

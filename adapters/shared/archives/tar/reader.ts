@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import type { ArchiveEntry } from "../../../../core/domain/deploy/archive.ts";
-import { BLOCK, NOT_UTF8, readHeader, type TarHeader } from "./header.ts";
+import { BLOCK, beforeNul, NOT_UTF8, readHeader, type TarHeader } from "./header.ts";
 import { type PaxRecords, readPax } from "./pax.ts";
 
 export interface TarEntry extends ArchiveEntry {
@@ -52,9 +52,8 @@ const typeOf = ({ type }: TarHeader, path: string): ArchiveEntry["type"] => {
 };
 
 const longName = (bytes: Buffer): PaxRecords => {
-  const end = bytes.indexOf(0);
-  const path = end === -1 ? bytes : bytes.subarray(0, end);
-  const isCut = end !== -1 && bytes.subarray(end).some((byte) => byte !== 0);
+  const path = beforeNul(bytes);
+  const isCut = bytes.subarray(path.length).some((byte) => byte !== 0);
   const flaw = isCut ? "has a NUL in its path" : isUtf8(path) ? undefined : NOT_UTF8;
   return { path: path.toString("utf8"), ...(flaw === undefined ? {} : { flaw }) };
 };

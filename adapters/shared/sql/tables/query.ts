@@ -2,24 +2,19 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { statementProblems } from "../../../../core/domain/sql/statement.ts";
-import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
+import type { SqlFailure, SqlLimits } from "../../../../core/ports/sql-engine.ts";
 import { failureOf, isBroken } from "../errors.ts";
 import { refusedIn } from "../googlesql/gate.ts";
 import { NotAStatement, ParserTrapped } from "../googlesql/parser.ts";
 import { describeStatement, translateStatement } from "../googlesql/translate.ts";
 import { sqlValueOf, typeName } from "../values.ts";
 
-interface Limits {
-  readonly rows: number;
-  readonly bytes: number;
-}
+type Limits = Pick<SqlLimits, "rows" | "bytes">;
 
 export interface Receiver {
   columns(columns: readonly SqlColumn[]): void;
   rows(rows: readonly (readonly SqlValue[])[]): void;
 }
-
-const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
 
 /** Returns the engine's SQL for a statement. Throws `NotAStatement`. */
 const vetted = async (connection: DuckDBConnection, statement: string): Promise<string> => {
@@ -65,7 +60,7 @@ export const runStatement = async (
     return await stream(connection, await vetted(connection, statement), limits, receiver);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof NotAStatement) return invalid(message);
+    if (error instanceof NotAStatement) return { kind: "invalid_statement", message };
     if (error instanceof ParserTrapped || isBroken(message)) throw error;
     return failureOf(message);
   }

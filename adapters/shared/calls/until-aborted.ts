@@ -1,0 +1,19 @@
+/** Ends a shared call early for one of its callers. */
+import type { Unavailable } from "../../../core/errors.ts";
+import { err, type Result, ResultAsync } from "../../../core/result.ts";
+
+/** Returns the result of a call, or `error` as soon as `signal` aborts. The call continues for its other callers. */
+export const untilAborted = <T>(
+  result: Promise<Result<T, Unavailable>>,
+  signal: AbortSignal | undefined,
+  error: Unavailable,
+): ResultAsync<T, Unavailable> => {
+  if (signal === undefined) return new ResultAsync(result);
+  const gone = Promise.withResolvers<Result<T, Unavailable>>();
+  const leave = () => gone.resolve(err(error));
+  if (signal.aborted) leave();
+  signal.addEventListener("abort", leave);
+  return new ResultAsync(
+    Promise.race([result, gone.promise]).finally(() => signal.removeEventListener("abort", leave)),
+  );
+};
