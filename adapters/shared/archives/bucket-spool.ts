@@ -125,12 +125,6 @@ export const createBucketSpool = (
       logger.warn("could not delete a part of a source from the bucket", { name, cause: result.error });
   };
 
-  /** If the response to the last call was lost, the object may exist, so both the upload and the object are deleted. */
-  const giveUp = async (name: string, pieces: Pieces): Promise<void> => {
-    await takenBack(name, pieces.abort());
-    await takenBack(name, place.remove(name));
-  };
-
   async function* contentOf(name: string, bytes: number): AsyncGenerator<Uint8Array> {
     for (let from = 0; from < bytes; from += pieceBytes)
       yield need(await place.read(name, from, Math.min(pieceBytes, bytes - from)));
@@ -165,7 +159,9 @@ export const createBucketSpool = (
           await takenBack(name, pieces.abort());
           return { kind: "refused", issues: received.issues };
         } catch (error) {
-          await giveUp(name, pieces);
+          // If the response to the last call was lost, the object may exist, so both are deleted.
+          await takenBack(name, pieces.abort());
+          await takenBack(name, place.remove(name));
           throw error;
         }
       };

@@ -32,9 +32,13 @@ const plain = (message: string): string => {
 export const isBroken = (message: string): boolean =>
   /^(?:IO|FATAL|INTERNAL|Internal|Serialization) Error\b/.test(message);
 
+export const outOfMemory: SqlFailure = {
+  kind: "failed",
+  message: "the query needs too much memory; read fewer rows, or aggregate earlier",
+};
+
 export const failureOf = (message: string): SqlFailure => {
   if (ofText.test(message)) return { kind: "invalid_statement", message: plain(message) };
-  if (/^Out of Memory|bad[ _]alloc|allocat/i.test(message))
-    return { kind: "failed", message: "the query needs too much memory; read fewer rows, or aggregate earlier" };
+  if (/^Out of Memory|bad[ _]alloc|allocat/i.test(message)) return outOfMemory;
   return { kind: "failed", message: plain(message) || "the query failed" };
 };

@@ -93,22 +93,17 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
       res.writeHead(outcome.created ? 201 : 200, { etag: outcome.etag, "content-length": 0 }).end();
       return;
     case "no_volume":
-      return answer(res, 404, "There is no such volume; it may have been deleted.");
+      return answer(res, 404, "The volume does not exist; it may have been deleted.");
     case "condition_failed":
-      return answer(res, 412, `'${path}' is not what the request's condition asks for.`);
+      return answer(res, 412, `'${path}' does not meet the request's condition.`);
     case "in_the_way":
       return answer(
         res,
         409,
-        `'${path}' cannot be there together with '${outcome.other}': a file is no folder here. Delete that, or choose another path.`,
+        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete the other, or choose another path.`,
       );
     case "busy":
-      return answer(
-        res,
-        503,
-        `'${path}' could not be written, because a service changes its folder. Try again.`,
-        RETRY,
-      );
+      return answer(res, 503, `'${path}' could not be written: a service is changing its folder. Try again.`, RETRY);
   }
 };
 
@@ -122,7 +117,7 @@ const receive = async (
   { bucket, path }: StorageTarget,
 ) => {
   if (req.headers["content-range"] !== undefined)
-    return answer(res, 400, "An object is put whole, without Content-Range.");
+    return answer(res, 400, "Partial uploads are not supported. Send the whole object, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
   // Only after the checks, so that a client that waits for 100 does not send a body that is rejected.
   if (awaitsContinue(req)) res.writeContinue();
@@ -134,14 +129,14 @@ const receive = async (
 
 const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const method = methodOf(req.method);
-  if (method === undefined) return answer(res, 405, "An object takes GET, HEAD and PUT.", { allow: "GET, HEAD, PUT" });
+  if (method === undefined) return answer(res, 405, "An object accepts only GET, HEAD and PUT.", { allow: "GET, HEAD, PUT" });
   const target = readTarget(req.url ?? "");
-  if (target === undefined) return answer(res, 404, "This is no object's URL.");
+  if (target === undefined) return answer(res, 404, "The URL does not name an object.");
   const problem = signatureProblem(deps.key, method, target, deps.clock.now());
   if (problem !== undefined) return answer(res, 403, problem);
   if (method === "PUT") return receive(deps, req, res, target);
   const object = await deps.objects.find(target.bucket, target.path);
-  return object === undefined ? answer(res, 404, "There is no such object.") : send(req, res, target.path, object);
+  return object === undefined ? answer(res, 404, "The object does not exist.") : send(req, res, target.path, object);
 };
 
 /** Returns true if the client waits for `100 Continue` before it sends its body. */
@@ -149,7 +144,7 @@ const awaitsContinue = ({ headers: { expect } }: IncomingMessage): boolean => ex
 
 const answerProblem = (res: ServerResponse, cause: unknown): void => {
   const fault = diskFaultOf(cause);
-  const { message, retryAfterSeconds } = storeUnavailable("The storage cannot do this now; try again.", cause);
+  const { message, retryAfterSeconds } = storeUnavailable("The storage is unavailable. Try again.", cause);
   answer(res, fault === "full" ? 507 : 503, message, { "retry-after": String(retryAfterSeconds) });
 };
 

@@ -85,6 +85,6 @@ export const signatureProblem = (
   const expires = /^\d{1,12}$/.test(written) ? Number(written) : 0;
   const expected = signatureOf(key, { method, bucket, path, expires });
   if (!sameText(expected, query.get("signature") ?? ""))
-    return `The URL's signature is not good for ${method} of this object.`;
+    return `The URL's signature does not permit ${method} of this object.`;
   return millisOf(now) < expires * 1000 ? undefined : "The URL has expired; ask for another one.";
 };

@@ -70,9 +70,8 @@ function* refusals(value: Json | undefined, names: ReadonlySet<string>): Generat
 /** Returns why a tree of `json_serialize_sql` must not run, or undefined if it may. */
 export const refusedIn = (serialized: string): string | undefined => {
   const tree = JSON.parse(serialized) as JsonObject;
-  if (tree["error"] !== false) return "it is no single SELECT";
-  const statements = listOf(tree["statements"]);
-  if (statements.length !== 1) return "it is no single SELECT";
-  const [refused] = refusals(statements[0], new Set());
+  const [statement, ...more] = listOf(tree["statements"]);
+  if (tree["error"] !== false || statement === undefined || more.length > 0) return "it is not a single SELECT";
+  const [refused] = refusals(statement, new Set());
   return refused;
 };

@@ -2,8 +2,7 @@
  * Rejects comparisons of JSON, as GoogleSQL does. Engines that store JSON as text would compare the text, including
  * quotes.
  */
-import { sqlTables } from "../../../../core/domain/sql/tables.ts";
-import { ownNames, pathOf } from "./json-paths.ts";
+import { ownNames, pathOf, sqlColumns } from "./json-paths.ts";
 import { NotAStatement } from "./parser.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "./tree.ts";
 
@@ -19,7 +18,7 @@ const jsonKinds: ReadonlySet<string> = new Set(["json_query", "json_extract", "p
 const jsonCalls: ReadonlySet<string> = new Set([...jsonKinds].map((kind) => kind.toUpperCase()));
 
 const otherColumns: ReadonlySet<string> = new Set(
-  Object.values(sqlTables).flatMap((columns) => columns.filter(({ type }) => type !== "JSON").map(({ name }) => name)),
+  sqlColumns.filter(({ type }) => type !== "JSON").map(({ name }) => name),
 );
 
 /** Maximum passes. A query may use names of a query inside it, and the parser accepts no deeper nesting. */

@@ -5,15 +5,15 @@
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, nameOf, nodeOf } from "./tree.ts";
 
+export const sqlColumns = Object.values(sqlTables).flat();
+
 const jsonColumns: ReadonlySet<string> = new Set(
-  Object.values(sqlTables).flatMap((columns) => columns.filter(({ type }) => type === "JSON").map(({ name }) => name)),
+  sqlColumns.filter(({ type }) => type === "JSON").map(({ name }) => name),
 );
 
 /** JSON fields inside of structs, such as `labels` in `STRUCT<type STRING, labels JSON>`. */
 const jsonFields: ReadonlySet<string> = new Set(
-  Object.values(sqlTables).flatMap((columns) =>
-    columns.flatMap(({ name, type }) => [...type.matchAll(/(\w+) JSON\b/g)].map(([, field]) => `${name}.${field}`)),
-  ),
+  sqlColumns.flatMap(({ name, type }) => [...type.matchAll(/(\w+) JSON\b/g)].map(([, field]) => `${name}.${field}`)),
 );
 
 export type Step = { readonly field: string } | { readonly index: number };

@@ -4,6 +4,7 @@ import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { SqlFailure, SqlScope } from "../../../../core/ports/sql-engine.ts";
 import { err, ok, type Result, ResultAsync } from "../../../../core/result.ts";
 import { ScriptMissing } from "../../runtime/packaged-script.ts";
+import { outOfMemory } from "../errors.ts";
 import type { Failed } from "../remote.ts";
 import { ChildTrapped, ProcessEnded, type SqlChild } from "./child.ts";
 import { Busy, type SqlPool } from "./pool.ts";
@@ -11,11 +12,6 @@ import type { TextOrder, Translated } from "./protocol.ts";
 
 /** Timeout for parsing. Only hostile statements take longer. */
 const TEXT_MS = 10_000;
-
-const outOfMemory: SqlFailure = {
-  kind: "failed",
-  message: "the query needs too much memory; read fewer rows, or aggregate earlier",
-};
 
 const silent = (cause?: unknown): Unavailable => unavailable("The SQL engine does not respond. Try again.", 2, cause);
 

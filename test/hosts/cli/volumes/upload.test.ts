@@ -76,5 +76,5 @@ test("on a file tree, what is in the way is named", async () => {
   expect(await volume("put", "data", "a", "x")).toMatchObject({ code: 0 });
   const { code, stderr } = await volume("put", "data", "a", "x/y");
   expect(code).toBe(1);
-  expect(stderr).toContain("'x/y' cannot be there together with 'x'");
+  expect(stderr).toContain("'x/y' cannot be stored together with 'x'");
 });
