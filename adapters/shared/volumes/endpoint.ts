@@ -129,7 +129,7 @@ const receive = async (
 
 const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const method = methodOf(req.method);
-  if (method === undefined) return answer(res, 405, "An object accepts only GET, HEAD and PUT.", { allow: "GET, HEAD, PUT" });
+  if (method === undefined) return answer(res, 405, "Use GET, HEAD or PUT for an object.", { allow: "GET, HEAD, PUT" });
   const target = readTarget(req.url ?? "");
   if (target === undefined) return answer(res, 404, "The URL does not name an object.");
   const problem = signatureProblem(deps.key, method, target, deps.clock.now());
