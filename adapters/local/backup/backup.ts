@@ -16,7 +16,7 @@ import { DataFolderError, explainFileError, isDamage } from "../data-folder/data
 import { backupRuleOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
-import { codeOf, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
+import { codeOf, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./backup-error.ts";
 import { BackupWriter } from "./backup-writer.ts";
 import { copyDatabase } from "./copy-database.ts";
@@ -91,7 +91,7 @@ interface BackupDeps {
 }
 
 const orNothing = (error: unknown): undefined => {
-  if (!isNoWay(error)) throw error;
+  if (!isPathMissing(error)) throw error;
 };
 
 const folderEntry = (path: string, { uid, gid, mtimeMs }: Stats): BackupEntry => ({

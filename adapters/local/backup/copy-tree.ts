@@ -5,7 +5,7 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";
 import { isTenantPath } from "../data-folder/layout.ts";
-import { codeOf, type Folder, isNoWay } from "../tenant-files/folder.ts";
+import { codeOf, type Folder, isPathMissing } from "../tenant-files/folder.ts";
 import type { BackupWriter } from "./backup-writer.ts";
 import { type BackupEntry, modifiedOf } from "./format.ts";
 import type { LeftOutList } from "./left-out-list.ts";
@@ -90,7 +90,7 @@ export class TreeCopy {
       return true;
     } catch (error) {
       // Removed or replaced since it was listed.
-      if (isNoWay(error) || codeOf(error) === "EINVAL") return false;
+      if (isPathMissing(error) || codeOf(error) === "EINVAL") return false;
       if (codeOf(error) === "ENXIO") leftOut.add("special", path);
       else throw error;
       return true;

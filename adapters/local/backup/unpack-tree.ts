@@ -5,7 +5,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lchown, mkdir, open, symlink } from "node:fs/promises";
 import { backupRuleOf, isTenantPath } from "../data-folder/layout.ts";
-import { codeOf, type Folder, isNoWay } from "../tenant-files/folder.ts";
+import { codeOf, type Folder, isPathMissing } from "../tenant-files/folder.ts";
 import { bytesOf } from "./copy-tree.ts";
 import type { BackupEntry } from "./format.ts";
 import { BadBackup } from "./read-backup.ts";
@@ -77,7 +77,7 @@ export class TreeUnpacker {
       else await this.#makeFile(parent, name, entry, content);
     } catch (error) {
       if (codeOf(error) === "EEXIST") refuse(entry.path, "occurs twice");
-      if (isNoWay(error)) refuse(entry.path, "comes before its folder");
+      if (isPathMissing(error)) refuse(entry.path, "comes before its folder");
       throw error;
     }
   }

@@ -8,6 +8,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import { APP } from "../builds/run-command.ts";
 import { chownTree } from "../tenant-files/chown-tree.ts";
 import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
@@ -134,11 +135,8 @@ const makeLink = ({ folder, name, target, instances }: Link, under: string): boo
 
 const takeLink = async (path: string, target: string, under: string): Promise<Link | undefined> => {
   const link = links.get(path) ?? (await openLinkFolder(path, target));
-  try {
-    if (link.target === target && makeLink(link, under)) return link;
-  } catch {
-    // This user may not create the link.
-  }
+  // This user may not have the right to create the link.
+  if (link.target === target && tryOr(() => makeLink(link, under), false)) return link;
   if (link.instances === 0) await link.folder.close();
   return undefined;
 };

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fchownSync, fstatSync, lchownSync, openSync, readdirSync } from "node:fs";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { isNoWay } from "./folder.ts";
+import { isPathMissing } from "./folder.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
@@ -21,7 +21,7 @@ const openFolder = (fd: number, name: Buffer): number | undefined => {
     return openSync(below(fd, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
     // Removed or replaced since it was listed.
-    if (isNoWay(error)) return undefined;
+    if (isPathMissing(error)) return undefined;
     throw error;
   }
 };
@@ -30,7 +30,7 @@ const chownEntry = (fd: number, name: Buffer, uid: number): void => {
   try {
     lchownSync(below(fd, name), uid, uid);
   } catch (error) {
-    if (!isNoWay(error)) throw error;
+    if (!isPathMissing(error)) throw error;
   }
 };
 

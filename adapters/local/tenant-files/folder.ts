@@ -14,8 +14,8 @@ export const throughHandles = process.platform === "linux";
 
 export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
-/** Error codes for a missing or non-directory path component. A symbolic link counts as non-directory. */
-export const isNoWay = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
+/** True if a component of the path is missing or is not a folder. A symbolic link counts as not a folder. */
+export const isPathMissing = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
 
 /**
  * Returns the entries of a folder with their names as bytes, because services may choose names that are not UTF-8. The types of
@@ -118,7 +118,7 @@ export const descend = async (
       folder = next;
     } catch (error) {
       if (folder !== root) await folder.close();
-      throw isNoWay(error) && codeOf(error) !== "ENOENT"
+      throw isPathMissing(error) && codeOf(error) !== "ENOENT"
         ? new Blocked(parts.slice(0, index + 1).join("/"), error)
         : error;
     }

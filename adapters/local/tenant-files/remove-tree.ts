@@ -9,7 +9,7 @@ import { chmod, open, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { codeOf, Folder, isNoWay, openNames, throughHandles } from "./folder.ts";
+import { codeOf, Folder, isPathMissing, openNames, throughHandles } from "./folder.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 /** Linux only, not exported by Node.js: opens a folder regardless of its permissions. */
@@ -54,7 +54,7 @@ class Removal {
       } catch (error) {
         if (isOneOf(error, "ENOENT")) return;
         // Tenant code added or replaced a file meanwhile. Folders that were moved up do not count as retries.
-        if (!isOneOf(error, "ENOTEMPTY", "EEXIST", "EBUSY") && !isNoWay(error)) throw error;
+        if (!isOneOf(error, "ENOTEMPTY", "EEXIST", "EBUSY") && !isPathMissing(error)) throw error;
         if (movedUp !== this.#movedUp) tries = 0;
         else if (tries >= RETRIES) throw error;
         else await sleep(RETRY_MS);

@@ -4,7 +4,7 @@ import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { comparePaths, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
-import { type Folder, isNoWay } from "../tenant-files/folder.ts";
+import { type Folder, isPathMissing } from "../tenant-files/folder.ts";
 
 /** A folder's entries. Folders end in `/`, so that they sort like the paths below them. */
 const entriesOf = (folder: Folder, path: string): string[] => {
@@ -53,7 +53,7 @@ const collect = async (folder: Folder, inside: string, query: ObjectQuery, found
       await collect(below, path, query, found);
     } catch (error) {
       // Removed or replaced since it was listed.
-      if (!isNoWay(error)) throw error;
+      if (!isPathMissing(error)) throw error;
     }
   }
 };

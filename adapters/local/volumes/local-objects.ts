@@ -19,7 +19,7 @@ import {
   type PutOutcome,
   type WriteConditions,
 } from "../../shared/volumes/object-bytes.ts";
-import { Blocked, codeOf, descend, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
+import { Blocked, codeOf, descend, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { listFolder } from "./list-folder.ts";
 
 export interface ObjectsConfig {
@@ -50,14 +50,15 @@ const split = (path: string): { parts: string[]; name: string } => {
 
 /** True for errors that occur if a service changes the path's folders concurrently. */
 const isDisturbed = (error: unknown): boolean =>
-  isNoWay(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
+  isPathMissing(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
 
 /** Number of attempts to commit an upload before its client must try again. */
 const COMMITS = 5;
 
 /** Returns undefined if the error means that the path is not a file. Rethrows all other errors. */
 const orNothing = (error: unknown): undefined => {
-  if (isNoWay(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? "")) return undefined;
+  if (isPathMissing(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
+    return undefined;
   throw error;
 };
 

@@ -10,7 +10,7 @@ import { diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.t
 import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
 import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
-import { isNoWay } from "../tenant-files/folder.ts";
+import { isPathMissing } from "../tenant-files/folder.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { LocalObjects } from "./local-objects.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -197,7 +197,7 @@ export class LocalVolumes implements VolumeStore {
     const { objects, records, logger } = this.#config;
     try {
       await rmdir(objects.folderOf(id)).catch((error: unknown) => {
-        if (!isNoWay(error)) throw error;
+        if (!isPathMissing(error)) throw error;
       });
       await records.remove(id);
     } catch (cause) {
