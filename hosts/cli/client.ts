@@ -82,20 +82,18 @@ export class Client {
 
   /** Resolves to the response, whatever its status, once its headers have arrived. */
   async open(path: string, init: CallInit = {}): Promise<Response> {
-    const headers: Record<string, string> = { "x-api-key": this.#account.apiKey };
-    if (init.json !== undefined) headers["content-type"] = "application/json";
-    if (init.body !== undefined) {
-      headers["content-type"] = init.body.type;
-      headers["content-length"] = String(init.body.length);
-    }
-    const body =
-      init.body === undefined ? (init.json === undefined ? undefined : JSON.stringify(init.json)) : init.body.stream;
+    const { json, body: upload, signal } = init;
+    const headers: Record<string, string> = {
+      "x-api-key": this.#account.apiKey,
+      ...(json !== undefined && { "content-type": "application/json" }),
+      ...(upload !== undefined && { "content-type": upload.type, "content-length": String(upload.length) }),
+    };
+    const body = upload?.stream ?? (json === undefined ? undefined : JSON.stringify(json));
     const method = init.method ?? (body === undefined ? "GET" : "POST");
-    const options = { method, headers, body, duplex: "half", signal: init.signal };
     try {
-      return await fetch(this.#account.url + path, options as RequestInit);
+      return await fetch(this.#account.url + path, { method, headers, body, duplex: "half", signal } as RequestInit);
     } catch (error) {
-      if (init.signal?.aborted === true) throw error;
+      if (signal?.aborted === true) throw error;
       throw new ConnectionError(connectionErrorMessage(this.#account.url, error));
     }
   }

@@ -76,21 +76,12 @@ export const yesOption: Options = { yes: flag("Skip the confirmation", "y") };
 export const urlOption: Options = { url: option("URL", "Set the platform's address (PORTSIDE_URL)") };
 export const clientOptions: Options = { ...jsonOption, ...urlOption };
 
-const parseConfig = (options: Options) =>
-  Object.fromEntries(
-    Object.entries(options).map(([name, { type, short, multiple }]) => [
-      name,
-      { type, ...(short === undefined ? {} : { short }), ...(multiple === undefined ? {} : { multiple }) },
-    ]),
-  );
-
 /** Parses a command's arguments. Throws `UsageError` if they are invalid. */
 export const readInput = (command: Command, args: readonly string[]): Input & { readonly wantsHelp: boolean } => {
   const options = { ...command.options, ...commonOptions };
   let parsed: ReturnType<typeof parseArgs>;
   try {
-    const config = { options: parseConfig(options), allowPositionals: true, strict: true };
-    parsed = parseArgs({ args: joinValues(args, options), ...config });
+    parsed = parseArgs({ args: joinValues(args, options), options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError(parseErrorMessage((error as Error).message, options));
   }

@@ -1,14 +1,9 @@
 /** Backs up and restores the local provider's data folder. */
-import type { BackupSummary, RestoreSummary } from "../../adapters/local/index.ts";
+import type { BackupOptions, BackupSummary, RestoreOptions, RestoreSummary } from "../../adapters/local/index.ts";
 import { onlyLocal } from "./doctor.ts";
 import type { ServeSettings } from "./settings.ts";
 
-export interface Transfer {
-  readonly file: string;
-  readonly replace: boolean;
-  readonly signal: AbortSignal;
-  readonly onProgress: (bytes: number) => void;
-}
+export type Transfer = Omit<BackupOptions, "dataDir"> & Omit<RestoreOptions, "dataDir">;
 
 export const backUp = async (settings: ServeSettings, transfer: Transfer): Promise<BackupSummary> => {
   onlyLocal(settings);

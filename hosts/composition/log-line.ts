@@ -13,19 +13,14 @@ const levels: Readonly<Record<number, readonly [name: string, style: Parameters<
 const formatField = ([name, value]: [string, unknown]): string =>
   `${name}=${typeof value === "string" && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)}`;
 
-/** An error as serialized by pino. */
-interface Cause {
-  readonly message?: string;
-  readonly stack?: string;
-}
-
 /** @param line JSON from pino */
 export const formatLogLine = (line: string, coloured: boolean): string => {
   const { level, time, msg = "", cause, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const [name, style] = levels[Number(level)] ?? ["FATAL", "red"];
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
   const details = Object.entries(fields).map(formatField);
-  const { stack, message } = (cause ?? {}) as Cause;
+  // An error as serialized by pino.
+  const { stack, message } = (cause ?? {}) as Partial<Error>;
   const why = cause === undefined ? [] : [stack ?? message ?? JSON.stringify(cause)];
   const text = [[msg, ...details].join("  "), ...why].join("\n").replaceAll("\n", "\n  ");
   const head = name.padEnd(5);

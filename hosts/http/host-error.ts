@@ -2,19 +2,12 @@
 import { STATUS_CODES } from "node:http";
 import type { ErrorResponse } from "./error-response.ts";
 
-interface Thrown {
-  readonly statusCode?: unknown;
-  readonly status?: unknown;
-  readonly message?: unknown;
-  readonly headers?: unknown;
-}
-
 const isErrorStatus = (status: unknown): status is number =>
   Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-const headersOf = ({ headers }: Thrown): Record<string, string> =>
+const textValues = (headers: unknown): Record<string, string> =>
   isRecord(headers) ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])) : {};
 
 /**
@@ -26,16 +19,15 @@ export const hostErrorResponse = (
   replyStatus: number,
   requestId: string,
 ): ErrorResponse | undefined => {
-  const thrown: Thrown = isRecord(error) ? error : {};
-  const status = [thrown.statusCode, thrown.status, replyStatus].find(isErrorStatus);
+  const { statusCode, status: ownStatus, message, headers }: Record<string, unknown> = isRecord(error) ? error : {};
+  const status = [statusCode, ownStatus, replyStatus].find(isErrorStatus);
   if (status === undefined || status === 500) return undefined;
   const reason = STATUS_CODES[status] ?? "Rejected";
-  const { message } = thrown;
   const detail =
     status >= 500
       ? `${reason}. The request id is ${requestId}.`
       : typeof message === "string" && message !== ""
         ? message
         : reason;
-  return { status, headers: headersOf(thrown), body: { detail } };
+  return { status, headers: textValues(headers), body: { detail } };
 };

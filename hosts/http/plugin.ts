@@ -13,7 +13,7 @@ import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
 import { checkOrigins, crossSiteError } from "./cross-site.ts";
-import { deployHandler, planHandler, resumeHandler } from "./deploy/routes.ts";
+import { deployHandler, type Handler, planHandler, resumeHandler } from "./deploy/routes.ts";
 import { clientDisconnected, hasBody, isClosed, requestAborted } from "./disconnects.ts";
 import { documentRoutes } from "./docs/document-routes.ts";
 import { type Endpoint, endpoints, type JsonEndpoint, locationOf } from "./endpoints.ts";
@@ -181,11 +181,10 @@ class DisconnectSignal {
   }
 }
 
-const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint) =>
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint): Handler =>
+  async function handle(request, reply, principal) {
     const raw =
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
-    const { principal } = requestContext(request) as Required<RequestContext>;
     const result = await endpoint.run(controlPlane, principal, raw, new DisconnectSignal(reply));
     if (result.isErr()) return sendError(reply, result.error);
     if (endpoint.render === undefined) return reply.send(result.value);
@@ -206,29 +205,26 @@ const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string,
  * SDK errors have a `statusCode` too.
  */
 const catchBugs =
-  (handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
+  (handle: Handler) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     try {
-      return await handle(request, reply);
+      const { principal } = requestContext(request) as Required<RequestContext>;
+      return await handle(request, reply, principal);
     } catch (error) {
       return sendError(reply, bug(error));
     }
   };
 
-const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
-  const withPrincipal =
-    (handle: (request: FastifyRequest, reply: FastifyReply, principal: Principal) => Promise<unknown>) =>
-    (request: FastifyRequest, reply: FastifyReply) =>
-      handle(request, reply, (requestContext(request) as Required<RequestContext>).principal);
+const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint): Handler => {
   switch (endpoint.kind) {
     case "json":
       return jsonHandler(controlPlane, endpoint);
     case "deploy":
-      return withPrincipal(deployHandler(controlPlane, sendError));
+      return deployHandler(controlPlane, sendError);
     case "plan":
-      return withPrincipal(planHandler(controlPlane, sendError));
+      return planHandler(controlPlane, sendError);
     case "resume":
-      return withPrincipal(resumeHandler(controlPlane, sendError));
+      return resumeHandler(controlPlane, sendError);
   }
 };
 

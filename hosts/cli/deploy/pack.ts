@@ -33,7 +33,7 @@ const pack = async (folder: string): Promise<Packed> => {
   await create(
     { cwd: folder, file: path, gzip: { level: 6 }, portable: true, follow: true, mtime: new Date(0) },
     // The prefix `./` is needed because tar reads a name that begins with @ as an archive.
-    files.map((file) => `./${file.path}`),
+    files.map((file) => `./${file}`),
   );
   const { size } = await stat(path);
   if (size > archiveLimits.fileBytes)

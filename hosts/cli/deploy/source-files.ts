@@ -9,13 +9,6 @@ import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { formatFileError } from "../../composition/file-error.ts";
 import { CommandError } from "../terminal/io.ts";
 
-export interface SourceFile {
-  /** Relative to the folder, with `/` as separator. */
-  readonly path: string;
-  readonly bytes: number;
-  readonly executable: boolean;
-}
-
 const IGNORE_FILES = [".gitignore", ".portsideignore"];
 
 const neverPacked = (name: string, depth: number): boolean =>
@@ -71,7 +64,8 @@ const ifThere = <T>(found: Promise<T>): Promise<T | undefined> =>
   });
 
 class Walk {
-  readonly files: SourceFile[] = [];
+  /** Paths relative to the folder, with `/` as separator. */
+  readonly files: string[] = [];
   readonly folders: SourceFolder[] = [];
   readonly #root: string;
   /** The current folder and its ancestors, to detect cyclic links. */
@@ -123,8 +117,7 @@ class Walk {
     if (isIgnored(scopes, isFolder ? `${path}/` : path)) return;
     if (isFolder) return this.folder(path, scopes);
     if (!isFile) return;
-    const found = await ifThere(stat(join(this.#root, path)));
-    if (found !== undefined) this.files.push({ path, bytes: found.size, executable: (found.mode & 0o111) !== 0 });
+    if ((await ifThere(stat(join(this.#root, path)))) !== undefined) this.files.push(path);
   }
 }
 
@@ -144,8 +137,8 @@ const walkThrough = async (folder: string): Promise<Walk> => {
   }
 };
 
-/** Lists the files of a source, sorted by path. */
-export const sourceFiles = async (folder: string): Promise<SourceFile[]> => (await walkThrough(folder)).files;
+/** Lists the files of a source by their paths, in order. */
+export const sourceFiles = async (folder: string): Promise<string[]> => (await walkThrough(folder)).files;
 
 /** Lists the folders of a source. */
 export const sourceFolders = async (folder: string): Promise<SourceFolder[]> => (await walkThrough(folder)).folders;

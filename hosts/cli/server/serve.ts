@@ -11,9 +11,7 @@ import type { Serving } from "./serving.ts";
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
 const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platform }: Serving): void => {
-  if (json) {
-    return printJson(io, { event: "ready", url, ingress, metrics, api_key: apiKey });
-  }
+  if (json) return printJson(io, { event: "ready", url, ingress, metrics, api_key: apiKey });
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
   if (ingress !== undefined)

@@ -11,11 +11,10 @@ import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
 import { type ObjectAddress, type PlannedUpload, type Source, uploadObject } from "./transfer/upload.ts";
 import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
+/** Returns undefined if a size is unknown. */
 const totalOf = (uploads: readonly PlannedUpload[]): number | undefined => {
-  const sizes = uploads.map(({ source }) => source.size);
-  return sizes.some((size) => size === undefined)
-    ? undefined
-    : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  const total = uploads.reduce((sum, { source }) => sum + (source.size ?? Number.NaN), 0);
+  return Number.isNaN(total) ? undefined : total;
 };
 
 /** Spools a source of unknown size to disk if the platform needs the size. The bar shows both steps. */

@@ -1,13 +1,11 @@
 /** Credentials in a PostgreSQL database that replicas share (`--keys-database`). */
 import { needPackages } from "../../../adapters/shared/runtime/optional-package.ts";
-import type { Identity } from "../../../core/ports/provider.ts";
 import type { RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
+import type { PlatformIdentity } from "../tokens.ts";
 import { issuersOf } from "./issuers.ts";
 
-export interface SharedIdentity {
-  readonly identity: Identity;
-  claimFirstKey(): Promise<boolean>;
+export interface SharedIdentity extends PlatformIdentity {
   close(): Promise<void>;
 }
 
@@ -24,10 +22,7 @@ export const openSharedIdentity = async (
   // pg emits this if an idle connection breaks, and opens another for the next call.
   pool.on("error", (cause) => deps.logger.warn("a connection to the keys' database ended", { cause }));
   try {
-    const { identity, claimFirstKey } = await createPostgresIdentity(pool, {
-      ...deps,
-      issuers: issuersOf(settings),
-    });
+    const { identity, claimFirstKey } = await createPostgresIdentity(pool, { ...deps, issuers: issuersOf(settings) });
     return { identity, claimFirstKey, close: () => pool.end() };
   } catch (cause) {
     await pool.end();

@@ -7,6 +7,8 @@ import type { ControlPlaneError } from "../../../core/errors.ts";
 import { hangUp } from "../disconnects.ts";
 import { type ReadForm, readForm } from "./form.ts";
 
+export type Handler = (request: FastifyRequest, reply: FastifyReply, principal: Principal) => Promise<unknown>;
+
 export type SendError = (reply: FastifyReply, error: ControlPlaneError) => unknown;
 
 async function* lines(reply: FastifyReply, run: DeployRun, after: number, signal: AbortSignal): AsyncGenerator<string> {
@@ -75,16 +77,16 @@ const receiveForm = async (
   return { fields, issues, ...(archive === undefined ? {} : { archive }) };
 };
 
-export const deployHandler = (controlPlane: ControlPlane, sendError: SendError) =>
-  async function handle(request: FastifyRequest, reply: FastifyReply, principal: Principal): Promise<unknown> {
+export const deployHandler = (controlPlane: ControlPlane, sendError: SendError): Handler =>
+  async function handle(request, reply, principal) {
     const form = await receiveForm(controlPlane, principal, request, reply, sendError);
     if (form === undefined) return reply;
     const run = await controlPlane.deploy(principal, form);
     return run.isErr() ? sendError(reply, run.error) : streamRun(reply, run.value, 0);
   };
 
-export const planHandler = (controlPlane: ControlPlane, sendError: SendError) =>
-  async function handle(request: FastifyRequest, reply: FastifyReply, principal: Principal): Promise<unknown> {
+export const planHandler = (controlPlane: ControlPlane, sendError: SendError): Handler =>
+  async function handle(request, reply, principal) {
     const form = await receiveForm(controlPlane, principal, request, reply, sendError);
     if (form === undefined) return reply;
     const plan = await controlPlane.plan(principal, form);
@@ -92,8 +94,8 @@ export const planHandler = (controlPlane: ControlPlane, sendError: SendError) =>
     return plan.isErr() ? sendError(reply, plan.error) : reply.send(plan.value);
   };
 
-export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError) =>
-  async function handle(request: FastifyRequest, reply: FastifyReply, principal: Principal): Promise<unknown> {
+export const resumeHandler = (controlPlane: ControlPlane, sendError: SendError): Handler =>
+  async function handle(request, reply, principal) {
     const query = request.query as Record<string, unknown>;
     const { deploy_id } = request.params as { deploy_id: string };
     const after = Object.hasOwn(query, "after") ? { after: query["after"] } : {};

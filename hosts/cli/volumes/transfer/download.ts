@@ -2,7 +2,7 @@
 import type { DownloadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
 import { retry } from "./retry.ts";
-import { bytesOf, expectStatus, getFromStorage, withGrant } from "./storage.ts";
+import { bytesOf, expectStatus, fetchStorage, withGrant } from "./storage.ts";
 import type { ObjectAddress } from "./upload.ts";
 
 /** The destination of the bytes, and the number of bytes it has. */
@@ -57,7 +57,7 @@ const isUsable = (response: Response, sink: Sink): boolean =>
 
 const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Listener): Promise<Date | undefined> => {
   const rest = sink.at > 0 && sink.etag !== undefined ? { range: `bytes=${sink.at}-`, "if-range": sink.etag } : {};
-  const response = await getFromStorage(url, { "accept-encoding": "identity", ...rest }, signal);
+  const response = await fetchStorage(url, { headers: { "accept-encoding": "identity", ...rest }, signal });
   if (isWhole(response, sink)) {
     on.onBegin(sink.at, sink.at);
     return modifiedOf(response);

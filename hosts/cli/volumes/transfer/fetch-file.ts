@@ -32,18 +32,13 @@ export interface FetchOptions {
   readonly onChanged: () => void;
 }
 
-export interface FetchedFile {
-  readonly size: number;
-  /** The bytes of the partial download that were reused. */
-  readonly resumed: number;
-}
-
+/** Resolves to the object's size, and to the number of bytes that it reused from the partial download. */
 export const fetchFile = async (
   client: Client,
   address: ObjectAddress,
   path: string,
   { signal, on, force, onChanged }: FetchOptions,
-): Promise<FetchedFile> => {
+) => {
   if (!force && existsSync(path)) throw new CommandError(`'${path}' already exists. Replace it with --force.`);
   const part = await PartFile.open(path);
   let resumed = part.at;

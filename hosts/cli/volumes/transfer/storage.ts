@@ -10,17 +10,10 @@ export const broken = (error: unknown): ConnectionError => {
 };
 
 /** Resolves to the response, whatever its status, once its headers have arrived. */
-export const getFromStorage = async (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<Response> => {
-  try {
-    return await fetch(url, { headers, signal });
-  } catch (error) {
-    throw signal.aborted ? error : broken(error);
-  }
-};
+export const fetchStorage = (url: string, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> =>
+  fetch(url, init).catch((error: unknown) => {
+    throw init.signal.aborted ? error : broken(error);
+  });
 
 /** Yields a response's bytes as they arrive. Throws `ConnectionError` if the connection breaks. */
 export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -58,9 +51,7 @@ export const expectStatus = async (response: Response, ...good: readonly number[
 export const complete = async (url: string, tags: readonly string[], signal: AbortSignal): Promise<void> => {
   const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
   const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
-  const response = await fetch(url, { method: "POST", body, signal }).catch((error: unknown) => {
-    throw signal.aborted ? error : broken(error);
-  });
+  const response = await fetchStorage(url, { method: "POST", body, signal });
   await expectStatus(response, 200);
   const error = parseStorageError(await response.text());
   if (error !== undefined)

@@ -8,8 +8,6 @@ import { sourceFiles } from "../../../../hosts/cli/deploy/source-files.ts";
 import { CommandError } from "../../../../hosts/cli/terminal/io.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 
-const pathsIn = async (folder: string): Promise<string[]> => (await sourceFiles(folder)).map(({ path }) => path);
-
 const packedBytes = async (folder: string): Promise<Buffer> => {
   await using packed = await packFolder(folder);
   return Buffer.concat(await Array.fromAsync(packed.open()));
@@ -32,7 +30,7 @@ describe("files", () => {
       ".git/config": "",
       ".portside/state.sqlite": "",
     });
-    expect(await pathsIn(folder.path)).toEqual([
+    expect(await sourceFiles(folder.path)).toEqual([
       ".envrc-like",
       ".gitignore",
       "lib/deep/file.txt",
@@ -54,7 +52,7 @@ describe("files", () => {
       "lib/local.txt": "",
       "local.txt": "",
     });
-    expect(await pathsIn(folder.path)).toEqual([
+    expect(await sourceFiles(folder.path)).toEqual([
       ".gitignore",
       ".portsideignore",
       "keep.log",
@@ -70,7 +68,7 @@ describe("links", () => {
     using folder = folderWith({ "real/file.txt": "content" });
     symlinkSync("real", join(folder.path, "linked"));
     symlinkSync("real/file.txt", join(folder.path, "one.txt"));
-    expect(await pathsIn(folder.path)).toEqual(["linked/file.txt", "one.txt", "real/file.txt"]);
+    expect(await sourceFiles(folder.path)).toEqual(["linked/file.txt", "one.txt", "real/file.txt"]);
     const seen: string[] = [];
     using out = folderWith({ "source.tar.gz": "" });
     writeFileSync(join(out.path, "source.tar.gz"), await packedBytes(folder.path));
@@ -96,7 +94,7 @@ describe("links", () => {
   test("that are ignored are no trouble", async () => {
     using folder = folderWith({ ".portsideignore": "link\n", "file.txt": "" });
     symlinkSync("/etc/hostname", join(folder.path, "link"));
-    expect(await pathsIn(folder.path)).toEqual([".portsideignore", "file.txt"]);
+    expect(await sourceFiles(folder.path)).toEqual([".portsideignore", "file.txt"]);
   });
 });
 
