@@ -14,6 +14,8 @@ export interface Input {
 }
 
 export interface Command {
+  /** Describes a subcommand in its help, in place of the summary of its command. */
+  readonly summary?: string;
   /** The help's text after `portside NAME`. */
   readonly usage: string;
   readonly options: Options;

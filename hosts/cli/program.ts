@@ -72,7 +72,7 @@ const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   const command = await found[1].load(rest);
   const input = readInput(command, rest);
   if (!input.wantsHelp) return command.run(input, io);
-  print(io, commandHelp(io, command, found[1].summary));
+  print(io, commandHelp(io, command, command.summary ?? found[1].summary));
   return 0;
 };
 

@@ -27,17 +27,21 @@ export const serveShape = {
     .string()
     .default("local")
     .describe(`Where services run: ${providerNames.join(", ")}, or a module's path`),
-  sourceSpool: spoolSetting.describe("Where sources wait on gcp and aws; `auto`: in the bucket if the disk is memory"),
+  sourceSpool: spoolSetting.describe(
+    "Where sources are stored until their build on gcp and aws; `auto` chooses the bucket if the disk is in memory",
+  ),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
-  instances: count(accountLimits.instances, "Maximum instances per account, over all its deployments"),
+  instances: count(accountLimits.instances, "Maximum instances per account, across its deployments"),
   volumes: count(accountLimits.volumes, "Maximum volumes per account"),
   buildsAtOnce: count(accountLimits.buildsAtOnce, "Maximum concurrent builds per account"),
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),
-  requestsPerMinute: count(accountLimits.requestsPerMinute, "Maximum API requests per account and minute"),
+  requestsPerMinute: count(accountLimits.requestsPerMinute, "Maximum API requests per minute for each account"),
   deploysQueued: count(deployLimits.queuedPerName, "Maximum queued deploys per deployment"),
   buildSeconds: seconds.describe("Timeout of a build (default: the provider's `deadlines` in /v1/capabilities)"),
-  listenSeconds: seconds.describe("How long a new instance may take to listen (default: the provider's `deadlines`)"),
+  listenSeconds: seconds.describe(
+    "How long a new instance may take until it listens (default: the provider's `deadlines`)",
+  ),
   envAliases: z
     .record(z.string(), z.string())
     .optional()

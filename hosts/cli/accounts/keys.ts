@@ -70,9 +70,9 @@ export const command: Command = {
   usage: "keys create [--account NAME] | list | revoke ID",
   options: {
     ...clientOptions,
-    account: option("NAME", "Create a key for this account in the data folder of this machine"),
+    account: option("NAME", "Create a key for this account, in the data folder on this machine"),
     label: option("TEXT", "Describe the purpose of the key"),
-    "data-dir": option("DIR", "Set the server's data folder, with --account"),
+    "data-dir": option("DIR", "Set the server's data folder (with --account)"),
   },
   positionals: { min: 1, max: 2 },
   choices: ["create", "list", "revoke"],

@@ -47,8 +47,8 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["shell hello"],
   notes: [
-    "Run it on the machine of the platform. The shell has the instance's files, processes and environment.",
-    "Changes outside of volumes are lost when the instance stops. The service's programs can control your terminal.",
+    "Run this command on the server's machine. The shell has the instance's files, processes and environment.",
+    "The instance loses changes outside of its volumes when it stops. Its programs can control your terminal.",
     "Cloud Run does not support shells. On ECS, use 'aws ecs execute-command' if it is enabled.",
   ],
   run: async (input, io) => {

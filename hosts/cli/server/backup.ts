@@ -14,8 +14,8 @@ export const command: Command = {
   positionals: { min: 1, max: 1 },
   examples: ["backup nightly.tar.gz", "backup --data-dir /var/lib/portside --force nightly.tar.gz"],
   notes: [
-    "The server may run during the backup. FILE has mode 0600 and appears when it is complete.",
-    "FILE contains the environments of services and the content of volumes. Store it as you store secrets.",
+    "The server may run during the backup. FILE has mode 0600 and appears only when the backup is complete.",
+    "FILE contains the environments of services and the content of volumes. Store it like a secret.",
   ],
   run: async (input, io) => {
     const result = await transfer(input, io, { run: backUp, total: undefined });

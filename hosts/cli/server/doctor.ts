@@ -57,8 +57,8 @@ export const command: Command = {
   usage: `doctor [--provider ${diagnosable.join("|")}] [options]`,
   options: {
     ...jsonOption,
-    repair: flag("Restore the newest intact state, and add all volumes on disk"),
-    rebuild: flag("Create a new state from the volumes' records, if no copy is readable"),
+    repair: flag("Restore the newest intact copy of the state, and add all volumes on disk"),
+    rebuild: flag("Create a new state from the volumes' records, if no copy of the state is readable"),
     "purge-quarantine": flag("Delete volume folders that the state does not know"),
     ...yesOption,
     ...settingOptions,
@@ -70,7 +70,7 @@ export const command: Command = {
   ],
   notes: [
     "The exit code is 1 if a requirement is missing.",
-    "Stop the server before --repair and --rebuild. Both move the files that they replace to the folder set-aside.",
+    "Stop the server before --repair and --rebuild. Both move the replaced files to the folder set-aside.",
   ],
   run: async (input, io) => {
     const settings = settingsFrom(input, io);

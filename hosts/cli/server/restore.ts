@@ -13,13 +13,13 @@ export const command: Command = {
   usage: "restore FILE [options]",
   options: {
     ...backupOptions,
-    force: flag("Replace a data folder that has content, and keep it under a new name"),
+    force: flag("Replace a data folder that is not empty, and keep the old one under a new name"),
   },
   positionals: { min: 1, max: 1 },
   examples: ["restore nightly.tar.gz --data-dir restored", "restore --force nightly.tar.gz"],
   notes: [
     "Stop the server of the data folder first. Restore checks FILE before it replaces anything.",
-    "Run it as the server's user or as root. As root, the owner of the replaced folder becomes the owner of the files.",
+    "Run it as the server's user or as root. As root, the files get the owner of the replaced folder.",
   ],
   run: async (input, io) => {
     const total = statSync(resolve(io.cwd, input.positionals[0] as string), { throwIfNoEntry: false })?.size;

@@ -48,12 +48,12 @@ export const command: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,
-    "accept-state": flag("Start even if the state is empty or older than the other data of the folder"),
+    "accept-state": flag("Start even if the state is empty or older than the other data in the folder"),
     ...settingOptions,
   },
   examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
   notes: [
-    "Every option is also a variable (--data-dir: PORTSIDE_DATA_DIR) and a key of the config file (dataDir).",
+    "Each setting is also a variable (PORTSIDE_DATA_DIR for --data-dir) and a key of the configuration file (dataDir).",
     "Flags take precedence over variables, and variables over the file.",
   ],
   run,

@@ -73,7 +73,9 @@ export const command: Command = {
   },
   positionals: { min: 0, max: 1 },
   examples: ["sql 'SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity'", "sql -f report.sql --format csv"],
-  notes: ["Without a query, a terminal shows a prompt. The tables are logs and billing. See docs/sql.md for examples."],
+  notes: [
+    "Without QUERY, opens a prompt on a terminal. The tables are logs and billing. See docs/sql.md for examples.",
+  ],
   run: async (input, io) => {
     const format = formatOf(input, io);
     const client = clientFor(input, io);

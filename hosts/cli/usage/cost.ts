@@ -31,7 +31,7 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["cost -m", "cost hello -s 7d -b user"],
   notes: [
-    "Adds up the usage lines in the logs of services, and shows the platform's charges for running them.",
+    "Adds up the usage lines in the services' logs, and shows what the platform charges to run the services.",
     "Without NAME, includes all current deployments.",
   ],
   run: async (input, io) => {

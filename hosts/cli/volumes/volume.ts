@@ -44,5 +44,5 @@ export const volumeCommand = async (words: readonly string[]): Promise<Command> 
   const found = Object.hasOwn(volumeCommands, word) ? volumeCommands[word] : undefined;
   if (found === undefined) throw unknown(word);
   const command = await found.load(words);
-  return { ...command, notes: [found.summary, ...(command.notes ?? [])] };
+  return { ...command, summary: found.summary };
 };

@@ -27,7 +27,7 @@ describe("help", () => {
       expect(stdout).toContain(word);
   });
 
-  test("without a command it is shown, as bad usage", async () => {
+  test("is shown without a command, with exit code 2", async () => {
     const { code, stdout } = await portside([]);
     expect(code).toBe(2);
     expect(stdout).toContain("Usage:");
@@ -46,7 +46,7 @@ describe("help", () => {
     "token",
     "login",
     "version",
-  ])("%s has its own", async (word) => {
+  ])("%s has its own help", async (word) => {
     const { code, stdout } = await portside([word, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(`portside ${word}`);
@@ -62,11 +62,11 @@ describe("help", () => {
     },
   );
 
-  test("help of an unknown command is bad usage", async () => {
+  test("help of an unknown command is a usage error", async () => {
     expect(await portside(["help", "deplo"])).toMatchObject({ code: 2, stdout: "" });
   });
 
-  test("has no colours in a pipe, and some on a terminal", async () => {
+  test("has no colours in a pipe, but on a terminal", async () => {
     expect((await portside(["--help"])).stdout).not.toContain("\u001b");
     expect((await portside(["--help"], { columns: 80 })).stdout).toContain("\u001b");
   });
@@ -83,7 +83,7 @@ describe("help", () => {
   });
 });
 
-describe("bad usage is exit code 2, in words, with the nearest right word", () => {
+describe("a usage error has exit code 2 and suggests the closest word", () => {
   test.each([
     [["serv"], "Unknown command 'serv'. Did you mean 'serve'?"],
     [["frobnicate"], "Unknown command 'frobnicate'. See portside --help."],
@@ -120,15 +120,15 @@ describe("bad usage is exit code 2, in words, with the nearest right word", () =
 });
 
 describe("version", () => {
-  test.each([["version"], ["--version"]])("%s prints the package's", async (word) => {
+  test.each([["version"], ["--version"]])("%s prints the package's version", async (word) => {
     expect(await portside([word])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 });
 
-describe("a platform that does not answer", () => {
+describe("a platform that does not respond", () => {
   const env = { PORTSIDE_URL: "http://127.0.0.1:2", PORTSIDE_API_KEY: "psk_x" };
 
-  test("is exit code 1 with the next step", async () => {
+  test("causes exit code 1 and a message with the next step", async () => {
     const { code, stderr } = await portside(["list"], { env });
     expect(code).toBe(1);
     expect(stderr).toContain("portside serve");
@@ -143,7 +143,7 @@ describe("a platform that does not answer", () => {
     },
   );
 
-  test("is left by Ctrl-C without a word", async () => {
+  test("ends with Ctrl-C without a message", async () => {
     expect(await portside(["logs", "x"], { env, signal: AbortSignal.abort() })).toEqual({
       code: 130,
       stdout: "",
@@ -151,11 +151,11 @@ describe("a platform that does not answer", () => {
     });
   });
 
-  test("shows where the error came from with --debug", async () => {
+  test("shows the stack trace with --debug", async () => {
     expect((await portside(["list", "--debug"], { env })).stderr).toMatch(/\n\s+at /);
   });
 
-  test("needs a key first", async () => {
+  test("requires a key", async () => {
     const { code, stderr } = await portside(["list"]);
     expect(code).toBe(1);
     expect(stderr).toContain("portside login");

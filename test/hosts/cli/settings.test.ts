@@ -28,18 +28,18 @@ describe("a setting", () => {
     });
   });
 
-  test("has one word in three spellings", () => {
+  test("has one name in three spellings", () => {
     expect(flagOf("jwtAccountClaim")).toBe("jwt-account-claim");
     expect(variableOf("jwtAccountClaim")).toBe("PORTSIDE_JWT_ACCOUNT_CLAIM");
   });
 
-  test("may be empty in the environment, which is as good as absent", () => {
+  test("counts as absent if its variable is empty", () => {
     expect(resolveSettings({}, { PORTSIDE_DATA_DIR: "/nonexistent", PORTSIDE_PORT: "" }).port).toBe(8787);
     const home = { HOME: "/nonexistent" };
     expect(resolveSettings({}, { ...home, PORTSIDE_DATA_DIR: "" }).dataDir).toBe(resolveSettings({}, home).dataDir);
   });
 
-  test("may be a list, by a flag that is given again and by a variable with commas", async () => {
+  test("may be a list, as a repeated flag or a variable with commas", async () => {
     using folder = folderWith();
     const of = (argv: string[], env: NodeJS.ProcessEnv) => {
       const input = readInput(serve, ["--data-dir", folder.path, ...argv]);
@@ -51,7 +51,7 @@ describe("a setting", () => {
     expect(() => of(["--allow-host-port", "all"], {})).toThrow("--allow-host-port");
   });
 
-  test("may be pairs, in one text or as an object of the file", () => {
+  test("may have pairs, as one text or an object of the file", () => {
     const envAliases = { OTHER_TOKEN: "CRON_TOKEN", OTHER_DATA: "PORTSIDE_VOLUMES" };
     using folder = folderWith({ "portside.config.json": JSON.stringify({ envAliases }) });
     const text = "OTHER_TOKEN=CRON_TOKEN, OTHER_DATA=PORTSIDE_VOLUMES";
@@ -127,18 +127,18 @@ describe("reports a problem with its location", () => {
     }
   });
 
-  test("a variable that is nearly a setting", () => {
+  test("a variable that resembles a setting", () => {
     expect(misspeltVariables({ PORTSIDE_REQUEST_PER_MINUTE: "9", PORTSIDE_PORT: "1", PORT: "2" })).toEqual([
       "PORTSIDE_REQUEST_PER_MINUTE is not a setting; did you mean PORTSIDE_REQUESTS_PER_MINUTE?",
     ]);
   });
 
-  test("variables of others that resemble no setting, and what the platform tells services, are not typing errors", () => {
+  test("does not report variables that resemble no setting, or variables of services", () => {
     const others = ["PORTSIDE_URL", "PORTSIDE_API_KEY", "PORTSIDE_VOLUMES", "PORTSIDE_INSTANCE", "PORTSIDE_SEED"];
     expect(misspeltVariables(Object.fromEntries(others.map((name) => [name, "x"])))).toEqual([]);
   });
 
-  test("a provider's own section is no unknown setting", () => {
+  test("accepts a provider's own section", () => {
     using folder = folderWith({
       "other.json": JSON.stringify({ provider: "./mine.js", "./mine.js": { region: "x" } }),
     });

@@ -42,7 +42,7 @@ test("uses the embedder's clock, ids, logger, identity and billing", async () =>
   await other.close();
 });
 
-test("opens no store of keys if the identity is overridden", async () => {
+test("opens no key store if the identity is overridden", async () => {
   using folder = folderWith();
   const { identity } = createMemoryProvider();
   const platform = await build(folder.path, { identity });

@@ -33,7 +33,7 @@ describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
     });
   });
 
-  test("while it tells who calls", async () => {
+  test("during authentication", async () => {
     const { api, key } = await serveBroken(how, (method) => method.startsWith("authenticator"));
     await using _api = api;
     const answer = await api.call("GET", "/v1/deployment/list", { key, headers });
@@ -44,7 +44,7 @@ describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
     expect((await api.call("GET", "/health", { key: null })).status).toBe(200);
   });
 
-  test("while it is asked whether it answers", async () => {
+  test("during a health check", async () => {
     const { api } = await serveBroken(how, (method) => method === "provider.check");
     await using _api = api;
     const answer = await api.call("GET", "/ready", { key: null, headers });
@@ -53,7 +53,7 @@ describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
     expect(Object.keys(answer.json)).toEqual(["detail"]);
   });
 
-  test("in the middle of a stream ends it with the reason `internal`", async () => {
+  test("during a stream ends it with the reason `internal`", async () => {
     const { api, key } = await serveBroken(how, (method) => method === "builder.build");
     await using _api = api;
     const archive = sourceOf({ "index.js": "run()" });

@@ -27,7 +27,7 @@ describe("the rule", () => {
     );
   });
 
-  test("refuses every other origin, whatever the browser calls the site", () => {
+  test("rejects every other origin, whatever Sec-Fetch-Site says", () => {
     fc.assert(
       fc.property(good, fc.oneof(origin, fc.string()), origin, fc.array(origin), (fetchSite, sent, own, configured) => {
         fc.pre(sent !== own && !configured.includes(sent));
@@ -36,7 +36,7 @@ describe("the rule", () => {
     );
   });
 
-  test("refuses every other site, whatever the origin", () => {
+  test("rejects every other site, whatever the origin", () => {
     const site = fc.oneof(fc.constantFrom("same-site", "cross-site", "", "Same-Origin", "none, none"), fc.string());
     fc.assert(
       fc.property(site, fc.boolean(), origin, (fetchSite, withOrigin, own) => {
@@ -123,14 +123,14 @@ test.each([
   ["an older browser on another site", { origin: "https://evil.example" }],
   ["a sandboxed frame", { origin: "null" }],
   ["another port", { origin: "http://app.example:8081" }],
-])("refuses %s, also for reads and for methods that a path does not have", async (_name, headers) => {
+])("rejects %s, also for reads and for unsupported methods", async (_name, headers) => {
   await embed();
   expect((await list({ ...SESSION, ...headers })).statusCode).toBe(403);
   const put = await app.inject({ method: "PUT", url: "/platform/v1/volume/list", headers: { ...SESSION, ...headers } });
   expect(put.statusCode).toBe(403);
 });
 
-test("allows a client that is no browser, and a page that the user opens", async () => {
+test("allows a client other than a browser, and a page that the user opens", async () => {
   await embed();
   expect((await list(SESSION)).statusCode).toBe(200);
   expect((await list({ ...SESSION, "sec-fetch-site": "none" })).statusCode).toBe(200);
@@ -155,7 +155,7 @@ test("behind a proxy, a configured origin or the proxy's headers say where the p
   expect((await list({ ...page, ...forwarded })).statusCode).toBe(200);
 });
 
-test("refused requests do not use up the account's rate", async () => {
+test("rejected requests do not count towards the account's rate", async () => {
   await embed();
   const evil = { ...SESSION, "sec-fetch-site": "cross-site" };
   for (let sent = 0; sent < 10; sent++) expect((await list(evil)).statusCode).toBe(403);

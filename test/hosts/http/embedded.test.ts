@@ -38,7 +38,7 @@ const call = (method: "GET" | "POST" | "PUT", url: string, headers: Record<strin
   app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
 
 describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
-  test("the API works, and says how it refuses", async () => {
+  test("the API works, and its errors have its format", async () => {
     const { key } = await embed(prefix);
     const list = await call("GET", `${prefix}/v1/deployment/list`, { "x-api-key": key });
     expect([list.statusCode, list.json()]).toEqual([200, []]);
@@ -52,7 +52,7 @@ describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
     expect([other.statusCode, other.headers["allow"]]).toEqual([405, "GET, HEAD"]);
   });
 
-  test("the document and its page are there, and know where they are", async () => {
+  test("the document and its page exist, with the prefix", async () => {
     await embed(prefix);
     const document = (await call("GET", `${prefix}/openapi.json`)).json();
     expect(document.servers).toEqual([{ url: prefix === "" ? "/" : prefix }]);
@@ -62,7 +62,7 @@ describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
     expect(page.body).toContain(`href="${prefix}/openapi.json"`);
   });
 
-  test("the application's routes are its own", async () => {
+  test("the application keeps its routes", async () => {
     await embed(prefix);
     expect((await call("GET", "/")).body).toBe("own page");
     expect((await call("GET", "/health")).body).toBe("own health");
@@ -72,7 +72,7 @@ describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
     expect(answer.headers["x-own"]).toBe("yes");
   });
 
-  test("its body parsers are", async () => {
+  test("the application keeps its body parsers", async () => {
     await embed(prefix);
     const echo = async (type: string, body: string) =>
       (await call("POST", "/echo", { "content-type": type }, body)).json();
@@ -82,7 +82,7 @@ describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
     expect((await call("POST", "/echo", { "content-type": "multipart/form-data" }, "x")).statusCode).toBe(418);
   });
 
-  test("its errors and its 404 are", async () => {
+  test("the application keeps its errors and its 404", async () => {
     await embed(prefix);
     expect((await call("GET", "/fail")).json()).toEqual({ teapot: "own failure" });
     expect((await call("GET", "/nothing")).body).toBe("own 404");
@@ -90,13 +90,13 @@ describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
   });
 });
 
-test("an application whose routes may end in a slash has the pages too", async () => {
+test("serves the pages in an application that ignores trailing slashes", async () => {
   app = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
   await register({ controlPlane: createControlPlane(createMemoryProvider().ports) });
   for (const url of ["/docs", "/docs/"]) expect((await call("GET", url)).statusCode).toBe(200);
 });
 
-test("twice in one application, for two control planes", async () => {
+test("registers twice in one application, for two control planes", async () => {
   await embed("/one");
   await app.close();
   const [one, two] = [createMemoryProvider(), createMemoryProvider()];
@@ -109,7 +109,7 @@ test("twice in one application, for two control planes", async () => {
   expect((await call("GET", "/two/v1/deployment/list", headers)).statusCode).toBe(401);
 });
 
-test("callers whom the application has checked itself need no key; others do as ever", async () => {
+test("callers that the application authenticates need no key, but others do", async () => {
   const { key, controlPlane } = await embed();
   await app.close();
   app = Fastify();
@@ -126,7 +126,7 @@ test("callers whom the application has checked itself need no key; others do as 
   expect((await call("PUT", "/v1/volume/list", { cookie: "session=1" })).statusCode).toBe(405);
 });
 
-test("without its pages, and with its health endpoint if requested", async () => {
+test("omits its pages and adds its health endpoints if requested", async () => {
   const { controlPlane } = await embed();
   await app.close();
   app = Fastify();
@@ -136,7 +136,7 @@ test("without its pages, and with its health endpoint if requested", async () =>
   expect((await call("GET", "/health")).json()).toEqual({ status: "ok" });
 });
 
-test.each(["4.29.1", "6.0.0"])("Fastify %s is refused by its version", async (version) => {
+test.each(["4.29.1", "6.0.0"])("rejects Fastify %s", async (version) => {
   app = Fastify();
   const controlPlane = createControlPlane(createMemoryProvider().ports);
   await expect(portside(Object.create(app, { version: { value: version } }), { controlPlane })).rejects.toThrow(

@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-test("the endpoints are those of the contract", () => {
+test("has the endpoints of the contract", () => {
   expect([...endpointNames].sort()).toEqual(contract);
 });
 
@@ -54,7 +54,7 @@ describe.each(endpointNames)("%s", (endpoint) => {
       expect(detailOf(answer, answer.status)).not.toBe("No endpoint has this path. See /docs for the endpoints.");
   });
 
-  test("asks for a credential before it looks at the request", async () => {
+  test("checks the credential before the request", async () => {
     const without = await callEndpoint(api, endpoint, {}, { key: null });
     detailOf(without, 401);
     expect(without.headers.get("www-authenticate")).toMatch(/Bearer/);
@@ -68,7 +68,7 @@ describe.each(endpointNames)("%s", (endpoint) => {
   });
 
   if (method === "GET") return;
-  test("asks for it before a byte of the body has come", async () => {
+  test("checks the credential before the body arrives", async () => {
     const connection = openRaw(api.url);
     const type = sampleOf(endpoint).form === undefined ? "application/json" : "multipart/form-data; boundary=x";
     const head = [`${method} ${sampleOf(endpoint).path} HTTP/1.1`, "Host: x", `Content-Type: ${type}`];
@@ -78,7 +78,7 @@ describe.each(endpointNames)("%s", (endpoint) => {
   });
 });
 
-describe("what is not offered yet is a 501 in the words of the capability that lacks", () => {
+describe("an unsupported endpoint returns 501 with the reason of the missing capability", () => {
   // biome-ignore lint/suspicious/noExplicitAny: the answer is asserted on, whatever it is
   const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
     "/v1/volume/": ({ volumes }) => volumes.store,
@@ -99,7 +99,7 @@ describe("what is not offered yet is a 501 in the words of the capability that l
     expect(detailOf(await callEndpoint(api, endpoint), 501)).toBe(reason);
   });
 
-  test("a field that needs one is a 422 that names it", async () => {
+  test("a field that needs a missing capability is a 422 with its name", async () => {
     await using api = await serveMemory({ capabilities: lackingAll });
     const { volumes, cron } = (await api.call("GET", "/v1/capabilities")).json;
     const deploy = async (fields: Record<string, string>) => {

@@ -62,7 +62,7 @@ describe.each(["onRequest", "preHandler", "preSerialization"] as const)("an erro
     expect(answer.headers["x-request-id"]).toBe("mine");
   });
 
-  test("keeps its words to itself where it is the server's fault", async () => {
+  test("hides its message if its status is 5xx", async () => {
     const answer = await answerTo(withStatus(503, "pool of db-7 is empty"), hook);
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
@@ -89,7 +89,7 @@ test.each([
   expect((await answerTo(thrown)).statusCode).toBe(status);
 });
 
-test("an error takes the status that the hook gave the reply", async () => {
+test("an error has the status that the hook set on the reply", async () => {
   await embed((app) =>
     app.addHook("onRequest", async (_request, reply) => {
       reply.code(403);

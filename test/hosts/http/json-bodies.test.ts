@@ -27,16 +27,16 @@ describe("one object", () => {
     "{name:1}",
     '{"a":01}',
     "\ufeff{}",
-  ])("%j is no JSON", async (body) => {
+  ])("%j is not JSON", async (body) => {
     expect(problemsOf(await remove(body))).toEqual(["body: json_invalid"]);
   });
 
-  test("and the answer repeats nothing of it", async () => {
+  test("the response repeats nothing of the body", async () => {
     const answer = await remove('{"env": {"TOKEN": hunter2secret}}');
     expect(answer.text).not.toContain("hunter2secret");
   });
 
-  test.each(["[]", '"x"', "1", "null", "true"])("%j is no object", async (body) => {
+  test.each(["[]", '"x"', "1", "null", "true"])("%j is not an object", async (body) => {
     expect(problemsOf(await remove(body))).toEqual(["body: dict_type"]);
   });
 
@@ -47,7 +47,7 @@ describe("one object", () => {
     },
   );
 
-  test("nested without end is refused, not followed", async () => {
+  test("rejects excessive nesting", async () => {
     expect(problemsOf(await remove(`{"name":${"[".repeat(5000)}${"]".repeat(5000)}}`))).toEqual(["body: json_invalid"]);
   });
 
@@ -114,7 +114,7 @@ describe("at most 1 MiB", () => {
     return start + "x".repeat(bytes - start.length - end.length) + end;
   };
 
-  test("a body of exactly 1 MiB is read, one byte more is not", async () => {
+  test("reads a body of exactly 1 MiB, and rejects one more byte", async () => {
     detailOf(await remove(filled(MiB)), 404);
     expect(detailOf(await remove(filled(MiB + 1)), 413)).toBe("The body is larger than 1 MiB.");
   });
@@ -134,18 +134,18 @@ describe("at most 1 MiB", () => {
     socket.destroy();
   });
 
-  test("a client that sends ten times as much sees the answer, every time", async () => {
+  test("a client that sends ten times as much always receives the response", async () => {
     for (let time = 0; time < 10; time++) detailOf(await remove(filled(10 * MiB)), 413);
   });
 });
 
-describe("called what they are", () => {
+describe("content types", () => {
   test.each([
     "application/json",
     "application/json; charset=utf-8",
     "Application/JSON",
     "application/json;charset=UTF-8",
-  ])("%s is taken", async (type) => {
+  ])("accepts %s", async (type) => {
     detailOf(await remove('{"name":"x"}', type), 404);
   });
 
@@ -154,11 +154,11 @@ describe("called what they are", () => {
     "application/x-www-form-urlencoded",
     "application/jsonp",
     "multipart/form-data; boundary=x",
-  ])("%s is not", async (type) => {
+  ])("rejects %s", async (type) => {
     expect(detailOf(await remove('{"name":"x"}', type), 415)).toContain("application/json");
   });
 
-  test("a body without a type is not", async () => {
+  test("rejects a body without a content type", async () => {
     const answer = await api.call("POST", "/v1/deployment/delete", { body: new Uint8Array([1]) });
     detailOf(answer, 415);
   });

@@ -33,7 +33,7 @@ describe.each([...paths, ...open])("%s", (path) => {
     expect(answer.headers.get("x-request-id")).toMatch(/./);
   });
 
-  test("has HEAD where it has GET, and says so", async () => {
+  test("supports HEAD wherever it supports GET, and lists it", async () => {
     const head = await api.call("HEAD", url, needsKey ? {} : { key: null });
     if (!has.includes("GET")) return expect(head.status).toBe(405);
     expect(head.status).not.toBe(405);
@@ -42,12 +42,12 @@ describe.each([...paths, ...open])("%s", (path) => {
   });
 
   if (!needsKey) return;
-  test("tells only callers with a credential", async () => {
+  test("responds with 405 only to callers with a credential", async () => {
     detailOf(await api.call(wrong[0] as string, url, { key: null }), 401);
   });
 });
 
-test("the method counts before the body: neither its type nor what is in it", async () => {
+test("checks the method before the body and its content type", async () => {
   for (const headers of [{ "content-type": "text/plain" }, { "content-type": "application/json" }] as Record<
     string,
     string
@@ -80,7 +80,7 @@ describe("unknown paths", () => {
   });
 });
 
-describe("bytes that are no request are answered in the same shape", () => {
+describe("bytes that are not HTTP get a response in the same format", () => {
   test.each([
     ["nonsense", "NONSENSE\r\n\r\n", 400],
     ["a header without end", `GET /health HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(100_000)}\r\n\r\n`, 431],

@@ -88,7 +88,7 @@ describe("422 before 403", () => {
   });
 });
 
-test("403 before 404: whose it is counts before whether it is there", async () => {
+test("403 before 404: the owner is checked before the existence", async () => {
   await using api = await withTaken();
   detailOf(await remove(api, { json: { name: "taken" } }), 403);
   detailOf(await remove(api, { json: { name: "free" } }), 404);
@@ -102,7 +102,7 @@ test("422 before 501: invalid JSON is reported at every endpoint", async () => {
 });
 
 describe("503 comes last", () => {
-  test("after 422: a broken field counts before a spool that has no room", async () => {
+  test("after 422: a broken field takes precedence over a full spool", async () => {
     await using api = await serveOnDisk({}, downFrom(1));
     for (const fields of [{ port: "0" }, { prot: "1" }] as Record<string, string>[]) {
       const answer = await api.deploy({ function_name: "app", volumes: "{}", ...fields }, archive);
@@ -110,12 +110,12 @@ describe("503 comes last", () => {
     }
   });
 
-  test("after 403: another account's name counts before a spool that has no room", async () => {
+  test("after 403: another account's name takes precedence over a full spool", async () => {
     await using api = await withTaken(downFrom(2));
     detailOf(await api.deploy({ function_name: "taken", volumes: "{}" }, archive), 403);
   });
 
-  test("and says when to come again", async () => {
+  test("with Retry-After", async () => {
     await using api = await serveOnDisk({}, downFrom(1));
     const answer = await api.deploy({ function_name: "app", volumes: "{}" }, archive);
     detailOf(answer, 503);

@@ -12,11 +12,11 @@ afterAll(() => api[Symbol.asyncDispose]());
 const check = (query: string) => api.call("GET", `/v1/deployment/check-name${query}`);
 
 describe("check-name", () => {
-  test("without a name is refused", async () => {
+  test("rejects a missing name", async () => {
     expect(problemsOf(await check(""))).toEqual(["query.name: missing"]);
   });
 
-  test("a name given twice is refused, not guessed", async () => {
+  test("rejects a repeated name", async () => {
     expect(problemsOf(await check("?name=a&name=b"))).toEqual(["query.name: string_type"]);
   });
 
@@ -47,7 +47,7 @@ describe("unknown parameters are ignored", () => {
     expect((await api.call("GET", path)).status).toBe(200);
   });
 
-  test("also beside a body", async () => {
+  test("also in addition to a body", async () => {
     const answer = await api.call("POST", "/v1/key/create?label=query", { json: { label: "body" } });
     expect(answer.status).toBe(200);
   });
@@ -59,6 +59,6 @@ test.each([
   ["1.5", "int_parsing"],
   ["", "int_parsing"],
   ["1&after=2", "int_parsing"],
-])("a deploy cannot be followed after %j", async (after, type) => {
+])("a deploy cannot be resumed after %j", async (after, type) => {
   expect(problemsOf(await api.call("GET", `/v1/deploy/some-deploy?after=${after}`))).toEqual([`query.after: ${type}`]);
 });

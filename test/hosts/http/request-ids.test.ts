@@ -42,7 +42,7 @@ test("generated ids are unique", async () => {
   expect(new Set(ids).size).toBe(20);
 });
 
-describe("whatever the answer is", () => {
+describe("in every response", () => {
   test.each(endpointNames)("%s", async (endpoint) => {
     for (const options of [{}, { key: null }, { key: "wrong" }]) {
       const headers = { "x-request-id": "mine" };
@@ -59,7 +59,7 @@ describe("whatever the answer is", () => {
     },
   );
 
-  test("a refused form, and a stream", async () => {
+  test("a rejected form, and a stream", async () => {
     const headers = { "x-request-id": "mine" };
     const archive = sourceOf({ "index.js": "run()" });
     const refused = await api.deploy({ function_name: "app" }, archive, { headers });
@@ -68,7 +68,7 @@ describe("whatever the answer is", () => {
     for (const answer of [refused, taken]) expect(answer.headers.get("x-request-id")).toBe("mine");
   });
 
-  test("what is too long, or of the wrong type", async () => {
+  test("a body that is too long or has the wrong type", async () => {
     const headers = { "x-request-id": "mine", "content-type": "application/json" };
     const long = await api.call("POST", "/v1/sql", { body: "x".repeat(2_000_000), headers });
     const wrong = await api.call("POST", "/v1/sql", {

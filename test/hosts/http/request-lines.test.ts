@@ -31,11 +31,11 @@ const linesAt = async (level: string): Promise<string[]> => {
 
 const always = ["GET /v1/deployment/list 401", "POST /v1/deployment/logs 404", "POST /v1/token 200"];
 
-test("reads that went well are not among them", async () => {
+test("successful reads are not logged", async () => {
   expect(await linesAt("info")).toEqual(always);
 });
 
-test("at debug level they are", async () => {
+test("successful reads are logged at debug level", async () => {
   const lines = await linesAt("debug");
   expect(lines).toEqual(["GET /health 200", "GET /v1/deployment/list 200", ...always]);
 });

@@ -16,7 +16,7 @@ const MODULE = `import { createMemoryProvider } from "${repository}/adapters/mem
 export const createProvider = () => ({ provider: createMemoryProvider().provider });
 `;
 
-test("takes keys that outlive a restart, and tokens of the configured issuer", async () => {
+test("accepts keys after a restart, and tokens of the configured issuer", async () => {
   using folder = folderWith({ "provider.ts": MODULE });
   const key = await issuerKey("one");
   await using server = await serveKeys({ keys: [key] });
@@ -42,7 +42,7 @@ test("takes keys that outlive a restart, and tokens of the configured issuer", a
   await second.close();
 });
 
-test("in memory the first start makes a key, and keys that are made in the data folder work", async () => {
+test("in memory, the first start creates a key, and keys created in the data folder work", async () => {
   using folder = folderWith();
   const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", provider: "memory", port: "0" }, {});
   const serving = await startServing(settings);
@@ -76,7 +76,7 @@ test.runIf(existsSync(MEMORY))("warns that keys on a disk in memory are lost, an
   }
 });
 
-test("sources wait in a bucket only where there is one", async () => {
+test("rejects --source-spool bucket if the provider has no bucket", async () => {
   using folder = folderWith();
   const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", sourceSpool: "bucket" }, {});
   await expect(buildPlatform(settings)).rejects.toThrow("--source-spool bucket is for the providers gcp and aws");

@@ -48,7 +48,7 @@ describe.each(shells)("%s", (shell) => {
   });
 });
 
-test("names the shells if another one is given", async () => {
+test("lists the shells after an unknown shell", async () => {
   const { code, stderr } = await portside(["completion", "csh"]);
   expect({ code, stderr }).toEqual({ code: 2, stderr: "error: Unknown shell 'csh'. Choose bash, zsh, fish.\n" });
 });

@@ -32,7 +32,7 @@ describe("a folder with portside.json", () => {
     expect(await listed(api)).toMatchObject([{ name: "my-app", memory: "512Mi", env: ["A"] }]);
   });
 
-  test("is taken from the present folder, and flags go before the file", async () => {
+  test("defaults to the current folder, and flags override the file", async () => {
     await using api = await serveMemory();
     using folder = folderWith({
       ...project({ env: { A: "file" } }),
@@ -50,7 +50,7 @@ describe("a folder with portside.json", () => {
     });
   });
 
-  test("shows its plan and does nothing with --plan", async () => {
+  test("shows its plan with --plan, without deploying", async () => {
     await using api = await serveMemory();
     using folder = folderWith(project({ memory: "8Gi" }));
     const env = await envOf(api);
@@ -64,7 +64,7 @@ describe("a folder with portside.json", () => {
     expect(await listed(api)).toEqual([]);
   });
 
-  test("prints the stream as it is with --json", async () => {
+  test("prints the unchanged stream with --json", async () => {
     await using api = await serveMemory();
     using folder = folderWith(project());
     const { stdout } = await portside(["deploy", folder.path, "--json"], { env: await envOf(api) });
@@ -77,7 +77,7 @@ describe("a folder with portside.json", () => {
   });
 });
 
-test("a server that dies during the build, and does not know the deploy afterwards, is reported with the next step", async () => {
+test("suggests the next step if the server restarts during the build and loses the deploy", async () => {
   const record = { status: "BUILDING", message: "npm ci", time: "2026-01-01T00:00:00+00:00", deploy_id: "d1", seq: 1 };
   const server = createServer((req, res) => {
     if (req.method === "POST") {
@@ -99,7 +99,7 @@ test("a server that dies during the build, and does not know the deploy afterwar
 });
 
 describe("a folder without portside.json", () => {
-  test("is deployed under its own name without storage, and reports it", async () => {
+  test("is deployed under its folder name without storage, with a message", async () => {
     await using api = await serveMemory();
     using folder = folderWith({ "my_service/package.json": "{}" });
     const { code, stderr } = await portside(["deploy", `${folder.path}/my_service`], { env: await envOf(api) });
@@ -141,7 +141,7 @@ describe("a folder without portside.json", () => {
     },
   );
 
-  test("drops no variable of a deployment", async () => {
+  test("never drops a variable of a deployment", async () => {
     await using api = await serveMemory();
     using folder = folderWith({ "package.json": "{}" });
     const env = await envOf(api);
@@ -158,7 +158,7 @@ describe("a folder without portside.json", () => {
 });
 
 describe("a missing folder", () => {
-  test.each(["deploy", "run"])("is an error of %s that names it, and is not created", async (command) => {
+  test.each(["deploy", "run"])("is an error of %s with its path, and is not created", async (command) => {
     using folder = folderWith({ "file.txt": "", "app/portside.json": '{"name":"app","volumes":{},"source":"dist"}' });
     const ran = (...args: string[]) =>
       portside([command, ...args], { cwd: folder.path, env: { PORTSIDE_API_KEY: "x" } });
@@ -173,7 +173,7 @@ describe("a missing folder", () => {
     expect(existsSync(`${folder.path}/app/.portside`)).toBe(false);
   });
 
-  test("is an error of --plan as well", async () => {
+  test("is also an error of --plan", async () => {
     await using api = await serveMemory();
     using folder = folderWith();
     const { code, stderr } = await portside(["deploy", "hello", "--plan"], { cwd: folder.path, env: await envOf(api) });
@@ -182,8 +182,8 @@ describe("a missing folder", () => {
   });
 });
 
-describe("what is wrong", () => {
-  test("with portside.json is reported completely, and nothing is sent", async () => {
+describe("an error", () => {
+  test("in portside.json is reported with all others, before sending", async () => {
     using folder = folderWith({
       "portside.json": JSON.stringify({
         name: "Bad_Name",
@@ -199,14 +199,14 @@ describe("what is wrong", () => {
       expect(stderr).toContain(words);
   });
 
-  test("with portside.json as JSON is reported, including repeated keys", async () => {
+  test("in the JSON of portside.json is reported, including repeated keys", async () => {
     using folder = folderWith({ "portside.json": '{"name": "a", "name": "b"}' });
     expect((await portside(["deploy", folder.path], { env: { PORTSIDE_API_KEY: "x" } })).stderr).toContain(
       '"name" is repeated',
     );
   });
 
-  test("with the request is reported field by field, in the platform's words", async () => {
+  test("in the request is reported by field, with the platform's message", async () => {
     await using api = await serveMemory();
     using folder = folderWith(project({ memory: "64Gi" }));
     const { code, stderr } = await portside(["deploy", folder.path], { env: await envOf(api) });
@@ -214,7 +214,7 @@ describe("what is wrong", () => {
     expect(stderr).toContain("memory: at most 32Gi on this provider");
   });
 
-  test("with the source is reported before anything is sent", async () => {
+  test("in the source is reported before sending", async () => {
     using folder = folderWith({ "portside.json": JSON.stringify({ name: "empty", volumes: {} }) });
     const { code, stderr } = await portside(["deploy", folder.path], {
       env: { PORTSIDE_API_KEY: "x", PORTSIDE_URL: "http://127.0.0.1:1" },
@@ -223,7 +223,7 @@ describe("what is wrong", () => {
     expect(stderr).toContain("has no files to deploy");
   });
 
-  test("with the name: another account has it", async () => {
+  test("is reported if another account has the name", async () => {
     await using api = await serveMemory();
     using folder = folderWith(project());
     await portside(["deploy", folder.path], { env: await envOf(api) });

@@ -19,7 +19,7 @@ const withOne = async () => {
 };
 
 describe("list", () => {
-  test("is a line a deployment in a pipe, a table on a terminal, JSON with --json", async () => {
+  test("prints a line per deployment in a pipe, a table on a terminal, and JSON with --json", async () => {
     const { api, env } = await withOne();
     await using _ = api;
     expect((await portside(["list"], { env })).stdout).toMatch(
@@ -33,7 +33,7 @@ describe("list", () => {
     ]);
   });
 
-  test("says what to do where there is nothing", async () => {
+  test("suggests the next step if there are no deployments", async () => {
     await using api = await serveMemory();
     const { code, stdout, stderr } = await portside(["list"], { env: await envOf(api) });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
@@ -42,7 +42,7 @@ describe("list", () => {
 });
 
 describe("remove", () => {
-  test("needs -y without a terminal, and then removes", async () => {
+  test("requires -y without a terminal", async () => {
     const { api, env } = await withOne();
     await using _ = api;
     expect(await portside(["remove", "my-app"], { env })).toMatchObject({ code: 2, stdout: "" });
@@ -60,7 +60,7 @@ describe("remove", () => {
 });
 
 describe("logs", () => {
-  test("shows the newest entries readably, and as NDJSON with --json", async () => {
+  test("shows the newest entries as text, and as NDJSON with --json", async () => {
     const { api, env } = await withOne();
     await using _ = api;
     const { stdout } = await portside(["logs", "my-app"], { env });
@@ -74,7 +74,7 @@ describe("logs", () => {
 });
 
 describe("keys and tokens", () => {
-  test("a key is made, listed by prefix, used and revoked", async () => {
+  test("creates, lists, uses and revokes a key", async () => {
     await using api = await serveMemory();
     const env = await envOf(api);
     const made = JSON.parse((await portside(["keys", "create", "--label", "for tests", "--json"], { env })).stdout) as {
@@ -89,7 +89,7 @@ describe("keys and tokens", () => {
     expect(await portside(["list"], { env: own })).toMatchObject({ code: 1 });
   });
 
-  test("a token is printed alone, and works", async () => {
+  test("prints only the token, which works", async () => {
     await using api = await serveMemory();
     const token = (await portside(["token"], { env: await envOf(api) })).stdout.trim();
     const answer = await api.call("GET", "/v1/deployment/list", {
@@ -100,7 +100,7 @@ describe("keys and tokens", () => {
   });
 });
 
-test("a question that is answered with no cancels, without an error", async () => {
+test("the answer no cancels without an error", async () => {
   const { api, env } = await withOne();
   await using _ = api;
   const { code, stderr } = await portside(["remove", "my-app"], { env, typed: "n\n" });
@@ -110,7 +110,7 @@ test("a question that is answered with no cancels, without an error", async () =
 });
 
 describe("login", () => {
-  test("checks the key, keeps it for this user alone, and later commands use it", async () => {
+  test("checks the key and saves it for this user only, and later commands use it", async () => {
     const { api, env } = await withOne();
     await using _ = api;
     using home = folderWith();

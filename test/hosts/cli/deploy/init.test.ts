@@ -19,20 +19,20 @@ const deployedText = async (folder: string): Promise<string> => {
   return (await fetch(url)).text();
 };
 
-test("a Node service that runs", async () => {
+test("creates a Node service that runs", async () => {
   using folder = folderWith();
   expect(await portside(["init", "my_app"], { cwd: folder.path })).toMatchObject({ code: 0 });
   expect(await deployedText(join(folder.path, "my_app"))).toBe("Hello from my-app!\n");
 });
 
-test("a Python service that runs", async (context) => {
+test("creates a Python service that runs", async (context) => {
   needs(context, "python");
   using folder = folderWith();
   expect(await portside(["init", "snake", "-t", "python"], { cwd: folder.path })).toMatchObject({ code: 0 });
   expect(await deployedText(join(folder.path, "snake"))).toBe("Hello from snake!\n");
 });
 
-test("nothing is overwritten", async () => {
+test("overwrites nothing", async () => {
   using folder = folderWith({ "kept/server.js": "mine" });
   const { code, stdout } = await portside(["init", "kept"], { cwd: folder.path });
   expect(code).toBe(0);
@@ -40,7 +40,7 @@ test("nothing is overwritten", async () => {
   expect(readFileSync(join(folder.path, "kept", "server.js"), "utf8")).toBe("mine");
 });
 
-test("without a name it is this folder", async () => {
+test("uses the current folder without a name", async () => {
   using folder = folderWith();
   const here = join(folder.path, "here");
   await portside(["init", "here"], { cwd: folder.path });

@@ -14,20 +14,20 @@ const record = (message: string, log_tail: string[] = []): DeployEvent => ({
   log_tail,
 });
 
-test("messages and last lines do not act on a terminal, and further lines are indented", () => {
+test("escapes control characters of messages and last lines, and indents further lines", () => {
   const { io, stdout, stderr } = terminal({ columns: 80 });
   recordPrinter(io)(record("a\u001b]0;t\u0007\nDONE b", ["\u001b[2Jc\rd\u001b[32mgreen", "e\nerror: f"]));
   expect(stdout()).toContain("a\\x1b]0;t\\x07\n          DONE b\n");
   expect(stderr()).toContain("  | \\x1b[2Jc\\rd\u001b[32mgreen\u001b[0m\n  | e\n  | error: f\n");
 });
 
-test("in a pipe there are no colours either", () => {
+test("prints no colours in a pipe", () => {
   const { io, stdout } = terminal();
   recordPrinter(io)(record("\u001b[32mgreen\u001b[39m"));
   expect(stdout()).toBe("ERROR     green\n");
 });
 
-test("a failed build's last lines are printed once; lines that were not printed before come with the failure", () => {
+test("prints each of a failed build's last lines once", () => {
   const { io, stdout, stderr } = terminal();
   const print = recordPrinter(io);
   const { log_tail: _tail, reason: _reason, ...line } = record("");

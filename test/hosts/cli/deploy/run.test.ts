@@ -10,7 +10,7 @@ import { watchOutput } from "../../../support/vitest/watch-output.ts";
 
 const packageJson = JSON.stringify({ type: "module", scripts: { start: "node server.js" } });
 
-test("runs a folder, follows its changes, keeps what works, and cleans up", async () => {
+test("runs a folder, redeploys changes, keeps the working revision, and cleans up", async () => {
   using folder = folderWith({
     "package.json": packageJson,
     "server.js": `console.log("words of the first");${helloServer("first")}`,
@@ -41,7 +41,7 @@ test("runs a folder, follows its changes, keeps what works, and cleans up", asyn
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test("answers at the port that was asked for, and says where it is taken", async () => {
+test("serves at --port, and fails if another program uses the port", async () => {
   using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
   const output = watchOutput();
   const stop = new AbortController();
@@ -54,7 +54,7 @@ test("answers at the port that was asked for, and says where it is taken", async
   await ended;
 });
 
-test("keeps volumes for the next run, and no deployment", async () => {
+test("keeps volumes for the next run, but no deployments", async () => {
   using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
   const dataDir = join(folder.path, ".portside");
   const runOnce = async (name: string): Promise<void> => {

@@ -14,7 +14,7 @@ const packedBytes = async (folder: string): Promise<Buffer> => {
 };
 
 describe("files", () => {
-  test("are all of the folder's, but for what never belongs in a deploy", async () => {
+  test("are all files of the folder except those that never belong in a deploy", async () => {
     using folder = folderWith({
       "server.js": "",
       "lib/deep/file.txt": "",
@@ -39,7 +39,7 @@ describe("files", () => {
     ]);
   });
 
-  test("are left out as .gitignore and .portsideignore say, in every folder", async () => {
+  test("are excluded by .gitignore and .portsideignore of every folder", async () => {
     using folder = folderWith({
       ".gitignore": "*.log\n/dist/\n!keep.log\n",
       ".portsideignore": "docs\n",
@@ -64,7 +64,7 @@ describe("files", () => {
 });
 
 describe("links", () => {
-  test("inside the folder travel as what they name", async () => {
+  test("to targets within the folder are packed as their targets", async () => {
     using folder = folderWith({ "real/file.txt": "content" });
     symlinkSync("real", join(folder.path, "linked"));
     symlinkSync("real/file.txt", join(folder.path, "one.txt"));
@@ -84,14 +84,14 @@ describe("links", () => {
     ["to an absolute place outside", "/etc/hostname"],
     ["to nothing", "missing.txt"],
     ["to a folder that it is in", "."],
-  ])("%s are refused by name", async (_what, target) => {
+  ])("%s are rejected by name", async (_what, target) => {
     using folder = folderWith({ "inner/file.txt": "", "outside.txt": "" });
     const source = join(folder.path, "inner");
     symlinkSync(target, join(source, "link"));
     await expect(sourceFiles(source)).rejects.toThrow("'link'");
   });
 
-  test("that are ignored are no trouble", async () => {
+  test("that are ignored cause no error", async () => {
     using folder = folderWith({ ".portsideignore": "link\n", "file.txt": "" });
     symlinkSync("/etc/hostname", join(folder.path, "link"));
     expect(await sourceFiles(folder.path)).toEqual([".portsideignore", "file.txt"]);
@@ -99,7 +99,7 @@ describe("links", () => {
 });
 
 describe("the archive", () => {
-  test("is the same byte for byte if the files are the same", async () => {
+  test("has the same bytes if the files are the same", async () => {
     const files = { "b.txt": "b", "a/c.txt": "c", "@odd name": "x" };
     using one = folderWith(files);
     using two = folderWith(files);
@@ -109,13 +109,13 @@ describe("the archive", () => {
     expect((await packedBytes(one.path)).equals(await packedBytes(two.path))).toBe(false);
   });
 
-  test("of an empty folder is refused", async () => {
+  test("of an empty folder is rejected", async () => {
     using folder = folderWith();
     mkdirSync(join(folder.path, "empty"));
     await expect(packFolder(folder.path)).rejects.toThrow("has no files to deploy");
   });
 
-  test("a folder that goes meanwhile is named", async () => {
+  test("reports a folder that is deleted during packing", async () => {
     await expect(packFolder("/nonexistent")).rejects.toThrow(new CommandError("'/nonexistent' does not exist."));
   });
 });

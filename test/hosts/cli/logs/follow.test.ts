@@ -29,7 +29,7 @@ const follow = async (answers: readonly (LogPage | undefined)[]) => {
   return done;
 };
 
-test("a full page and a partial one are followed immediately, every other one after a pause", async () => {
+test("reads immediately after a full or partial page, and otherwise after a pause", async () => {
   expect(await follow([page(LOG_PAGE), page(3), page(0, true), page(0)])).toEqual([
     "read",
     "read",
@@ -39,11 +39,11 @@ test("a full page and a partial one are followed immediately, every other one af
   ]);
 });
 
-test("a platform that does not respond is called again a second later", async () => {
+test("retries after a second if the platform does not respond", async () => {
   expect(await follow([undefined, page(1), page(0)])).toEqual(["read", 1000, "read", 200, "read"]);
 });
 
-test("who hears nothing for ten seconds asks less often, up to once a second, and looks around now and then", async () => {
+test("reads less often after ten seconds without entries, down to once a second, and checks the deployment now and then", async () => {
   const quiet = await follow([page(1), ...Array.from({ length: 400 }, () => page(0)), page(0)]);
   const pauses = quiet.filter((one) => typeof one === "number");
   expect(pauses.slice(0, 51).every((pause) => pause === 200)).toBe(true);
@@ -53,7 +53,7 @@ test("who hears nothing for ten seconds asks less often, up to once a second, an
   expect([0, 10_000, 25_000, 90_000].map(pauseAfter)).toEqual([200, 200, 500, 1000]);
 });
 
-test("an entry makes it ask often again", async () => {
+test("reads often again after an entry", async () => {
   const done = await follow([...Array.from({ length: 300 }, () => page(0)), page(1), page(0)]);
   expect(done.slice(-3)).toEqual(["read", 200, "read"]);
 });

@@ -31,7 +31,7 @@ const withLines = async (lines: readonly NewLogEntry[]) => {
 const many = (count: number) =>
   Array.from({ length: count }, (_, n) => line(`line ${n}`, n % 100 === 0 ? "ERROR" : "INFO"));
 
-test("shows what matches a filter", async () => {
+test("shows the entries that match a filter", async () => {
   const { api, logs } = await withLines(many(300));
   await using _ = api;
   expect((await logs("-q", "severity>=ERROR")).lines).toEqual(["line 0", "line 100", "line 200"]);
@@ -40,7 +40,7 @@ test("shows what matches a filter", async () => {
   expect(wrong.stderr).toContain("query: at position 2: unexpected ')': no parenthesis is open");
 });
 
-test("shows everything since a time, over as many pages as it takes; with -n the newest of it", async () => {
+test("shows all entries since a time over several pages, or the newest of them with -n", async () => {
   const { api, logs } = await withLines(many(2500));
   await using _ = api;
   expect((await logs("-s", "1h")).lines).toEqual(Array.from({ length: 2500 }, (_, n) => `line ${n}`));
@@ -49,7 +49,7 @@ test("shows everything since a time, over as many pages as it takes; with -n the
   expect(await logs("-s", "yesterday")).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("shows the newest of more than a page has, and none for a count of zero", async () => {
+test("shows more than a page of the newest entries, and none with -n 0", async () => {
   const { api, logs } = await withLines(many(2500));
   await using _ = api;
   const newest = (count: number) => Array.from({ length: count }, (_, n) => `line ${2500 - count + n}`);
@@ -63,7 +63,7 @@ test("shows the newest of more than a page has, and none for a count of zero", a
   expect(await logs("-n", "0", "-s", "1h")).toMatchObject({ code: 0, stdout: "" });
 });
 
-test("with -s, entries are printed page by page, before the last page is read", async () => {
+test("with -s, prints each page before it reads the next", async () => {
   const { api, env } = await withLines(many(2500));
   await using _ = api;
   const stop = new AbortController();
@@ -78,7 +78,7 @@ test("with -s, entries are printed page by page, before the last page is read", 
   expect(shown).not.toContain("line 1000");
 });
 
-test("as JSON no character acts on a terminal, and the message is the same", async () => {
+test("escapes control characters in JSON without changing the message", async () => {
   const text = "line 1 \u001b[31m\u007f\u009b2J\u202e";
   const { api, logs } = await withLines([line(text)]);
   await using _ = api;
@@ -88,14 +88,14 @@ test("as JSON no character acts on a terminal, and the message is the same", asy
   expect(JSON.parse(stdout)).toMatchObject({ message: text, log_name: "stdout", severity: "INFO" });
 });
 
-test("a filter may begin with a minus", async () => {
+test("accepts a filter that begins with a minus", async () => {
   const { api, logs } = await withLines([line("line 1"), line("line 2", "ERROR")]);
   await using _ = api;
   expect((await logs("-q", "-severity=ERROR")).lines).toEqual(["line 1"]);
   expect((await logs("--query", "-severity=INFO")).lines).toEqual(["line 2"]);
 });
 
-test("a filter that is refused is shown, with a mark where it is wrong", async () => {
+test("marks the error in a rejected filter", async () => {
   const { api, logs } = await withLines([line("line 1")]);
   await using _ = api;
   const { code, stderr } = await logs("-q", "a) OR (b");
@@ -103,7 +103,7 @@ test("a filter that is refused is shown, with a mark where it is wrong", async (
   expect(stderr.split("\n").slice(-3)).toEqual(["  a) OR (b", "   ^", ""]);
 });
 
-test("a rate that was reached is waited for as long as the platform says, in its words", async () => {
+test("waits for the rate limit's Retry-After, and prints the platform's message", async () => {
   const memory = createMemoryProvider();
   // One more a second.
   await using api = await serveApi(memory.ports, { accountLimits: { requestsPerMinute: 60 } });
@@ -115,7 +115,7 @@ test("a rate that was reached is waited for as long as the platform says, in its
   expect(runs.map(({ stderr }) => stderr).join("")).toMatch(/may make 60 requests a minute\. Waiting \d s…/);
 });
 
-test("a follower gets one message about a deleted deployment, and sees the next one of its name", async () => {
+test("follows the next deployment of the name after one message about the deleted one", async () => {
   const { api, env } = await withLines([line("line 1")]);
   await using _ = api;
   const stop = new AbortController();
@@ -166,7 +166,7 @@ require("node:http").createServer((req, res) => {
 }).listen(process.env.PORT);
 `;
 
-test("a follower outlives a restart of the server, and has every entry once", async () => {
+test("follows across a restart of the server, and prints every entry once", async () => {
   using folder = folderWith();
   const options = { runner: "process" };
   let server = await serve(folder.path, options);

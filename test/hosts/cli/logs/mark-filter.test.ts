@@ -11,7 +11,7 @@ test.each([
   [`${"x".repeat(100)})${"y".repeat(100)}`, 101, [`  …${"x".repeat(40)})${"y".repeat(39)}`, `   ${" ".repeat(40)}^`]],
 ])("%.12j at %d", (filter, position, lines) => expect(markFilter(filter, position).split("\n")).toEqual(lines));
 
-test("a place that the filter does not have is not shown", () => {
+test("shows no mark for a position outside of the filter", () => {
   expect(markFilter("abc", 9)).toBe("");
   expect(markFilter("abc", 0)).toBe("");
 });

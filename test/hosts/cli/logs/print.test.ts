@@ -22,21 +22,21 @@ const messageOf = (fields: unknown, row: Partial<LogRow> = {}): string =>
     .slice(`${TIME} EMERGENCY platform `.length)
     .trimEnd();
 
-test("the columns hold the longest words, and the time its zone", () => {
+test("the columns fit the longest values, and the time has its zone", () => {
   expect(shown({ message: "hi" })).toBe(`${TIME} INFO      stdout   hi\n`);
   expect(shown({ message: "hi", severity: "EMERGENCY", log_name: "platform" })).toBe(`${TIME} EMERGENCY platform hi\n`);
 });
 
-describe("what a service writes", () => {
+describe("a service's output", () => {
   const hostile = "\u001b]0;title\u0007a\u001b[2Jb\u009b31mc\rd\be\u202ef\u0000g\u001b[31mred\th\n2026-01-01 forged";
   const written = "\\x1b]0;title\\x07a\\x1b[2Jb\\x9b31mc\\rd\\be\\u202ef\\x00g";
 
-  test("does not act on a terminal: its colours stay and end with it, all else is written out", () => {
+  test("keeps its colours, which end with it, and has all other control characters escaped", () => {
     const text = shown({ message: hostile }, { TERM: "xterm" }, 80);
     expect(text).toContain(`${written}\u001b[31mred\th\n    2026-01-01 forged\u001b[0m\n`);
   });
 
-  test("has no colours in a pipe, nor where they are not wanted", () => {
+  test("has no colours in a pipe or with NO_COLOR", () => {
     const plain = `${TIME} INFO      stdout   ${written}red\th\n    2026-01-01 forged\n`;
     expect(shown({ message: hostile })).toBe(plain);
     expect(shown({ message: hostile }, { NO_COLOR: "1" }, 80)).toBe(plain);
@@ -44,7 +44,7 @@ describe("what a service writes", () => {
     expect(shown({ message: hostile }, { FORCE_COLOR: "1" })).toContain("\u001b[31mred");
   });
 
-  test("cannot make a line that looks like another entry, also by its fields", () => {
+  test("cannot imitate another entry, not even with its fields", () => {
     for (const message of [
       `a\n${TIME} INFO`,
       JSON.stringify({ msg: `a\n${TIME}` }),
@@ -86,13 +86,13 @@ describe("a structured entry", () => {
     ["a text of several lines", { message: "hi", sql: "SELECT\n1" }, "hi\n    sql:\n    SELECT\n    1"],
   ])("%s", (_what, fields, text) => expect(messageOf(fields)).toBe(text));
 
-  test("of the platform: what happened, without its name for it", () => {
+  test("of the platform shows the event's message without its name", () => {
     expect(messageOf({ event: "idle", message: "Stopping an idle instance" }, { log_name: "platform" })).toBe(
       "Stopping an idle instance",
     );
   });
 
-  test("of a request that was served: one short line", () => {
+  test("of a request is one short line", () => {
     const http = { requestMethod: "GET", requestUrl: "http://h/a?b", status: 200, latency: "0.012s" };
     expect(messageOf({ httpRequest: http, request_id: "r" }, { log_name: "requests" })).toBe("GET /a?b → 200 in 12 ms");
   });

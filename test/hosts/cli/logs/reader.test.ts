@@ -8,7 +8,7 @@ import { serveMemory } from "../../../support/http/api.ts";
 
 const GONE = "The deployment 'my_app' does not exist. Waiting for one of that name…\n";
 
-test("that it was deleted, once each time, also if the filter hides it", async () => {
+test("reports each delete once, even if the filter hides it", async () => {
   await using api = await serveMemory();
   const { io, stderr } = terminal();
   const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", "nothing");
@@ -26,7 +26,7 @@ test("that it was deleted, once each time, also if the filter hides it", async (
   expect(stderr()).toBe(GONE + GONE);
 });
 
-test("that it does not exist, if it never existed; a failed page may succeed later", async () => {
+test("reports a deployment that never existed, and recovers from a failed page", async () => {
   await using api = await serveMemory();
   const { io, stderr } = terminal();
   const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", undefined);

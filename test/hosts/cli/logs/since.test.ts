@@ -30,7 +30,7 @@ test.each([
   ["2026-01-01T09:00:00", "Add Z for UTC, or an offset"],
   ["2026-01-01 09:00", "Add Z for UTC, or an offset"],
   ["2026-02-30", "-s must be a time ago"],
-])("'%s' is bad usage, in words", async (text, words) => {
+])("'%s' is a usage error with a message", async (text, words) => {
   const { code, stderr, stdout } = await portside(["logs", "app", "-s", text], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(words);
@@ -40,7 +40,7 @@ test.each([
   ["2026-11-21T19:40:13+00:00", "2026-11-21 19:40:13.000Z"],
   ["2026-11-21T19:40:13.764+00:00", "2026-11-21 19:40:13.764Z"],
   ["2026-11-21T19:40:13.764999999+00:00", "2026-11-21 19:40:13.764Z"],
-])("an entry's %s is shown as -s takes it", (timestamp, shown) => {
+])("prints an entry's %s in a form that -s accepts", (timestamp, shown) => {
   expect(timeText(timestamp)).toBe(shown);
   expect(readSince(shown, now)).toBe(shown.replace(" ", "T"));
 });

@@ -21,13 +21,13 @@ test.each([
   expect(formatNextFire({ cron, timezone }, at(now))).toBe(words);
 });
 
-test("five fires are shown, through a change of the clocks", () => {
+test("shows five fires across a change of the clocks", () => {
   expect(formatNextFires({ cron: "0 9 * * 1-5", timezone: "Europe/Paris" }, at("2026-10-22T12:00:00Z"))).toBe(
     "2026-10-23 09:00, 2026-10-26 09:00, 2026-10-27 09:00, 2026-10-28 09:00, 2026-10-29 09:00 (Europe/Paris)",
   );
 });
 
-test("the last fire is shown with its result", () => {
+test("shows the last fire with its result", () => {
   const { io } = terminal({ env: { FORCE_COLOR: "1" } });
   const at = timestampOf(instantOfMillis(Date.now() - 3_600_000 * 3));
   const shown = (status: number | null) => formatLastFire(io, { cron: { last: { at, status, attempts: 1 } } });
@@ -39,7 +39,7 @@ test("the last fire is shown with its result", () => {
 
 const envOf = async (api: TestApi) => ({ PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() });
 
-test("list has a column for them where one deployment has a schedule, and only there", async () => {
+test("list has columns for fires only if a deployment has a schedule", async () => {
   await using api = await serveMemory();
   const env = await envOf(api);
   const source = nodeSource(helloServer());
@@ -55,7 +55,7 @@ test("list has a column for them where one deployment has a schedule, and only t
   expect(timed).toEqual([expect.stringMatching(/^\d{4}-01-01 00:00 Asia\/Tokyo$/), "-"]);
 });
 
-test("deploy --plan has the next five, and how long a run may take; its JSON is the platform's", async () => {
+test("deploy --plan shows the next five fires and the time limit of a run, and prints the platform's JSON", async () => {
   await using api = await serveMemory();
   const schedule = { cron: "0 0 1 1 *", timezone: "UTC" };
   const portsideJson = JSON.stringify({ name: "timed", volumes: {}, schedule, timeout: 60 });

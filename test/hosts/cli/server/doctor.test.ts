@@ -31,7 +31,7 @@ test("reports missing programs, their effect, and how to install them", async ()
   expect(words.stdout).toContain("         apt-get install npm\n");
 });
 
-test("a data folder that does not exist yet is judged by the one above it", async () => {
+test("checks the parent of a data folder that does not exist yet", async () => {
   using folder = folderWith();
   const deep = join(folder.path, "a", "b");
   const { stdout } = await portside(["doctor", "--data-dir", deep, "--json"], { env: bare });
@@ -40,7 +40,7 @@ test("a data folder that does not exist yet is judged by the one above it", asyn
   });
 });
 
-test("a file in the data folder's place is missing a folder, and the exit code says so", async () => {
+test("exits with 1 if the data folder is a file", async () => {
   using folder = folderWith({ data: "" });
   const file = join(folder.path, "data");
   const { code, stdout } = await portside(["doctor", "--data-dir", file, "--json"], { env: bare });

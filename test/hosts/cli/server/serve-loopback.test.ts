@@ -27,7 +27,7 @@ test.each(["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])(
   },
 );
 
-test.each(["--port", "--metrics-port"])("%s is refused where another program has it on ::1", async (flag) => {
+test.each(["--port", "--metrics-port"])("%s fails if another program uses the port on ::1", async (flag) => {
   using folder = folderWith();
   const other = createServer().listen(0, "::1");
   await once(other, "listening");
@@ -41,7 +41,7 @@ test.each(["--port", "--metrics-port"])("%s is refused where another program has
   await new Promise((closed) => other.close(closed));
 });
 
-test("`run --port` is refused where another program has the port on ::1", async () => {
+test("`run --port` fails if another program uses the port on ::1", async () => {
   using folder = folderWith({ "package.json": "{}", "server.js": "" });
   const other = createServer().listen(0, "::1");
   await once(other, "listening");

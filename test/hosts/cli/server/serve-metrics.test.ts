@@ -17,7 +17,7 @@ const deployTo = async ({ url, apiKey = "" }: Serving): Promise<string> => {
   return (await fetch(`${url}/v1/deploy`, { method: "POST", body, headers: { "x-api-key": apiKey } })).text();
 };
 
-test("a deploy, its instance and the requests that asked for it", async () => {
+test("counts a deploy, its instance and its requests", async () => {
   using folder = folderWith();
   const serving = await startServing(resolveSettings({ ...quiet, dataDir: folder.path, metricsPort: "0" }, {}));
   try {
@@ -38,14 +38,14 @@ test("a deploy, its instance and the requests that asked for it", async () => {
   await expect(fetch(serving.metrics as string)).rejects.toThrow("fetch failed");
 });
 
-test("without it there are none", async () => {
+test("serves no metrics without the setting", async () => {
   using folder = folderWith();
   const serving = await startServing(resolveSettings({ ...quiet, dataDir: folder.path, provider: "memory" }, {}));
   expect(serving.metrics).toBeUndefined();
   await serving.stop();
 });
 
-test("reports a port that another process has, and stops", async () => {
+test("reports a port that another process uses, and stops", async () => {
   using folder = folderWith();
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));

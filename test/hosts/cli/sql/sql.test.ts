@@ -39,7 +39,7 @@ describe("a query", () => {
     expect(stderr).toMatch(/^\(\d rows\)$/m);
   });
 
-  test("comes from standard input or a file as well", async () => {
+  test("may come from standard input or a file", async () => {
     const file = join(folder, "q.sql");
     writeFileSync(file, `${COUNT};\n`);
     const direct = (await portside(["sql", COUNT], { env })).stdout;
@@ -48,19 +48,19 @@ describe("a query", () => {
     expect((await portside(["sql", "-f", file], { env })).stdout).toBe(direct);
   });
 
-  test("as CSV has a byte order mark, a head, and CRLF", async () => {
+  test("prints CSV with a byte order mark, a header and CRLF", async () => {
     const { stdout } = await portside(["sql", "SELECT 'a,\"b\"' AS x, CAST(NULL AS STRING) AS y", "--format", "csv"], {
       env,
     });
     expect(stdout).toBe('\ufeffx,y\r\n"a,""b""",\r\n');
   });
 
-  test("without rows says so on standard error", async () => {
+  test("reports an empty result on standard error", async () => {
     const none = await portside(["sql", "SELECT text_payload FROM logs WHERE FALSE"], { env });
     expect(none).toEqual({ code: 0, stdout: "[]\n", stderr: "(0 rows)\n" });
   });
 
-  test("that is refused: the reason and exit code 1; wrong words: exit code 2", async () => {
+  test("exits with 1 and the reason if rejected, and with 2 after a usage error", async () => {
     const refused = await portside(["sql", "SELECT * FROM secrets"], { env });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("unknown table 'secrets' at line 1, column 15");
@@ -68,20 +68,20 @@ describe("a query", () => {
     expect((await portside(["sql", COUNT, "-f", "x.sql"], { env })).code).toBe(2);
   });
 
-  test("answers what others wrote without letting it act on the terminal", async () => {
+  test("escapes control characters of values", async () => {
     const { stdout } = await portside(["sql", "SELECT '\\x1b]0;owned\\x07' AS x"], { env, columns: 80 });
     expect(stdout).not.toContain("\u001b]0;");
   });
 });
 
-test("no cell is a formula, and numbers stay numbers", () => {
+test("escapes formulas in cells, but not numbers", () => {
   expect(csvLine(["=1+1", "+a", "-1.5", "@x", -3, "a\nb", { k: 1 }, null, "\tx"])).toBe(
     `'=1+1,'+a,-1.5,'@x,-3,"a\nb","{""k"":1}",,'\tx\r\n`,
   );
 });
 
 describe("the prompt", () => {
-  test("reads a statement over several lines, up to its semicolon", () => {
+  test("reads a statement of several lines up to its semicolon", () => {
     expect(readPromptLine("", "SELECT 1")).toEqual({ kind: "more", text: "SELECT 1" });
     expect(readPromptLine("SELECT 1", "AS n;")).toEqual({ kind: "run", statement: "SELECT 1\nAS n" });
     expect(readPromptLine("", "  ")).toEqual({ kind: "more", text: "" });
@@ -92,7 +92,7 @@ describe("the prompt", () => {
     expect(readPromptLine("SELECT", "\\q")).toEqual({ kind: "more", text: "SELECT\n\\q" });
   });
 
-  test("runs what it reads, shows the tables, and ends", async () => {
+  test("runs statements, shows the tables, and quits", async () => {
     const { io, stdout } = terminal({ env, stdin: "\\d\nSELECT 1\n AS n;\nSELECT 2 AS m;\n\\q\nSELECT 3 AS k;\n" });
     const ran: string[] = [];
     await promptForSql(io, async (statement) => void ran.push(statement));
@@ -122,7 +122,7 @@ describe("the prompt", () => {
   const CTRL_C = "\u0003";
   const CTRL_D = "\u0004";
 
-  test("Ctrl-C drops the lines so far, or cancels the statement that runs; the prompt continues", async () => {
+  test("Ctrl-C drops the lines so far or cancels the running statement, and the prompt continues", async () => {
     const ran: string[] = [];
     let cancelled = 0;
     const { press, ended, screen } = keyboard(async (statement, signal) => {
@@ -144,7 +144,7 @@ describe("the prompt", () => {
     await ended;
   });
 
-  test("what was asked is remembered, also by the next prompt", async () => {
+  test("keeps its history for the next prompt", async () => {
     const first: string[] = [];
     const one = keyboard(async (statement) => void first.push(statement));
     one.press("SELECT 41 AS remembered;\r");

@@ -47,7 +47,7 @@ const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) =>
 /** Entries were logged just now. */
 const soon = ["-s", "1h"];
 
-test("sums every page of every deployment, exactly", async () => {
+test("adds up every page of every deployment exactly", async () => {
   const lines = Array.from({ length: 2500 }, (_, n) => ({ service: n % 5 === 0 ? "bot" : "app" }));
   const { api, cost } = await spent(lines);
   await using _ = api;
@@ -67,7 +67,7 @@ test("sums every page of every deployment, exactly", async () => {
   expect(JSON.parse((await cost(["bot", ...soon, "--json"])).stdout).total).toMatchObject({ cost: "50", turns: 500 });
 });
 
-test("by user, chat and model; the most expensive first", async () => {
+test("groups by user, chat and model, the most expensive first", async () => {
   const { api, cost } = await spent([
     { user: "ann", cost: 0.1 },
     { user: "ann", cost: 0.2 },
@@ -85,7 +85,7 @@ test("by user, chat and model; the most expensive first", async () => {
   expect(await groups("chat")).toMatchObject([{ chat: "c1", cost: "1.300000001", turns: 4 }]);
 });
 
-test("in a pipe exact and plain; on a terminal a table with a chart and its sum", async () => {
+test("prints exact numbers in a pipe, and a table with a chart and a total on a terminal", async () => {
   const { api, cost } = await spent([
     { user: "ann", cost: 0.0000001 },
     { user: "b\u001b[2Jen", cost: 3 },
@@ -101,7 +101,7 @@ test("in a pipe exact and plain; on a terminal a table with a chart and its sum"
   expect(stdout).not.toContain("\u001b[2J");
 });
 
-test("reports what it leaves out", async () => {
+test("reports omitted usage", async () => {
   const { api, cost } = await spent([{ cost: null }, { cost: -1 }, { cost: 1 }]);
   await using _ = api;
   const { stderr } = await cost(soon);
@@ -109,7 +109,7 @@ test("reports what it leaves out", async () => {
   expect(stderr).toContain("1 usage lines are invalid and not included.");
 });
 
-test("a month is UTC's; -m alone is this one, and may stand before a name", async () => {
+test("months are in UTC; -m alone is the current month, and may precede a name", async () => {
   const { api, cost } = await spent([{}]);
   await using _ = api;
   const from = `${new Date().toISOString().slice(0, 7)}-01T00:00:00+00:00`;
@@ -130,12 +130,12 @@ test.each([
   [["-m", "2199-01"], "-m 2199-01 is in the future. Pass the current month or an earlier one."],
   [["-m", "2026-01", "-s", "7d"], "Pass either -s or -m, not both."],
   [["-s", "soon"], "-s must be a time ago"],
-])("%j is wrong usage", async (args, words) => {
+])("%j is a usage error", async (args, words) => {
   const { code, stderr } = await portside(["cost", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
 });
 
-test("a deployment of another account is refused", async () => {
+test("fails for another account's deployment", async () => {
   const { api, env } = await spent([{}]);
   await using _ = api;
   const stranger = { ...env, PORTSIDE_API_KEY: await api.key("stranger") };
@@ -143,7 +143,7 @@ test("a deployment of another account is refused", async () => {
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("belongs to another account") });
 });
 
-test("what infrastructure costs stands beside what models cost", async () => {
+test("shows the cost of infrastructure next to the cost of models", async () => {
   const day = new Date().toISOString().slice(0, 10);
   const charge = (name: string, cost: string, from = day): BillingRow => ({
     usage_start_time: `${from}T00:00:00Z`,
@@ -173,21 +173,21 @@ describe("a period is complete", () => {
   const period = readPeriod("60d", undefined, now);
   const made = (created_at: string) => ({ created_at });
 
-  test("where it begins within what is kept", () => {
+  test("if it begins within the retention time", () => {
     expect(isComplete(readPeriod("29d", undefined, now), made("2020-01-01T00:00:00+00:00"), 30, now)).toBe(true);
     expect(isComplete(readPeriod("29d", undefined, now), undefined, 30, now)).toBe(true);
   });
 
-  test("where the deployment is younger than what is kept", () => {
+  test("if the deployment is younger than the retention time", () => {
     expect(isComplete(period, made("2026-11-01T00:00:00+00:00"), 30, now)).toBe(true);
   });
 
-  test("and not where older entries may have been there", () => {
+  test("but not if older entries may have existed", () => {
     expect(isComplete(period, made("2026-10-01T00:00:00+00:00"), 30, now)).toBe(false);
     expect(isComplete(period, undefined, 30, now)).toBe(false);
   });
 
-  test("and a month that is over ends where the next one begins", () => {
+  test("and a past month ends where the next one begins", () => {
     expect(timestampOf(readPeriod(undefined, "2026-10", now).to)).toBe("2026-11-01T00:00:00+00:00");
     expect(timestampOf(readPeriod(undefined, "", now).to)).toBe("2026-11-21T12:00:00+00:00");
   });

@@ -20,7 +20,7 @@ test("makes Stripe the billing provider", async () => {
   await platform.close();
 });
 
-test("a bad setting beside it, and the help, do not show the key", async () => {
+test("neither the error of another setting nor the help shows the key", async () => {
   using folder = folderWith();
   const env = { PORTSIDE_DATA_DIR: folder.path, PORTSIDE_STRIPE_KEY: KEY, PORTSIDE_STRIPE_URL: `${KEY} is no address` };
   for (const args of [["serve"], ["serve", "--help"], ["serve", "--debug"]]) {

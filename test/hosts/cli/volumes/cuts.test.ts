@@ -54,7 +54,7 @@ const SIZE = 300_000;
 const place = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: SIZE }));
 
 describe("a connection that breaks", () => {
-  test("during put is tried again from the start, and the object is the file", {
+  test("during put is retried from the start, and the object equals the file", {
     timeout: within(),
   }, async () => {
     await using cut = await serveCut();
@@ -73,7 +73,7 @@ describe("a connection that breaks", () => {
     expect(cut.cuts()).toBeGreaterThan(0);
   });
 
-  test("during put for good is reported, and the old object stays", { timeout: 120_000 }, async () => {
+  test("during every attempt of put is reported, and the old object remains", { timeout: 120_000 }, async () => {
     await using cut = await serveCut();
     using folder = folderWith();
     writeFileSync(join(folder.path, "file"), randomBytes(SIZE));
@@ -86,7 +86,7 @@ describe("a connection that breaks", () => {
     expect(String(await cut.cli.read("file"))).toBe("before");
   });
 
-  test("during get resumes where it broke, within one command and in a later one", {
+  test("during get resumes where it broke, in the same command and in a later one", {
     timeout: within(),
   }, async () => {
     await using cut = await serveCut();
@@ -122,7 +122,7 @@ describe("a connection that breaks", () => {
     expect(stdout).toBe("0123456789".repeat(30_000));
   });
 
-  test("during get is tried on for as long as each try brings something", async () => {
+  test("during get is retried while each attempt makes progress", async () => {
     await using cut = await serveCut();
     using folder = folderWith();
     const bytes = randomBytes(10 * SIZE);
@@ -150,7 +150,7 @@ describe("a connection that breaks", () => {
     expect(readFileSync(join(folder.path, "file"))).toEqual(Buffer.alloc(SIZE, "b"));
   });
 
-  test("to a whole folder brings all of it", { timeout: 120_000 }, async () => {
+  test("during transfers of a folder does not prevent their completion", { timeout: 120_000 }, async () => {
     await using cut = await serveCut();
     using folder = folderWith();
     const names = Array.from({ length: 12 }, (_, index) => `f${index}`);
@@ -167,7 +167,7 @@ describe("a connection that breaks", () => {
 });
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
-  test("ends a get quietly with 130, and the next one resumes", async () => {
+  test("ends a get with 130 and no message, and the next get resumes", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     const bytes = randomBytes(SIZE);

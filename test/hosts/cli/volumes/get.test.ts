@@ -17,7 +17,7 @@ describe("one object", () => {
     [["new/"], "new/file.txt"],
     [["there"], "there/file.txt"],
     [["deep/er/name"], "deep/er/name"],
-  ])("goes to %j as %s, and leaves nothing else", async (dest, expected) => {
+  ])("is written to %j as %s, without other files", async (dest, expected) => {
     await using cli = await serveVolume();
     using folder = folderWith();
     mkdirSync(join(folder.path, "there"));
@@ -29,7 +29,7 @@ describe("one object", () => {
     expect(readdirSync(join(path, "..")).filter((name) => name.includes(".part"))).toEqual([]);
   });
 
-  test("goes to standard output byte for byte, alone", async () => {
+  test("is the only content of standard output", async () => {
     await using cli = await serveVolume();
     await cli.write("a", "ünd\n");
     expect(await cli.volume(["get", "data", "a", "-"])).toEqual({ code: 0, stdout: "ünd\n", stderr: "" });
@@ -55,7 +55,7 @@ describe("one object", () => {
     expect(textOf(folder.path, "a")).toBe("theirs");
   });
 
-  test("that does not exist leaves nothing", async () => {
+  test("that does not exist leaves no files", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     const { code, stderr } = await cli.volume(["get", "data", "nothing"], { cwd: folder.path });
@@ -64,7 +64,7 @@ describe("one object", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test("that cannot be written here is reported with the reason", async () => {
+  test("that cannot be written is reported with the reason", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ file: "" });
     await cli.write("a", "1");
@@ -75,7 +75,7 @@ describe("one object", () => {
   });
 });
 
-describe("what an earlier get has left", () => {
+describe("a partial download", () => {
   /** As a `get` that was stopped leaves it. */
   const stopped = async (path: string, part: string, etag: string) => {
     writeFileSync(`${path}.part`, part);
@@ -86,7 +86,7 @@ describe("what an earlier get has left", () => {
     return (await fetch(grant.json.url)).headers.get("etag") as string;
   };
 
-  test("is resumed, without fetching it again", async () => {
+  test("is resumed without downloading it again", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "0123456789");
@@ -98,7 +98,7 @@ describe("what an earlier get has left", () => {
     expect(readdirSync(folder.path)).toEqual(["a"]);
   });
 
-  test("is enough where it is the whole", async () => {
+  test("is complete if it has all bytes", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "0123");
@@ -111,7 +111,7 @@ describe("what an earlier get has left", () => {
     ["shorter than before", "ab"],
     ["longer than before", "0123456789 and more"],
     ["as long as before", "abcd"],
-  ])("is thrown away where the object is another now, %s", async (_, now) => {
+  ])("is discarded if the object has changed, %s", async (_, now) => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("a", "earlier");
@@ -124,7 +124,7 @@ describe("what an earlier get has left", () => {
     expect(readdirSync(folder.path)).toEqual(["a"]);
   });
 
-  test("is thrown away, too, where the storage pays no heed to If-Range", async () => {
+  test("is discarded if the storage ignores If-Range", async () => {
     const asked: unknown[] = [];
     await using served = await serveFakeStorage((req, res) => {
       const { range, "if-range": tag } = req.headers;
@@ -166,7 +166,7 @@ describe("a folder", () => {
     [["www/"], "www"],
     [["www", "-r"], "www"],
     [["www/", "site"], "site"],
-  ])("%j comes whole", async (args, into) => {
+  ])("%j is downloaded completely", async (args, into) => {
     await using cli = await serveSite();
     using folder = folderWith();
     const { code, stdout } = await cli.volume(["get", "data", ...args], { cwd: folder.path });
@@ -182,7 +182,7 @@ describe("a folder", () => {
     expect(textOf(folder.path, into, "css/a.css")).toBe("www/css/a.css");
   });
 
-  test("that is there already is fetched only where it has changed", async () => {
+  test("that exists already is downloaded only where it has changed", async () => {
     await using cli = await serveSite();
     using folder = folderWith();
     await cli.volume(["get", "data", "www/"], { cwd: folder.path });
@@ -232,7 +232,7 @@ describe("a folder", () => {
     },
   );
 
-  test("with an object where another is kept while it comes is refused", async () => {
+  test("is rejected if an object has the name of another's partial download", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     await cli.write("f/a", "1");
@@ -243,7 +243,7 @@ describe("a folder", () => {
     expect(existsSync(join(folder.path, "f"))).toBe(false);
   });
 
-  test("keeps the objects' times, by which it is known again", async () => {
+  test("keeps the objects' times, which identify unchanged files", async () => {
     const clock = createManualClock();
     await using cli = await serveVolume({ clock });
     using folder = folderWith();

@@ -23,7 +23,7 @@ const sumOf = async (path: string): Promise<string> => {
   return hash.digest("hex");
 };
 
-test("256 MiB go there and come back the same, in flat memory", { timeout: 300_000 }, async () => {
+test("uploads and downloads 256 MiB unchanged, with flat memory", { timeout: 300_000 }, async () => {
   await using platform = await startLocal();
   await using api = await serveApi(platform.local.ports);
   using folder = folderWith();

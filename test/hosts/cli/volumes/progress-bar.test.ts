@@ -37,12 +37,12 @@ describe("a line", () => {
     expect(barLine({ ...progress, total: undefined }, 100)).toBe("file.bin  120 MiB  80 MiB/s");
   });
 
-  test("says 100 % only where all is done, and of nothing immediately", () => {
+  test("shows 100 % only at the end, and immediately for an empty transfer", () => {
     expect(barLine({ ...progress, done: 256 * MiB - 1 }, 100)).toContain(" 99 %");
     expect(barLine({ ...progress, done: 0, total: 0, rate: undefined }, 100)).toContain("100 %");
   });
 
-  test("that stands still does not say when it ends", () => {
+  test("shows no time left while nothing moves", () => {
     expect(barLine({ ...progress, rate: 0 }, 100)).toBe("file.bin   46 % ▕████      ▏ 120 MiB of 256 MiB  0 B/s");
   });
 
@@ -63,7 +63,7 @@ describe("a bar", () => {
     return { bar, lines, last, wait: (millis: number) => (now += millis) };
   };
 
-  test("has the rate of the last seconds, without what was there before", () => {
+  test("shows the rate of the last seconds, without resumed bytes", () => {
     const { bar, last, wait } = drawn(true);
     bar.skip(50 * MiB);
     wait(1000);
@@ -76,7 +76,7 @@ describe("a bar", () => {
     expect(last()).toContain("  1 MiB/s");
   });
 
-  test("is drawn ten times a second at most, and gone at the end", () => {
+  test("is drawn at most ten times a second, and is cleared at the end", () => {
     const { bar, lines, wait } = drawn(true);
     for (let step = 0; step < 1000; step++) {
       wait(1);
@@ -87,7 +87,7 @@ describe("a bar", () => {
     expect(lines.at(-1)).toBe("\r\u001b[2K");
   });
 
-  test("is nothing in a pipe", () => {
+  test("prints nothing in a pipe", () => {
     const { bar, lines } = drawn(false);
     bar.move(1);
     bar.end();

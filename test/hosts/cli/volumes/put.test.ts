@@ -22,7 +22,7 @@ describe("one file", () => {
     [["2026/"], "2026/report.txt"],
     [["/"], "report.txt"],
     [["a/b c%/ü"], "a/b c%/ü"],
-  ])("goes to %j as %s", async (path, expected) => {
+  ])("is uploaded to %j as %s", async (path, expected) => {
     await using cli = await serveVolume();
     using folder = folderWith({ "report.txt": "figures" });
     const ran = await cli.volume(["put", "data", "report.txt", ...path], { cwd: folder.path });
@@ -31,7 +31,7 @@ describe("one file", () => {
     expect(String(await cli.read(expected))).toBe("figures");
   });
 
-  test("that is empty is an empty object, and what was there is replaced", async () => {
+  test("that is empty becomes an empty object, and replaces the previous one", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ a: "" });
     await cli.write("a", "before");
@@ -39,7 +39,7 @@ describe("one file", () => {
     expect((await cli.read("a"))?.length).toBe(0);
   });
 
-  test("is a line of JSON with --json, and a bar on a terminal", async () => {
+  test("prints a line of JSON with --json, and a bar on a terminal", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ a: "12" });
     const json = await cli.volume(["put", "data", "a", "--json"], { cwd: folder.path });
@@ -56,7 +56,7 @@ describe("one file", () => {
     ["a", ["x/../y"], "must not have '.' or '..' as a part"],
     ["-", [], "Standard input has no name"],
     ["-", ["folder/"], "Standard input has no name"],
-  ])("%s %j is bad usage", async (source, path, words) => {
+  ])("%s %j is a usage error", async (source, path, words) => {
     using folder = folderWith({ a: "1" });
     await using cli = await serveVolume();
     const { code, stderr } = await cli.volume(["put", "data", source, ...path], { cwd: folder.path });
@@ -73,7 +73,7 @@ describe("one file", () => {
   });
 });
 
-test("standard input goes to the given path", async () => {
+test("uploads standard input to the given path", async () => {
   await using cli = await serveVolume();
   expect(await cli.volume(["put", "data", "-", "in.txt"], { stdin: "from a pipe" })).toMatchObject({ code: 0 });
   expect(String(await cli.read("in.txt"))).toBe("from a pipe");
@@ -87,7 +87,7 @@ describe("a folder", () => {
     [["www"], "www/"],
     [["www/"], "www/"],
     [["/"], ""],
-  ])("goes with -r below %j", async (path, prefix) => {
+  ])("is uploaded with -r below %j", async (path, prefix) => {
     await using cli = await serveVolume();
     using folder = folderWith(Object.fromEntries(Object.entries(files).map(([name, text]) => [`site/${name}`, text])));
     const ran = await cli.volume(["put", "data", "-r", "site", ...path], { cwd: folder.path });
@@ -101,7 +101,7 @@ describe("a folder", () => {
     expect(String(await cli.read(`${prefix}css/a.css`))).toBe("a");
   });
 
-  test("says each file with --json", async () => {
+  test("prints each file with --json", async () => {
     await using cli = await serveVolume();
     using folder = folderWith(files);
     const { stdout } = await cli.volume(["put", "data", "-r", ".", "/", "--json"], { cwd: folder.path });
@@ -112,7 +112,7 @@ describe("a folder", () => {
     expect(lines.sort()).toEqual(Object.keys(files).sort());
   });
 
-  test("has links followed that stay within it", async () => {
+  test("follows links within it", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ "real/a": "1" });
     symlinkSync("real", join(folder.path, "link"));
@@ -121,7 +121,7 @@ describe("a folder", () => {
     expect(await cli.paths()).toEqual(["b", "link/a", "real/a"]);
   });
 
-  test("with links that lead out, links to nothing or round, and impossible names sends nothing, and says all", async () => {
+  test("with links out of it, broken or cyclic links, or invalid names reports all of them and sends nothing", async () => {
     await using cli = await serveVolume();
     using outside = folderWith({ secret: "s" });
     using folder = folderWith({ good: "1", "sub/a": "1", "back\\slash": "1", "line\nbreak": "1" });
@@ -142,15 +142,15 @@ describe("a folder", () => {
     expect(await cli.paths()).toEqual([]);
   });
 
-  test("without a file in it is reported", async () => {
+  test("without files is reported", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
     expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("' has no files.");
   });
 });
 
-describe("what the platform answers", () => {
-  test("an expired URL is replaced by a fresh one, once", async () => {
+describe("the platform's response", () => {
+  test("replaces an expired URL once", async () => {
     await using cli = await serveVolume();
     let asked = 0;
     const expired = (url: string) => url.replace(/expires=\d+/, "expires=1");
@@ -173,7 +173,7 @@ describe("what the platform answers", () => {
     expect(refused.stderr).toContain("signature");
   });
 
-  test("a rate that was reached is waited for as long as the platform says", async () => {
+  test("waits for the rate limit's Retry-After", async () => {
     await using cli = await serveVolume();
     let asked = 0;
     await using front = await serveMeddling(cli.api.url, (path, answer) =>
@@ -187,7 +187,7 @@ describe("what the platform answers", () => {
     expect(asked).toBe(3);
   });
 
-  test("an upload in parts is sent so, and a part that is cut is sent again", async () => {
+  test("sends an upload in parts, and resends a broken part", async () => {
     await using cli = await serveVolume();
     const storage = await startFakeS3({ buckets: ["parts"] });
     storage.world.partMin = 1;
@@ -247,7 +247,7 @@ describe("what the platform answers", () => {
     };
   };
 
-  test("parts that the storage has are not sent again, however often another one fails", async () => {
+  test("does not resend stored parts, however often another one fails", async () => {
     let failures = 6;
     await using storage = await serveParts((_upload, part) => (part === 2 && failures-- > 0 ? 503 : 200));
     using folder = folderWith({ a: "123456789" });
@@ -255,7 +255,7 @@ describe("what the platform answers", () => {
     expect(storage.calls).toEqual(["part 1.1", ...Array(7).fill("part 1.2"), "part 1.3", "complete 1"]);
   });
 
-  test("all parts are sent again where the URLs have expired", async () => {
+  test("resends all parts if the URLs have expired", async () => {
     await using storage = await serveParts((upload, part) => (upload === 1 && part === 3 ? 403 : 200));
     using folder = folderWith({ a: "123456789" });
     expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Uploaded 'a' (9 B) to 'data'.\n" });
@@ -263,7 +263,7 @@ describe("what the platform answers", () => {
   });
 });
 
-describe("an upload that is interrupted says what it leaves behind", () => {
+describe("an interrupted upload reports its state", () => {
   /** The storage keeps the PUT of `last` waiting; the interrupt comes once everything else is reported as sent. */
   const interrupted = async (files: Readonly<Record<string, string>>, last: string, ...args: string[]) => {
     const stop = new AbortController();

@@ -60,7 +60,7 @@ const write = async ({ stdin }: ReturnType<typeof startPut>["child"], bytes: Buf
 };
 
 describe("a process that reads from a pipe", () => {
-  test("sends what it read, with its length, and leaves no file behind", async () => {
+  test("sends its input with the length, and leaves no file behind", async () => {
     await using platform = await serveOnS3();
     using folder = folderWith();
     const { child, ended } = startPut(platform, folder.path);
@@ -72,7 +72,7 @@ describe("a process that reads from a pipe", () => {
     expect(leftIn(folder.path)).toEqual([]);
   });
 
-  test("sends nothing at all as an empty object", async () => {
+  test("sends empty input as an empty object", async () => {
     await using platform = await serveOnS3();
     using folder = folderWith();
     const { child, ended } = startPut(platform, folder.path);
@@ -81,7 +81,7 @@ describe("a process that reads from a pipe", () => {
     expect((await platform.cli.read("in.bin"))?.length).toBe(0);
   });
 
-  test("tries again what broke, with all that it read", async () => {
+  test("retries with the whole input after a broken connection", async () => {
     await using platform = await serveOnS3();
     using folder = folderWith();
     platform.s3.faults.inject({ method: "s3.PutObject", nth: 1, kind: "unavailable" });
@@ -104,7 +104,7 @@ describe("a process that reads from a pipe", () => {
     expect(await platform.cli.paths()).toEqual([]);
   });
 
-  test("reports what the storage rejects, on a platform that does not say what it wants", async () => {
+  test("reports the storage's error on a platform without the capability", async () => {
     await using platform = await serveOnS3();
     await using front = await serveMeddling(platform.cli.api.url, (path, answer) => {
       if (path !== "/v1/capabilities") return answer;
@@ -124,7 +124,7 @@ describe("a process that reads from a pipe", () => {
   });
 });
 
-test("a terminal shows how much was read, and then how much was sent", async () => {
+test("shows the bytes read and then the bytes sent on a terminal", async () => {
   await using platform = await serveOnS3();
   const stdin = Buffer.alloc(MiB);
   const { stderr } = await platform.cli.volume(["put", "data", "-", "in.bin"], { stdin, columns: 100 });
@@ -132,11 +132,11 @@ test("a terminal shows how much was read, and then how much was sent", async () 
   expect(stderr).toMatch(/mstandard input {2} {2}0 % .* 0 B of 1 MiB/);
 });
 
-describe("a source that is kept", () => {
+describe("a spooled source", () => {
   const signal = new AbortController().signal;
   const sourceOf = (open: () => AsyncIterable<Uint8Array>) => ({ name: "standard input", size: undefined, open });
 
-  test("ends in words where the disk has no room, and takes none of it", async () => {
+  test("fails with a message if the disk is full, and leaves no file", async () => {
     using folder = folderWith();
     const rooms = [1024 * MiB, 1024 * MiB, 70 * MiB];
     const pieces = sourceOf(async function* () {
@@ -157,7 +157,7 @@ describe("a source that is kept", () => {
     expect(leftIn(folder.path)).toEqual([]);
   });
 
-  test("that breaks is reported, and nothing is sent", async () => {
+  test("that fails is reported, and nothing is sent", async () => {
     const broken = sourceOf(async function* () {
       yield new Uint8Array(1);
       throw new Error("the other end went");
@@ -167,7 +167,7 @@ describe("a source that is kept", () => {
   });
 });
 
-describe("a storage's refusal", () => {
+describe("a storage's error", () => {
   const answer = (status: number, code: string, message: string) =>
     readStorageError(
       new Response(
@@ -196,13 +196,13 @@ describe("a storage's refusal", () => {
     expect(refused).toMatchObject({ status });
   });
 
-  test("that is transient is not a rejection", async () => {
+  test("that is temporary is not a rejection", async () => {
     expect((await answer(400, "RequestTimeout", "Your socket connection was idle.")).constructor.name).toBe(
       "ConnectionError",
     );
   });
 
-  test("without such a message is reported by its status", async () => {
+  test("without a message is reported by its status", async () => {
     expect((await readStorageError(new Response("<html>", { status: 418 }))).message).toBe(
       "The platform responded with status 418.",
     );

@@ -27,7 +27,7 @@ test.each([
       throw new Error("EIO: input/output error, read");
     }),
   ],
-])("a file %s is given up immediately", async (_, words, source) => {
+])("fails immediately for a file %s", async (_, words, source) => {
   await using cli = await serveVolume();
   await cli.write("file", "before");
   const client = new Client({ url: cli.api.url, apiKey: await cli.api.key() });
@@ -45,7 +45,7 @@ test.each([
   [507, JSON.stringify({ detail: "The storage is full; nothing was written." }), "The storage is full"],
   [409, JSON.stringify({ detail: "'a' is in the way." }), "'a' is in the way."],
   [412, "<Error>not JSON</Error>", "The platform responded with status 412."],
-])("a storage that says %d before it has read the file is heard", async (status, body, words) => {
+])("reports a %d that the storage sends before it has read the file", async (status, body, words) => {
   await using served = await serveFakeStorage((_req, res) => {
     res.writeHead(status, { "content-type": "application/json" }).end(body);
   });
@@ -55,7 +55,7 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-test("a busy storage is called again", async () => {
+test("retries if the storage is busy", async () => {
   let asked = 0;
   await using served = await serveFakeStorage((req, res) => {
     req.resume().on("end", () => res.writeHead(++asked === 1 ? 503 : 204, { "retry-after": "0" }).end());
@@ -66,7 +66,7 @@ test("a busy storage is called again", async () => {
   expect(asked).toBe(2);
 });
 
-test("on a file tree, what is in the way is named", async () => {
+test("names the conflicting path of a file tree", async () => {
   await using platform = await startLocal();
   await using api = await serveApi(platform.local.ports);
   using folder = folderWith({ a: "1" });

@@ -4,7 +4,7 @@ import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
 
-describe("words", () => {
+describe("arguments", () => {
   test.each([
     [[], 2, "create|ls|put|get|rm|delete|restore"],
     [["putt"], 2, "Unknown subcommand 'volume putt'. Did you mean 'put'?"],
@@ -23,7 +23,7 @@ describe("words", () => {
     expect(ran.stderr).toContain(words);
   });
 
-  test("the help names every subcommand, and each has its own", async () => {
+  test("the help lists every subcommand, and each has its own help", async () => {
     const { code, stdout } = await portside(["volume", "--help"]);
     expect(code).toBe(0);
     for (const word of ["create", "ls", "put", "get", "rm", "delete", "restore"]) {
@@ -37,7 +37,7 @@ describe("words", () => {
 });
 
 describe("create and ls", () => {
-  test("a volume is made once, and listed with who mounts it", async () => {
+  test("creates a volume once, and lists it with the deployments that mount it", async () => {
     await using cli = await serveVolume();
     expect(await cli.volume(["create", "more"])).toMatchObject({ code: 0, stdout: "Created the volume 'more'.\n" });
     expect((await cli.volume(["create", "more"])).stdout).toBe("The volume 'more' already exists.\n");
@@ -50,14 +50,14 @@ describe("create and ls", () => {
     ]);
   });
 
-  test("a name that breaks a rule is refused with the rule", async () => {
+  test("rejects an invalid name with the broken rule", async () => {
     await using cli = await serveVolume();
     const { code, stderr } = await cli.volume(["create", "Bad_Name"]);
     expect(code).toBe(1);
     expect(stderr).toContain("name:");
   });
 
-  test("what is in a volume is listed by prefix, in pages, sizes for people, and as NDJSON", async () => {
+  test("lists objects by prefix, page by page, with readable sizes, or as NDJSON", async () => {
     await using cli = await serveVolume();
     expect(await cli.volume(["ls", "data"])).toMatchObject({ code: 0, stdout: "", stderr: "'data' is empty.\n" });
     await cli.write("logs/a", "x".repeat(1536));
@@ -80,7 +80,7 @@ describe("create and ls", () => {
     ]);
   });
 
-  test("more than a page is listed whole, each object once", async () => {
+  test("lists several pages completely, each object once", async () => {
     await using cli = await serveVolume();
     await cli.write("000", "x");
     // Through the world itself: thousands of uploads would take longer than they tell.
@@ -98,7 +98,7 @@ describe("create and ls", () => {
     ).toEqual(paths);
   });
 
-  test("reports a missing volume and another account's", async () => {
+  test("reports a missing volume and another account's volume", async () => {
     await using cli = await serveVolume();
     expect((await cli.volume(["ls", "nothing"])).stderr).toContain("You have no volume 'nothing'");
     const other = { PORTSIDE_API_KEY: await cli.api.key("other") };
@@ -107,7 +107,7 @@ describe("create and ls", () => {
 });
 
 describe("rm", () => {
-  test("needs -y without a terminal, asks on one, and deletes one object", async () => {
+  test("requires -y without a terminal, asks on one, and deletes one object", async () => {
     await using cli = await serveVolume();
     await cli.write("a", "1");
     await cli.write("ab", "2");
@@ -121,7 +121,7 @@ describe("rm", () => {
     expect((await cli.volume(["rm", "data", "a", "-y"])).stderr).toContain("'data' has no object 'a'");
   });
 
-  test("-r deletes what is in the folder and nothing else, and says first how many", async () => {
+  test("-r deletes only the folder's objects, after it shows their number", async () => {
     await using cli = await serveVolume();
     for (const path of ["logs/1", "logs/2/3", "logs-old", "logs2/x", "logs"]) await cli.write(path, "12");
     const asked = await cli.volume(["rm", "data", "logs", "-r"]);
@@ -138,7 +138,7 @@ describe("rm", () => {
 });
 
 describe("delete and restore", () => {
-  test("a volume goes to the trash and comes back with what was in it", async () => {
+  test("moves a volume to the trash, and restores it with its content", async () => {
     await using cli = await serveVolume();
     await cli.write("kept", "value");
     expect(await cli.volume(["delete", "data"])).toMatchObject({ code: 2 });
@@ -155,7 +155,7 @@ describe("delete and restore", () => {
     expect(await cli.volume(["restore", "data"])).toMatchObject({ code: 1 });
   });
 
-  test("of two of one name the older comes back by its id", async () => {
+  test("restores the older of two volumes of the same name by its id", async () => {
     await using cli = await serveVolume();
     await cli.write("which", "first");
     await cli.volume(["delete", "data", "-y"]);
@@ -169,7 +169,7 @@ describe("delete and restore", () => {
     expect(String(await cli.read("which"))).toBe("first");
   });
 
-  test("one that is mounted stays, and the services that mount it are named", async () => {
+  test("keeps a mounted volume, and names the services that mount it", async () => {
     await using cli = await serveVolume();
     await cli.api.deploy({ function_name: "app", volumes: '{"/data": "data"}' }, nodeSource(helloServer()));
     const { code, stderr } = await cli.volume(["delete", "data", "-y"]);

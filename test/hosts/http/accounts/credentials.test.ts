@@ -19,14 +19,14 @@ afterAll(() => api[Symbol.asyncDispose]());
 const callWith = (headers: Readonly<Record<string, string>>) => send(api.url, { path: "/v1/key/list", headers });
 const statusWith = async (headers: Readonly<Record<string, string>>) => (await callWith(headers)).status;
 
-describe("known", () => {
-  test("by a key, by a token", async () => {
+describe("identified", () => {
+  test("by a key or by a token", async () => {
     expect(await statusWith({ "x-api-key": key })).toBe(200);
     expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusWith({ authorization: `bearer   ${token} ` })).toBe(200);
   });
 
-  test("where both are sent, the key decides and the token is not looked at", async () => {
+  test("by the key if both are sent", async () => {
     const ids = async (headers: Readonly<Record<string, string>>): Promise<string[]> =>
       JSON.parse((await callWith(headers)).text).map(({ id }: { id: string }) => id);
     const asAcme = await ids({ "x-api-key": key });
@@ -39,7 +39,7 @@ describe("known", () => {
   });
 });
 
-describe("not known", () => {
+describe("not identified", () => {
   const wrong: Readonly<Record<string, () => Record<string, string>>> = {
     nothing: () => ({}),
     "an empty key": () => ({ "x-api-key": "" }),
@@ -66,7 +66,7 @@ describe("not known", () => {
     for (const secret of [key, token]) expect(answer.text).not.toContain(secret);
   });
 
-  test("the answer does not tell a wrong key from one that was never made", async () => {
+  test("the response does not distinguish a wrong key from an unknown one", async () => {
     const last = key.endsWith("a") ? "b" : "a";
     const [close, never] = await Promise.all([
       callWith({ "x-api-key": key.slice(0, -1) + last }),
@@ -76,7 +76,7 @@ describe("not known", () => {
   });
 });
 
-test("a revoked key is refused from the next request on; the account's others are not", async () => {
+test("a revoked key fails from the next request on, and the account's other keys work", async () => {
   const made = (await api.call("POST", "/v1/key/create", { json: { label: "ci" }, account: "acme" })).json;
   expect(await statusWith({ "x-api-key": made.key })).toBe(200);
   const revoked = await api.call("POST", "/v1/key/revoke", { json: { id: made.id }, account: "acme" });

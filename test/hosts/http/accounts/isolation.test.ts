@@ -95,7 +95,7 @@ describe.each(Object.entries(cases))("%s", (endpoint, wanted) => {
 });
 
 describe("a name's spelling", () => {
-  test("is no way around: `_` is `-` for strangers, too", async () => {
+  test("does not matter: `_` equals `-` for other accounts too", async () => {
     await api.deploy({ function_name: "my-app", volumes: "{}" }, archive, { account: "owner" });
     for (const [path, json] of [
       ["/v1/deployment/delete", { name: "my_app" }],
@@ -107,7 +107,7 @@ describe("a name's spelling", () => {
 });
 
 describe("a freed name", () => {
-  test("stays with its account for a while, its log for good", async () => {
+  test("stays reserved for its account for a while, and its log permanently", async () => {
     await api.deploy({ function_name: "freed", volumes: "{}" }, archive, { account: "owner" });
     await api.call("POST", "/v1/deployment/delete", { json: { name: "freed" }, account: "owner" });
     const again = { function_name: "freed", volumes: "{}" };
@@ -119,7 +119,7 @@ describe("a freed name", () => {
   });
 });
 
-test("two accounts race for an unused name: one has it, the other changed nothing", async () => {
+test("one of two accounts that race for an unused name gets it, and the other changes nothing", async () => {
   const fields = { function_name: "raced", volumes: "{}" };
   const accounts = ["owner", "stranger"];
   const answers = await Promise.all(accounts.map((account) => api.deploy(fields, archive, { account })));

@@ -7,7 +7,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 const create = async (api: Awaited<ReturnType<typeof serveMemory>>, label: string, account = "acme") =>
   (await api.call("POST", "/v1/key/create", { json: { label }, account })).json;
 
-test("a new key is shown once, and works immediately", async () => {
+test("returns a new key once, and the key works immediately", async () => {
   await using api = await serveMemory();
   const made = await create(api, "laptop");
   expect(Object.keys(made).sort()).toEqual(["id", "key", "prefix"]);
@@ -25,7 +25,7 @@ test("a new key is shown once, and works immediately", async () => {
   });
 });
 
-test("keys are listed oldest first, until they are revoked", async () => {
+test("lists keys oldest first, until they are revoked", async () => {
   await using api = await serveMemory();
   const made = [await create(api, "one"), await create(api, "two"), await create(api, "three")];
   const labels = async () => (await api.call("GET", "/v1/key/list")).json.map(({ label }: { label: string }) => label);
@@ -34,7 +34,7 @@ test("keys are listed oldest first, until they are revoked", async () => {
   expect(await labels()).toEqual(["test", "one", "three"]);
 });
 
-test("the time of the last use is noted", async () => {
+test("records the time of the last use", async () => {
   const clock = createManualClock();
   await using api = await serveMemory({ clock });
   const { key, id } = await create(api, "ci");
@@ -49,14 +49,14 @@ test("the time of the last use is noted", async () => {
 });
 
 describe("a label", () => {
-  test.each(["x", "x".repeat(100), "CI von Zoë 🚢", " "])("%j is taken", async (label) => {
+  test.each(["x", "x".repeat(100), "CI von Zoë 🚢", " "])("accepts %j", async (label) => {
     await using api = await serveMemory();
     expect(await create(api, label)).toHaveProperty("key");
     expect((await api.call("GET", "/v1/key/list")).json.at(-1).label).toBe(label);
   });
 });
 
-test("a key of another account, an unknown one, and a revoked one are the same 404", async () => {
+test("returns the same 404 for another account's key, an unknown key and a revoked key", async () => {
   await using api = await serveMemory();
   const other = await create(api, "theirs", "beta");
   const own = await create(api, "mine");
@@ -83,7 +83,7 @@ describe("a token", () => {
     detailOf(await api.call("GET", "/v1/key/list", { key: null, headers }), 401);
   });
 
-  test("must not make keys or tokens, which would outlive its key", async () => {
+  test("must not create keys or tokens, which would outlive its key", async () => {
     await using api = await serveMemory();
     const headers = bearer((await api.call("POST", "/v1/token")).json.access_token);
     const refusal = "A token of this platform must not create keys or tokens. Use an API key.";
@@ -95,7 +95,7 @@ describe("a token", () => {
     expect((await api.call("GET", "/v1/key/list")).json).toHaveLength(1);
   });
 
-  test("ends with the key that made it; those of other keys continue", async () => {
+  test("ends with the key that created it, unlike tokens of other keys", async () => {
     await using api = await serveMemory();
     const made = await create(api, "short-lived");
     const own = bearer((await api.call("POST", "/v1/token", { key: made.key })).json.access_token);

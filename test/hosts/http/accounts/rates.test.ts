@@ -7,7 +7,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 
 const serveSlow = (clock = createManualClock()) => serveMemory({ clock }, { accountLimits: { requestsPerMinute: 3 } });
 
-test("the fourth request of a minute is too many, and its response says when to retry", async () => {
+test("returns 429 with Retry-After for a request over the limit", async () => {
   const clock = createManualClock();
   await using api = await serveSlow(clock);
   for (let time = 0; time < 3; time++) expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);
@@ -19,7 +19,7 @@ test("the fourth request of a minute is too many, and its response says when to 
   detailOf(await api.call("GET", "/v1/capabilities"), 429);
 });
 
-test("accounts are counted apart, the keys of one together", async () => {
+test("counts each account separately, with all its keys", async () => {
   await using api = await serveSlow();
   const keys = [await api.key("acme"), await api.key("acme")];
   for (let time = 0; time < 3; time++) await api.call("GET", "/v1/capabilities", { key: keys[0] as string });
@@ -27,7 +27,7 @@ test("accounts are counted apart, the keys of one together", async () => {
   expect((await api.call("GET", "/v1/capabilities", { account: "beta" })).status).toBe(200);
 });
 
-test("who is not known is not counted", async () => {
+test("does not count requests without a valid credential", async () => {
   await using api = await serveSlow();
   for (let time = 0; time < 10; time++) await api.call("GET", "/v1/capabilities", { key: "psk_wrong" });
   expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);
@@ -41,7 +41,7 @@ test.each(endpointNames)("%s counts", async (endpoint) => {
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
-test("the limits are shown, and a setting", async () => {
+test("returns the limits, which are settings", async () => {
   await using usual = await serveMemory();
   expect((await usual.call("GET", "/v1/capabilities")).json.limits).toEqual({
     deployments: 50,

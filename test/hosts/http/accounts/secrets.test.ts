@@ -74,7 +74,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("no secret is in it, whole or in part", () => {
+test("contains no secret, not even a part of one", () => {
   expect(secrets).toHaveLength(6);
   for (const secret of secrets) {
     expect(server.log()).not.toContain(secret);
@@ -82,7 +82,7 @@ test("no secret is in it, whole or in part", () => {
   }
 });
 
-test("each request is a line: who, what, how it ended, and its id; the query is left out", () => {
+test("has a line per request with account, path, status and id, but without the query", () => {
   const requests = lines().filter(({ msg }) => msg === "request");
   expect(requests.length).toBeGreaterThanOrEqual(13);
   for (const { requestId, method, path, status, ms } of requests) {
@@ -96,6 +96,6 @@ test("each request is a line: who, what, how it ended, and its id; the query is 
   for (const [unknown, account] of accounts) expect(account).toBe(unknown ? undefined : "acme");
 });
 
-test("what clients do wrong, or by leaving, is not logged as an error", () => {
+test("does not log client errors and disconnects as errors", () => {
   expect(lines().filter(({ level }) => level >= 40)).toEqual([]);
 });

@@ -40,7 +40,7 @@ const refused: Readonly<Record<string, readonly [() => Uint8Array, RegExp]>> = {
   "a bomb that hides it": [() => bombs["zeros after the end of the archive"]?.() as Buffer, /has data after its end/],
 };
 
-describe("refused", () => {
+describe("rejected", () => {
   test.each(Object.entries(refused))("%s", async (_what, [archive, words]) => {
     const answer = await api.deploy(fields, archive());
     expect(problemsOf(answer)).toEqual(["body.source_archive: archive_invalid"]);
@@ -49,17 +49,17 @@ describe("refused", () => {
     expect(await api.spooled()).toEqual([]);
   });
 
-  test("also by a plan", async () => {
+  test("by a plan too", async () => {
     const answer = await api.deploy(fields, tarGz([{ path: "../x" }]), { path: "/v1/deploy/plan" });
     expect(problemsOf(answer)).toEqual(["body.source_archive: archive_invalid"]);
   });
 
-  test("and nothing of it all is deployed", async () => {
+  test("without deploying anything", async () => {
     expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
   });
 });
 
-describe("taken", () => {
+describe("accepted", () => {
   const long = `${"folder/".repeat(20)}file`;
   const archives: Readonly<Record<string, Uint8Array>> = {
     "a set-user-id file": tarGz([{ ...good, mode: 0o4755 }]),
@@ -76,7 +76,7 @@ describe("taken", () => {
     await eventually(async () => expect(await api.spooled()).toEqual([]));
   });
 
-  test("by a plan, which keeps nothing", async () => {
+  test("by a plan, which stores nothing", async () => {
     const answer = await api.deploy(fields, tarGz([good]), { path: "/v1/deploy/plan" });
     expect(answer.json).toMatchObject({ name: "app", action: "update" });
     expect(await api.spooled()).toEqual([]);

@@ -14,7 +14,7 @@ const cancelOf =
   (deploy_id: string, account = "acme") =>
     api.call("POST", "/v1/deploy/cancel", { json: { deploy_id }, account });
 
-test("a deploy that builds ends with `interrupted`, and leaves nothing", async () => {
+test("ends a building deploy with `interrupted`, without leftovers", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);
@@ -26,7 +26,7 @@ test("a deploy that builds ends with `interrupted`, and leaves nothing", async (
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
 });
 
-test("one that waits for its turn ends as well, and lets the next one continue", async () => {
+test("ends a queued deploy, and the next one continues", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);
@@ -41,7 +41,7 @@ test("one that waits for its turn ends as well, and lets the next one continue",
 });
 
 describe("too late", () => {
-  test("one that is done stays done", async () => {
+  test("does not change a finished deploy", async () => {
     await using platform = await serveHeld();
     const { api, held } = platform;
     held.release();
@@ -50,13 +50,13 @@ describe("too late", () => {
     expect((await api.call("GET", "/v1/deployment/list")).json[0].status).toBe("READY");
   });
 
-  test("an unknown deploy is not found", async () => {
+  test("returns 404 for an unknown deploy", async () => {
     await using platform = await serveHeld();
     detailOf(await cancelOf(platform.api)("never-was"), 404);
   });
 });
 
-test("another account's deploy cannot be ended", async () => {
+test("cannot cancel another account's deploy", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const cancel = cancelOf(api);
@@ -68,7 +68,7 @@ test("another account's deploy cannot be ended", async () => {
   expect((await stream.rest()).at(-1)).toMatchObject({ status: "DONE" });
 });
 
-test("deleting the deployment ends its deploys with `deleted`", async () => {
+test("a delete of the deployment ends its deploys with `deleted`", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const stream = await openRecords(api, "/v1/deploy", { key, form: form() });

@@ -112,7 +112,7 @@ describe.each(["/v1/deploy/plan", "/v1/deploy"])("%s", (path) => {
     expect(problemsOf(await send(formOf(rest)))).toEqual([`body.${field}: missing`]);
   });
 
-  test("each broken field of many is reported in one answer", async () => {
+  test("reports every broken field in one response", async () => {
     const one = ["function_name", "port", "memory", "use_http2", "volumes", "schedule", "timezone", "env", "memroy"];
     const chosen = one.map((field) => broken.find(([name]) => name === field) as [string, string, string]);
     expect(problemsOf(await send(formOf(chosen.map(([name, text]) => [name, text] as const))))).toEqual(
@@ -121,6 +121,6 @@ describe.each(["/v1/deploy/plan", "/v1/deploy"])("%s", (path) => {
   });
 });
 
-test("nothing of all that was deployed", () => {
+test("deploys nothing", () => {
   expect(api.memory.snapshot().services.size).toBe(0);
 });

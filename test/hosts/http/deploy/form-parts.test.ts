@@ -35,20 +35,20 @@ describe("in any order", () => {
     await eventually(async () => expect(await api.spooled()).toEqual([]));
   });
 
-  test("a broken field after the file is reported, and the file thrown away", async () => {
+  test("reports a broken field after the file, and discards the file", async () => {
     expect(await refused(archive, name, volumes, field("port", "0"))).toEqual(["body.port: greater_than_equal"]);
   });
 });
 
 describe("once each", () => {
-  test("a field that comes twice is named, though both say the same", async () => {
+  test("reports a repeated field, even with equal values", async () => {
     expect(await refused(name, name, volumes, archive)).toEqual(["body.function_name: value_error"]);
     expect(await refused(name, volumes, field("port", "1"), archive, field("port", "2"))).toEqual([
       "body.port: value_error",
     ]);
   });
 
-  test("two archives are refused, and neither is kept", async () => {
+  test("rejects two archives, and stores neither", async () => {
     expect(await refused(name, volumes, archive, archive)).toEqual(["body.source_archive: value_error"]);
     const bad = file("source_archive", "b.tar.gz", tarGz([{ path: "/b" }]));
     expect(await refused(name, volumes, bad, archive)).toEqual([
@@ -57,7 +57,7 @@ describe("once each", () => {
     ]);
   });
 
-  test("more files or fields than anybody needs are refused", async () => {
+  test("rejects too many files or fields", async () => {
     const files = Array.from({ length: 6 }, (_, n) => file(`file${n}`, "f", "x"));
     expect(await refused(name, volumes, archive, ...files)).toContain("body: too_large");
     const fields = Array.from({ length: 120 }, (_, n) => field(`field${n}`, "x"));
@@ -76,38 +76,38 @@ describe("texts as texts, the archive as a file", () => {
     ["timezone", "string_type"],
     ["env", "dict_type"],
     ["source_object", "value_error"],
-  ])("a file for %s is not parsed as an empty text", async (wanted, type) => {
+  ])("does not parse a file for %s as empty text", async (wanted, type) => {
     const rest = [name, volumes].filter((one) => !one.includes(`"${wanted}"`));
     const wrong = file(wanted, "value.txt", "anything");
     expect(await refused(...rest, archive, wrong)).toEqual([`body.${wanted}: ${type}`]);
     expect(await refused(wrong, ...rest, archive)).toEqual([`body.${wanted}: ${type}`]);
   });
 
-  test("a file under another name is unknown, and the archive is still missing", async () => {
+  test("rejects a file with an unknown name, and reports the missing archive", async () => {
     expect(await refused(name, volumes, file("archive", "source.tar.gz", "x"))).toEqual([
       "body.archive: extra_forbidden",
       "body.source_archive: missing",
     ]);
   });
 
-  test("an archive sent as text fails because it must be a file", async () => {
+  test("rejects an archive sent as text", async () => {
     expect(await refused(name, volumes, field("source_archive", "source.tar.gz"))).toContain(
       "body.source_archive: value_error",
     );
   });
 
-  test("an archive without a file's name is taken by its bytes", async () => {
+  test("accepts an archive without a filename", async () => {
     await using api = await serveOnDisk();
     const content = sourceOf({ "index.js": "run()" });
     expect((await send(api, name, volumes, file("source_archive", "", content))).status).toBe(200);
   });
 
-  test("a field without a name is unknown", async () => {
+  test("rejects a field without a name", async () => {
     const nameless = part(["Content-Disposition: form-data"], "x");
     expect(await refused(name, volumes, archive, nameless)).toEqual(["body.: extra_forbidden"]);
   });
 
-  test("a text may say what type it is", async () => {
+  test("accepts a content type of a text field", async () => {
     await using api = await serveOnDisk();
     const json = part(['Content-Disposition: form-data; name="volumes"', "Content-Type: application/json"], "{}");
     expect((await send(api, name, json, archive)).status).toBe(200);

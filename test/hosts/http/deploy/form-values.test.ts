@@ -38,7 +38,7 @@ test("omitted fields have the contract's defaults", async () => {
   });
 });
 
-describe("text is coerced the obvious way", () => {
+describe("text is coerced", () => {
   const values: readonly [string, string, unknown][] = [
     ["port", "1", 1],
     ["port", "65535", 65_535],
@@ -73,7 +73,7 @@ describe("what counts as absent", () => {
     expect((await deployed({ schedule })).schedule).toBeNull();
   });
 
-  test("schedule left out removes it as well: a deploy is a complete declaration", async () => {
+  test("an omitted schedule removes it too: a deploy is a complete declaration", async () => {
     expect((await deployed({ schedule: "0 9 * * *" })).schedule).not.toBeNull();
     expect((await deployed({})).schedule).toBeNull();
   });
@@ -85,14 +85,14 @@ describe("what counts as absent", () => {
     expect(problemsOf(await api.deploy(form, archive))).toEqual(["body.timezone: value_error"]);
   });
 
-  test("two zones must agree", async () => {
+  test("the two fields of the time zone must agree", async () => {
     const schedule = '{"cron":"0 9 * * *","timezone":"Europe/Paris"}';
     expect((await deployed({ schedule, timezone: "Europe/Paris" })).schedule.timezone).toBe("Europe/Paris");
     const answer = await api.deploy({ ...good, schedule, timezone: "UTC" }, archive);
     expect(problemsOf(answer)).toEqual(["body.timezone: value_error"]);
   });
 
-  test("env left out keeps the present one, {} clears it, anything else replaces it whole", async () => {
+  test("an omitted env keeps the current one, {} clears it, and other values replace it", async () => {
     expect((await deployed({ env: '{"A":"1","B":"2"}' })).env).toEqual(["A", "B"]);
     expect((await deployed({})).env).toEqual(["A", "B"]);
     expect((await deployed({ env: '{"C":"3"}' })).env).toEqual(["C"]);

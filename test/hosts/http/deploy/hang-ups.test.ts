@@ -24,7 +24,7 @@ const expectNothing = async (api: DiskApi): Promise<void> => {
   expect(recordsOf(answer).at(-1)).toMatchObject({ status: "DONE" });
 };
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   test("while it sends the file", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
@@ -39,7 +39,7 @@ describe("a client that leaves", () => {
     await expectNothing(api);
   });
 
-  test("by closing its own side only", async () => {
+  test("by closing only its own side", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     upload.socket.end();
@@ -47,7 +47,7 @@ describe("a client that leaves", () => {
     await expectNothing(api);
   });
 
-  test("again and again", async () => {
+  test("repeatedly", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     for (let time = 0; time < 5; time++) {
       const upload = await uploadHalf(api);
@@ -57,7 +57,7 @@ describe("a client that leaves", () => {
     await expectNothing(api);
   });
 
-  test("before the file, in the middle of the fields", async () => {
+  test("before the file, among the fields", async () => {
     await using api = await serveOnDisk();
     const { socket } = openRaw(api.url);
     const head = ["POST /v1/deploy HTTP/1.1", "Host: x", `X-API-Key: ${await api.key()}`, `Content-Type: ${formType}`];
@@ -67,7 +67,7 @@ describe("a client that leaves", () => {
     await expectNothing(api);
   });
 
-  test("when everything is sent does not end the deploy", async () => {
+  test("after it sent everything does not end the deploy", async () => {
     await using api = await serveOnDisk();
     const upload = await uploadHalf(api);
     upload.finish();
@@ -81,8 +81,8 @@ describe("a client that leaves", () => {
   });
 });
 
-describe("a client that falls silent", () => {
-  test("after a file that is refused gets its answer all the same, and is let go", async () => {
+describe("a client that stops sending", () => {
+  test("after a rejected file receives the response, and is disconnected", async () => {
     await using api = await serveOnDisk();
     const { socket, received, closed } = openRaw(api.url);
     const head = ["POST /v1/deploy HTTP/1.1", "Host: x", `X-API-Key: ${await api.key()}`, `Content-Type: ${formType}`];
@@ -112,7 +112,7 @@ describe("a client that falls silent", () => {
     ["in the file", whole.slice(0, 400)],
     ["at the beginning of a nameless file", formOf(file("source_archive", "")).slice(0, 130)],
     ["before anything", new Uint8Array(1)],
-  ])("%s is given up within a minute of silence", async (_where, bytes) => {
+  ])("%s is disconnected after a minute of silence", async (_where, bytes) => {
     const { request, timeouts } = silentRequest(bytes);
     let givenUp: AbortSignal | undefined;
     const receive: Receive = (chunks, signal) => {

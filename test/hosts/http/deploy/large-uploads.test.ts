@@ -76,7 +76,7 @@ describe.each(clients)("%s", (_name, client, wanted) => {
     expect(await server.spooled()).toEqual([]);
   });
 
-  test("an invalid file that is also too large: reports both", async (context) => {
+  test("reports both issues of an invalid file that is also too large", async (context) => {
     needs(context, ...wanted);
     const seen = await client({ url: server.url, key, archive: noArchive, chunked: false }, 2);
     for (const one of seen) {
@@ -87,14 +87,14 @@ describe.each(clients)("%s", (_name, client, wanted) => {
   }, 120_000);
 });
 
-test("none of them made the server hold a file, and it keeps serving", async () => {
+test("the server kept none of the files, and continues to serve", async () => {
   expect((await server.held()) - idle).toBeLessThan(64 * MiB);
   expect(await server.spooled()).toEqual([]);
   expect(readdirSync(folder.path)).toHaveLength(2);
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
 });
 
-test("a hundred megabytes of texts are refused, and not held", async () => {
+test("rejects a hundred megabytes of text fields, without storing them", async () => {
   const before = await server.held();
   const form = new FormData();
   for (let n = 0; n < 100; n++) form.set(`field${n}`, "x".repeat(MiB));

@@ -23,7 +23,7 @@ const refused = async (body: Uint8Array<ArrayBuffer> | string, type?: string): P
   return problemsOf(answer);
 };
 
-test("the form itself is good", async () => {
+test("the form is valid", async () => {
   await using api = await serveOnDisk();
   expect((await send(api, whole)).status).toBe(200);
 });
@@ -37,7 +37,7 @@ describe("no boundary", () => {
   );
 });
 
-describe("cut off", () => {
+describe("truncated", () => {
   const cuts: Readonly<Record<string, number>> = {
     "before the first byte": 0,
     "within the boundary": 10,
@@ -61,7 +61,7 @@ describe("cut off", () => {
   });
 });
 
-describe("not a form at all", () => {
+describe("not a form", () => {
   test.each([
     ["text", "hello"],
     ["JSON", '{"function_name":"app"}'],
@@ -77,19 +77,19 @@ describe("not a form at all", () => {
   });
 });
 
-describe("texts without measure", () => {
-  test("a field over 1 MiB is named", async () => {
+describe("large text fields", () => {
+  test("reports a field over 1 MiB", async () => {
     const body = formOf(...good, field("env", "x".repeat(MiB + 1)), file("source_archive", "s", archive));
     expect(await refused(body)).toContain("body.env: too_large");
   });
 
-  test("many fields are over 1 MiB together", async () => {
+  test("reports fields over 1 MiB together", async () => {
     const many = Array.from({ length: 5 }, (_, n) => field(`field${n}`, "x".repeat(MiB / 4)));
     const problems = await refused(formOf(...good, ...many, file("source_archive", "s", archive)));
     expect(problems.filter((problem) => problem.endsWith("too_large")).length).toBeGreaterThan(0);
   });
 
-  test("a body far over what an archive may have is not read to its end", async () => {
+  test("does not read a body far over the limit to its end", async () => {
     await using api = await serveOnDisk();
     const junk = new Blob(Array.from({ length: 200 }, () => new Uint8Array(MiB)));
     const form = new FormData();

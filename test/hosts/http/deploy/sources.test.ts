@@ -29,7 +29,7 @@ describe("neither", () => {
     expect(problemsOf(await send(...parts))).toEqual(["body.source_archive: missing"]);
   });
 
-  test("a plan needs none", async () => {
+  test("a plan requires none", async () => {
     const body = formOf(...good, file("source_archive", ""));
     const answer = await api.call("POST", "/v1/deploy/plan", { body, headers: { "content-type": formType } });
     expect(answer.status, answer.text).toBe(200);
@@ -53,7 +53,7 @@ describe("both", () => {
 });
 
 describe("an object of a volume", () => {
-  test("is named by what the provider lacks, where it offers none", async () => {
+  test("fails with the missing capability if the provider has no volumes", async () => {
     await using lacking = await serveMemory({ capabilities: { source_object: missing("no source objects here") } });
     const body = formOf(...good, field("source_object", "volume/source.tar.gz"));
     const answer = await lacking.call("POST", "/v1/deploy", { body, headers: { "content-type": formType } });
@@ -79,7 +79,7 @@ describe("an object of a volume", () => {
     expect(records.at(-1).status).toBe("DONE");
   });
 
-  test("that is no archive ends the stream with archive_invalid", async () => {
+  test("that is not an archive ends the stream with archive_invalid", async () => {
     await api.call("POST", "/v1/volume/create", { json: { name: "sources" } });
     const grant = await api.call("POST", "/v1/volume/upload", { json: { volume: "sources", object: "zip" } });
     await fetch(grant.json.url, { method: "PUT", body: "PK no tar" });
@@ -90,7 +90,7 @@ describe("an object of a volume", () => {
     });
   });
 
-  test.each(["volume/../x", "volume//x", "volume/a\\b", "volume/a/."])("%j is no object's path", async (value) => {
+  test.each(["volume/../x", "volume//x", "volume/a\\b", "volume/a/."])("%j is not an object path", async (value) => {
     expect(problemsOf(await send(field("source_object", value)))).toEqual(["body.source_object: value_error"]);
   });
 
@@ -110,7 +110,7 @@ describe("a file that is an archive by name only", () => {
     expect(answer.json.detail[0].msg).toMatch(words);
   });
 
-  test("is reported together with every broken field, also with those after it", async () => {
+  test("is reported together with every broken field, including later ones", async () => {
     const parts = [field("port", "0"), upload(tarGz([{ path: "/abs" }])), field("timeout", "x"), field("prot", "1")];
     expect(problemsOf(await send(...parts))).toEqual([
       "body.port: greater_than_equal",

@@ -27,7 +27,7 @@ test("records arrive while the deploy runs, each on its own line", async () => {
   expect(statuses(rest)).toContain("DEPLOYING");
 });
 
-test("a record has its fields and no others; seq goes up by one", async () => {
+test("a record has exactly its fields, and seq increases by one", async () => {
   await using platform = await serveHeld();
   platform.held.release();
   const stream = await openRecords(platform.api, "/v1/deploy", { key: platform.key, form: form() });
@@ -42,8 +42,8 @@ test("a record has its fields and no others; seq goes up by one", async () => {
   expect(new Set(records.map(({ deploy_id }) => deploy_id)).size).toBe(1);
 });
 
-describe("followed again", () => {
-  test("from any record on, while it runs and after, nothing is missed", async () => {
+describe("resumed", () => {
+  test("from any record, during and after the deploy, misses nothing", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const first = await openRecords(api, "/v1/deploy", { key, form: form() });
@@ -64,7 +64,7 @@ describe("followed again", () => {
     }
   });
 
-  test("where nothing is new, the response's head still comes immediately", async () => {
+  test("sends the response head immediately without new records", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const first = await openRecords(api, "/v1/deploy", { key, form: form() });
@@ -78,7 +78,7 @@ describe("followed again", () => {
     await first.rest();
   });
 
-  test("for an hour after its end, then it is 404", async () => {
+  test("for an hour after its end, and then returns 404", async () => {
     const clock = createManualClock();
     await using platform = await serveHeld({ clock });
     const { api, key, held } = platform;
@@ -95,7 +95,7 @@ describe("followed again", () => {
   });
 });
 
-describe("a client that hangs up", () => {
+describe("a client that disconnects", () => {
   test("does not end the deploy", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
@@ -110,7 +110,7 @@ describe("a client that hangs up", () => {
     expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
   });
 
-  test("nor does one that only followed, nor a hundred of them", async () => {
+  test("nor do followers, not even a hundred of them", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
@@ -141,7 +141,7 @@ test("a silent step repeats its status every 15 seconds", async () => {
   expect(statuses(await stream.rest()).at(-1)).toBe("DONE");
 });
 
-test("deploys of one name wait for each other, and report it immediately", async () => {
+test("deploys of the same name wait for each other, and report it immediately", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const first = await openRecords(api, "/v1/deploy", { key, form: form() });
@@ -154,7 +154,7 @@ test("deploys of one name wait for each other, and report it immediately", async
   expect(statuses(await second.rest()).at(-1)).toBe("DONE");
 });
 
-test("past a bound of waiting deploys the answer is 503 with Retry-After, and nothing is kept", async () => {
+test("returns 503 with Retry-After over the limit of queued deploys, and stores nothing", async () => {
   await using platform = await serveHeld();
   const { api, key, held } = platform;
   const streams = [];

@@ -21,7 +21,7 @@ test("accepts two concurrent uploads, rejects the third with a retry hint, and a
   expect(await second.closed).toContain('"DONE"');
 });
 
-test("another account has its own two", async () => {
+test("another account has its own limit", async () => {
   await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
   const upload = await uploadHalf(api);
   detailOf(await api.deploy(form, bigArchive), 429);
@@ -31,7 +31,7 @@ test("another account has its own two", async () => {
 });
 
 describe("the third", () => {
-  test("is refused for that, whatever else is wrong with it", async () => {
+  test("is rejected for the limit, whatever its other errors", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     detailOf(await api.deploy({ ...form, port: "0" }, bigArchive), 429);
@@ -39,7 +39,7 @@ describe("the third", () => {
     await upload.closed;
   });
 
-  test("may be a plan without a source: that is no upload", async () => {
+  test("may be a plan without a source, which is not an upload", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     expect((await api.deploy(form, undefined, { path: "/v1/deploy/plan" })).status).toBe(200);
@@ -48,7 +48,7 @@ describe("the third", () => {
     await upload.closed;
   });
 
-  test("may be large: it is passed over, and its client sees the answer", async () => {
+  test("may be large: the server drains it, and its client receives the response", async () => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const upload = await uploadHalf(api);
     for (let time = 0; time < 5; time++) detailOf(await api.deploy(form, new Uint8Array(30 * 1024 * 1024)), 429);
@@ -57,7 +57,7 @@ describe("the third", () => {
   });
 });
 
-test("a refused upload, or one that was given up, makes room", async () => {
+test("a rejected or abandoned upload frees its slot", async () => {
   await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
   for (let time = 0; time < 3; time++) expect((await api.deploy(form, Buffer.from("no archive"))).status).toBe(422);
   expect((await api.deploy(form, bigArchive)).status).toBe(200);

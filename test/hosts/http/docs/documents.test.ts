@@ -87,7 +87,7 @@ describe("the page at /docs", () => {
     await app.close();
   });
 
-  test("has nothing else", async () => {
+  test("has no other paths", async () => {
     for (const path of ["/docs/nothing", "/docs/../package.json", "/docs/js/..%2f..%2fpackage.json"]) {
       const answer = await get(path);
       expect([answer.status, answer.json]).toEqual([
@@ -130,14 +130,14 @@ describe("the schema of portside.json", () => {
     expect([...(schema["required"] as string[])].sort()).toEqual(["name", "volumes"]);
   });
 
-  test("takes what the platform takes", () => {
+  test("accepts what the platform accepts", () => {
     for (const file of [full, { name: "app", volumes: {} }]) {
       expect(violations(file, schema)).toEqual([]);
       expect(readProject(file).issues).toEqual([]);
     }
   });
 
-  test("takes the examples of this repository", () => {
+  test("accepts the examples of this repository", () => {
     const files = readdirSync("examples", { recursive: true }).map(String);
     const found = files.filter((path) => path.endsWith("portside.json") && !path.includes("node_modules"));
     expect(found.length).toBeGreaterThan(0);
@@ -158,7 +158,7 @@ describe("the schema of portside.json", () => {
     ["a number in the environment", { ...full, env: { PORT: 80 } }],
     ["an empty source", { ...full, source: "" }],
     ["a list", [] as object],
-  ])("refuses %s, as the platform does", (_what, file) => {
+  ])("rejects %s, as the platform does", (_what, file) => {
     expect(violations(file, schema)).not.toEqual([]);
     if (!_what.startsWith("a schedule as text")) expect(readProject(file).issues).not.toEqual([]);
   });

@@ -64,13 +64,13 @@ const checkSchema = (schema: unknown, at: string, around: object = {}): void => 
 };
 
 describe("well formed", () => {
-  test("it is OpenAPI 3.1 of this API, version 1.0.0", () => {
+  test("is OpenAPI 3.1 with version 1.0.0 of this API", () => {
     expect(document.openapi).toBe("3.1.0");
     expect(document.info).toMatchObject({ title: "Portside", version: "1.0.0" });
     expect(document.servers).toEqual([{ url: "/" }]);
   });
 
-  test("every reference leads somewhere", () => {
+  test("every reference resolves", () => {
     const references = [...walk(document)].filter(([at]) => at.endsWith("/$ref"));
     expect(references.length).toBeGreaterThan(100);
     for (const [at, reference] of references) {
@@ -80,7 +80,7 @@ describe("well formed", () => {
     }
   });
 
-  test("every schema is one", () => {
+  test("every schema is valid", () => {
     const schemas = [...walk(document.paths)].filter(([at]) => at.endsWith("/schema"));
     for (const [at, schema] of schemas) checkSchema(schema, at);
     for (const [name, schema] of Object.entries(document.components.schemas)) checkSchema(schema, name);
@@ -113,7 +113,7 @@ describe("well formed", () => {
   });
 });
 
-describe("whole", () => {
+describe("complete", () => {
   test("lists every path, and declares that health checks need no credential", () => {
     const paths = [...new Set(endpoints.map(({ path }) => pathOf(path))), "/health", "/ready"];
     expect(Object.keys(document.paths).sort()).toEqual(paths.sort());
@@ -141,7 +141,7 @@ describe("whole", () => {
     },
   );
 
-  test("answers may gain fields; requests may not", () => {
+  test("permits further fields in responses, but not in requests", () => {
     const closed = [...walk(document.paths)].filter(
       ([at, value]) => at.endsWith("/additionalProperties") && value === false,
     );
@@ -149,7 +149,7 @@ describe("whole", () => {
     expect(closed.length).toBeGreaterThan(10);
   });
 
-  test("path parameters are declared as such", () => {
+  test("declares path parameters", () => {
     const [id, after] = operationOf("GET", "/v1/deploy/:deploy_id").parameters;
     expect(id).toMatchObject({ name: "deploy_id", in: "path", required: true });
     expect(after).toMatchObject({ name: "after", in: "query", required: false });
@@ -180,14 +180,14 @@ describe("in agreement with the contract", () => {
     });
   });
 
-  test("the words of problems and of failures are listed", () => {
+  test("lists the types of issues and the reasons of failures", () => {
     const problem = document.components.schemas.ValidationError.properties.detail.items;
     expect(problem.properties.type.enum).toEqual([...issueTypes]);
     const record = operationOf("POST", "/v1/deploy").responses["200"].content["application/x-ndjson"].schema;
     expect(record.properties.reason.enum).toEqual(Object.keys(deployReasons));
   });
 
-  test("an answer has the fields that are announced, and only those", async () => {
+  test("a response has exactly the documented fields", async () => {
     for (const path of ["/v1/capabilities", "/v1/key/list", "/v1/deployment/list"]) {
       const { schema } = operationOf("GET", path).responses["200"].content["application/json"];
       const { json } = await api.call("GET", path);
@@ -197,14 +197,14 @@ describe("in agreement with the contract", () => {
     }
   });
 
-  test("numbers have a most, and an upload needs one of its two words for the object", () => {
+  test("numbers have a maximum, and an upload requires one of its two fields for the object", () => {
     const after = operationOf("GET", "/v1/deploy/:deploy_id").parameters.at(1);
     expect(after.schema.maximum).toBe(Number.MAX_SAFE_INTEGER);
     const upload = operationOf("POST", "/v1/volume/upload").requestBody.content["application/json"].schema;
     expect(upload.anyOf).toEqual([{ required: ["object"] }, { required: ["path"] }]);
   });
 
-  test("a cursor has no format: clients that read it as a time would pass on less than they were given", () => {
+  test("a cursor has no format: clients that parse it as a time would lose precision", () => {
     const page = operationOf("POST", "/v1/deployment/logs").responses["200"].content["application/json"].schema;
     expect(page.properties.cursor.format).toBeUndefined();
   });

@@ -36,7 +36,7 @@ const withLogs = async () => {
 const read = async (api: TestApi, request: object, account = "acme") =>
   api.call("POST", "/v1/deployment/logs", { json: { deployment_name: "app", ...request }, account });
 
-test("pages follow the cursor, filtered, each entry once", async () => {
+test("pages follow the cursor with a filter, each entry once", async () => {
   const { api } = await withLogs();
   await using _api = api;
   const met: string[] = [];
@@ -53,7 +53,7 @@ test("pages follow the cursor, filtered, each entry once", async () => {
   expect(met).toEqual(["good 1", "bad 2", "good 3", "bad 4"]);
 });
 
-test("a page that was cut says so in its header", async () => {
+test("a partial page has the header", async () => {
   const memory = createMemoryProvider({ clock: createManualClock() });
   const logs = createMemoryLogs(createWorld(), memory.ports.clock, compileRe2, 2);
   await using api = await serveApi({ ...memory.ports, provider: { ...memory.provider, logs } });
@@ -64,7 +64,7 @@ test("a page that was cut says so in its header", async () => {
   expect(json).toMatchObject({ logs: [], cursor: expect.any(String) });
 });
 
-test("no filter shows another deployment's or account's entries, however it is written", async () => {
+test("no filter returns entries of another deployment or account", async () => {
   const { api } = await withLogs();
   await using _api = api;
   const escapes = [

@@ -27,7 +27,7 @@ const later = (millis: number): void => {
   vi.spyOn(performance, "now").mockImplementation(() => at);
 };
 
-test("the process is up, whatever is behind it", async () => {
+test("reports that the process is up, whatever the state of backing services", async () => {
   const { api, state } = await serveChecked();
   await using _api = api;
   state.down = true;
@@ -35,7 +35,7 @@ test("the process is up, whatever is behind it", async () => {
   expect(state.asked).toBe(0);
 });
 
-test("ready, as long as the backing services answer; asked again after ten seconds", async () => {
+test("reports ready while the backing services respond, and checks again after ten seconds", async () => {
   const { api, state } = await serveChecked();
   await using _api = api;
   for (let time = 0; time < 5; time++) expect((await get(api, "/ready")).json).toEqual({ status: "ready" });
@@ -54,7 +54,7 @@ test("ready, as long as the backing services answer; asked again after ten secon
   expect((await get(api, "/ready")).status).toBe(200);
 });
 
-test("a wrong credential is no reason to refuse either", async () => {
+test("ignores a wrong credential", async () => {
   await using api = await serveMemory();
   for (const path of ["/health", "/ready"])
     expect((await api.call("GET", path, { key: "psk_wrong" })).status).toBe(200);

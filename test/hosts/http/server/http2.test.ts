@@ -43,7 +43,7 @@ const recordsIn = (text: string) =>
     .map((line) => JSON.parse(line));
 
 describe("both versions on one port", () => {
-  test("answer alike", async () => {
+  test("give the same responses", async () => {
     await using api = await serveOnDisk();
     const key = await api.key();
     const old = await api.call("GET", "/v1/deployment/list", { key });
@@ -55,7 +55,7 @@ describe("both versions on one port", () => {
     expect((await sendHttp2(api.url, { ":path": "/nothing" })).status).toBe(404);
   });
 
-  test("are told apart when their first bytes come one by one", async () => {
+  test("are distinguished even if their first bytes arrive one by one", async () => {
     await using api = await serveOnDisk();
     const sendSlowly = async (bytes: string) => {
       const connection = openRaw(api.url);
@@ -76,7 +76,7 @@ describe("both versions on one port", () => {
     recent.socket.destroy();
   });
 
-  test("a connection that says nothing does not keep the others waiting", async () => {
+  test("a silent connection does not block the others", async () => {
     await using api = await serveOnDisk();
     const silent = openRaw(api.url);
     await new Promise((resolve) => silent.socket.write("PRI", resolve));
@@ -101,7 +101,7 @@ test("a source of 40 MiB, and records while the deploy runs", async () => {
   expect(recordsIn(text).at(-1)).toMatchObject({ status: "DONE" });
 });
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   const ways: readonly (readonly [string, (opened: Http2Opened) => void])[] = [
     ["by a reset of its stream", ({ stream }) => stream.destroy(new Error("enough"))],
     ["by cancelling it", ({ stream }) => stream.close(8)],
@@ -125,7 +125,7 @@ describe("a client that leaves", () => {
     expect(recordsIn(next.text).at(-1)).toMatchObject({ status: "DONE" });
   });
 
-  test("in the middle of the records: the deploy continues", async () => {
+  test("while it receives records does not end the deploy", async () => {
     await using platform = await serveHeld();
     const { api, key, held } = platform;
     const opened = openHttp2(api.url, post(key), true);
@@ -140,7 +140,7 @@ describe("a client that leaves", () => {
     });
   });
 
-  test("while it waits for an answer: the reading for it is given up", async () => {
+  test("while it waits for a response aborts the read", async () => {
     const memory = createMemoryProvider();
     const asked = Promise.withResolvers<AbortSignal>();
     const logs: LogStore = {
@@ -164,8 +164,8 @@ describe("a client that leaves", () => {
   });
 });
 
-describe("an answer that comes before the body", () => {
-  test("is seen by a client that is still sending", async () => {
+describe("a response before the end of the body", () => {
+  test("is received by a client that is still sending", async () => {
     await using api = await serveOnDisk();
     const opened = openHttp2(api.url, post(undefined), true);
     opened.stream.write(form.before);
@@ -173,7 +173,7 @@ describe("an answer that comes before the body", () => {
     expect((await opened.reply).status).toBe(401);
   });
 
-  test("is seen where the source is refused, and the rest is read for it", async () => {
+  test("is received if the source is rejected, because the server drains the rest", async () => {
     await using api = await serveOnDisk();
     const opened = openHttp2(api.url, post(await api.key()), true);
     await upload(opened, Buffer.alloc(MiB, "no archive"));
@@ -184,7 +184,7 @@ describe("an answer that comes before the body", () => {
 });
 
 describe("a server that stops", () => {
-  test("is not kept by an idle connection, and ends a running stream with its last record", async () => {
+  test("does not wait for an idle connection, and ends a running stream with its last record", async () => {
     const platform = await serveHeld();
     const { api, key, held } = platform;
     const idle = connectHttp2(api.url);

@@ -24,7 +24,7 @@ const start = async (options: HoldOptions = {}) => {
 
 const form = () => deployForm({ function_name: "app", volumes: "{}" }, sourceOf({ "index.js": "run()" }));
 
-test("running and waiting deploys end with `interrupted`, each stream with its last record", async () => {
+test("ends running and queued deploys with `interrupted`, and each stream with its last record", async () => {
   const { app, url, key, held, memory } = await start();
   const streams = [];
   for (let n = 0; n < 3; n++) streams.push(await openRecords({ url } as TestApi, "/v1/deploy", { key, form: form() }));
@@ -55,7 +55,7 @@ test("returns 503 with Retry-After while it waits for its deploys", async () => 
   await expect(send(url, { path: "/health" })).rejects.toThrow();
 });
 
-test("an idle connection does not keep it, nor one that becomes idle meanwhile", async () => {
+test("does not wait for connections that are idle or become idle", async () => {
   const { app, url } = await start();
   const [idle, busy] = [openRaw(url), openRaw(url)];
   idle.socket.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -69,7 +69,7 @@ test("an idle connection does not keep it, nor one that becomes idle meanwhile",
   await Promise.all([idle.closed, busy.closed]);
 });
 
-test("a connection on which nothing was asked yet does not keep it", async () => {
+test("does not wait for a connection without a request", async () => {
   const { app, url } = await start();
   const ahead = openRaw(url);
   await once(ahead.socket, "connect");

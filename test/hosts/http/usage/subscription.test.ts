@@ -7,7 +7,7 @@ import { detailOf } from "../../../support/http/refusals.ts";
 
 const path = "/v1/user/subscription";
 
-test("an account that pays for nothing has the free plan", async () => {
+test("an account without a subscription has the free plan", async () => {
   await using api = await serveMemory();
   const answer = await api.call("GET", path);
   expect(answer.text).toBe(
@@ -15,7 +15,7 @@ test("an account that pays for nothing has the free plan", async () => {
   );
 });
 
-test("each account has its own", async () => {
+test("each account has its own subscription", async () => {
   await using api = await serveMemory();
   const acme = parseAccount("acme");
   if (acme === undefined) throw new Error("acme is an account");
@@ -24,7 +24,7 @@ test("each account has its own", async () => {
   expect((await api.call("GET", path, { account: "beta" })).json).toEqual(freeSubscription("none"));
 });
 
-test("a billing provider that is down is a 503 that says when to try again", async () => {
+test("returns 503 with Retry-After if the billing provider is down", async () => {
   await using api = await serveMemory();
   api.memory.billing.down(true);
   const answer = await api.call("GET", path);
