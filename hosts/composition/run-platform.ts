@@ -6,12 +6,6 @@ import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import { createPino, loggerOf } from "./logger.ts";
 
-export interface RunPlatform {
-  readonly controlPlane: ControlPlane;
-  /** Removes everything but the account's volumes from the data folder. */
-  close(): Promise<void>;
-}
-
 /** Also deletes deployments left behind by an earlier run that was killed. */
 const deleteDeployments = async (controlPlane: ControlPlane, principal: Principal, logger: Logger): Promise<void> => {
   const deployments = await controlPlane.listDeployments(principal);
@@ -27,7 +21,7 @@ export const buildRunPlatform = async (config: {
   readonly principal: Principal;
   readonly env: NodeJS.ProcessEnv;
   readonly servicePorts: Readonly<Record<string, number>>;
-}): Promise<RunPlatform> => {
+}) => {
   const { dataDir, principal, env, servicePorts } = config;
   const logger = loggerOf(createPino("error"));
   const local = await createLocalProvider(
@@ -37,6 +31,7 @@ export const buildRunPlatform = async (config: {
   const controlPlane = createControlPlane(local.ports);
   return {
     controlPlane,
+    /** Removes everything but the account's volumes from the data folder. */
     close: async () => {
       await controlPlane.close();
       await deleteDeployments(controlPlane, principal, logger);

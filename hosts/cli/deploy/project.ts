@@ -26,19 +26,12 @@ export const envOptions: Options = {
   "env-file": option("FILE", "Read environment variables from a file, one NAME=VALUE per line"),
 };
 
-export interface ProjectArguments {
-  readonly folder: string;
-  readonly name: string | undefined;
-  /** Each is `K=V`. */
-  readonly env: readonly string[];
-  readonly envFile: string | undefined;
-}
-
-export const projectArguments = (input: Input, io: Io): ProjectArguments => {
+export const projectArguments = (input: Input, io: Io) => {
   const envFile = input.text("env-file");
   return {
     folder: resolve(io.cwd, input.positionals[0] ?? "."),
     name: input.text("name"),
+    /** Each is `K=V`. */
     env: input.texts("env"),
     envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
   };
@@ -116,7 +109,7 @@ const nameFromFolder = (folder: string): string => {
   return name;
 };
 
-export const readDeployable = ({ folder, ...flags }: ProjectArguments): Deployable => {
+export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectArguments>): Deployable => {
   const problem = folderProblem(folder);
   if (problem !== undefined) throw new UsageError(problem);
   const project = readProjectFile(folder);

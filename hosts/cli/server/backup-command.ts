@@ -19,24 +19,22 @@ export const backupOptions: Options = {
 /** The delay before the progress bar appears. */
 const QUIET_MS = 1000;
 
-interface Counts {
-  readonly deployments: number;
-  readonly volumes: number;
-  readonly objects: number;
-}
+type Counted = "deployments" | "volumes" | "objects";
 
 /** Formats a backup's content. */
-export const formatContent = ({ deployments, volumes, objects }: Counts): string =>
+export const formatContent = ({ deployments, volumes, objects }: Readonly<Record<Counted, number>>): string =>
   [pluralize(deployments, "deployment"), pluralize(volumes, "volume"), pluralize(objects, "object")].join(", ");
 
-interface Work<T> {
-  readonly run: (settings: ServeSettings, transfer: Transfer) => Promise<T>;
-  /** The total number of bytes, if known. */
-  readonly total: number | undefined;
-}
-
-/** Runs the backup or restore on the named file. */
-export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>): Promise<T> => {
+/**
+ * Runs the backup or restore on the named file.
+ * @param total the number of bytes, if known
+ */
+export const transfer = async <T>(
+  input: Input,
+  io: Io,
+  run: (settings: ServeSettings, transfer: Transfer) => Promise<T>,
+  total?: number,
+): Promise<T> => {
   const file = resolve(io.cwd, input.positionals[0] as string);
   using bar = new ProgressBar(io, input.positionals[0] as string, total);
   const begun = performance.now();

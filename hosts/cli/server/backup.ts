@@ -18,7 +18,7 @@ export const command: Command = {
     "FILE contains the environments of services and the content of volumes. Store it like a secret.",
   ],
   run: async (input, io) => {
-    const result = await transfer(input, io, { run: backUp, total: undefined });
+    const result = await transfer(input, io, backUp);
     const { file, bytes, deployments, volumes, objects, leftOut } = result;
     for (const { reason, count, example } of leftOut)
       warn(io, safeText(io, `${pluralize(count, "path")} not copied (${reason}), such as '${example}'.`, io.stderr));

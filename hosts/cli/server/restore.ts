@@ -23,7 +23,7 @@ export const command: Command = {
   ],
   run: async (input, io) => {
     const total = statSync(resolve(io.cwd, input.positionals[0] as string), { throwIfNoEntry: false })?.size;
-    const result = await transfer(input, io, { run: restoreFile, total });
+    const result = await transfer(input, io, restoreFile, total);
     const { dataDir, deployments, volumes, objects, createdAt, kept } = result;
     const done = paint(io, "green", "Restored");
     const lines = [

@@ -65,30 +65,24 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
       describeListenError(error, { port: metricsPort, purpose: "metrics", setting: "--metrics-port" }),
     );
   });
-  const close = async () => {
-    const ended = listening.close();
-    await app.close();
-    await ended;
-  };
+  const close = () => Promise.all([listening.close(), app.close()]);
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
 /** Throws with a readable message if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
+  await using stack = new AsyncDisposableStack();
   const platform = await buildPlatform(settings).catch(cannotStart);
+  stack.defer(() => platform.close());
   const { controlPlane, loaded, log, metrics } = platform;
   const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
   const remembered = loaded.remembered?.("api_port");
-  const port = await listenForApi(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
-    await platform.close();
-    throw error;
-  });
+  const port = await listenForApi(app, settings, Number(remembered?.get() ?? 0));
+  stack.defer(() => app.close());
   remembered?.set(String(port));
-  const metricsServer = await listenForMetrics(platform, settings).catch(async (error: unknown) => {
-    await app.close();
-    await platform.close();
-    throw error;
-  });
+  const metricsServer = await listenForMetrics(platform, settings);
+  // From here on, `stop` closes everything.
+  stack.move();
   return {
     url: urlOf(settings.host, port),
     metrics: metricsServer?.url,

@@ -1,17 +1,10 @@
 /** Wraps any provider module for the container: one of this repository or one that `--provider` names by path. */
 import { ContainerModule } from "inversify";
-import type { JwtIssuer } from "../../../adapters/jwt/index.ts";
-import type { RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import { issuersOf } from "../accounts/issuers.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
 import { tokens } from "../tokens.ts";
 import { chooseProvider } from "./choose-provider.ts";
 import { listed, providers } from "./index.ts";
-
-interface ProviderDeps extends RuntimeDeps {
-  /** For providers with their own identity. */
-  readonly issuers: readonly JwtIssuer[];
-}
 
 /** Providers that build remotely have a bucket in which sources can wait. */
 const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
@@ -29,7 +22,8 @@ export const providerContainerModule = (settings: ServeSettings, stack: AsyncDis
       async (runtime) => {
         refuseBucket(settings);
         const { module, config } = await chooseProvider(settings);
-        const deps: ProviderDeps = { ...runtime, issuers: issuersOf(settings) };
+        // Providers with their own identity need the issuers.
+        const deps = { ...runtime, issuers: issuersOf(settings) };
         const loaded = await module.load(config, deps);
         stack.defer(() => loaded.close?.());
         return loaded;

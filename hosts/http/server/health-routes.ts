@@ -6,14 +6,12 @@ import { rejectOtherMethods } from "../other-methods.ts";
 /** `/ready` checks the backing services at most this often. */
 const READY_MS = 10_000;
 
-const UNNAMED_FAILURE = "A backing service does not respond.";
-
 /** Returns the detail of the 503, or undefined if every backing service responds. */
 const findFailure = async (controlPlane: ControlPlane): Promise<string | undefined> => {
   const checked = await controlPlane.check();
   if (checked.isOk()) return undefined;
   const down = checked.error.kind === "unavailable" ? (checked.error.down ?? []) : [];
-  return down.length === 0 ? UNNAMED_FAILURE : `Not ready: ${down.join("; ")}.`;
+  return down.length === 0 ? "A backing service does not respond." : `Not ready: ${down.join("; ")}.`;
 };
 
 const readiness = (controlPlane: ControlPlane) => {

@@ -63,7 +63,7 @@ describe("the fields of each endpoint", () => {
     return kind === "json" && method === "POST" && response.type !== "never";
   });
 
-  test.each(withBody.map(({ path }) => path))("%s refuses an unknown one, and says what it knows", async (path) => {
+  test.each(withBody.map(({ path }) => path))("%s rejects an unknown field, and lists the known ones", async (path) => {
     const sample = (sampleOf(`POST ${path}`).json ?? {}) as object;
     const answer = await api.call("POST", path, { json: { ...sample, naem: 1, __proto__: undefined } });
     expect(problemsOf(answer)).toEqual(["body.naem: extra_forbidden"]);

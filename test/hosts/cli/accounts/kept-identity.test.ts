@@ -60,7 +60,7 @@ test("in memory, the first start creates a key, and keys created in the data fol
 
 const MEMORY = "/dev/shm";
 
-test.runIf(existsSync(MEMORY))("warns that keys on a disk in memory are lost, and names --keys-database", async () => {
+test.runIf(existsSync(MEMORY))("warns that a RAM disk loses keys, and suggests --keys-database", async () => {
   using folder = folderWith({ "provider.ts": MODULE });
   const dataDir = mkdtempSync(join(MEMORY, "portside-test-"));
   try {

@@ -33,7 +33,7 @@ test("does not count requests without a valid credential", async () => {
   expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);
 });
 
-test.each(endpointNames)("%s counts", async (endpoint) => {
+test.each(endpointNames)("counts %s", async (endpoint) => {
   await using api = await serveMemory({ clock: createManualClock() }, { accountLimits: { requestsPerMinute: 1 } });
   await callEndpoint(api, endpoint);
   const answer = await callEndpoint(api, endpoint);

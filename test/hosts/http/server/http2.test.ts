@@ -108,7 +108,7 @@ describe("a client that disconnects", () => {
     ["by closing its connection", ({ stream }) => stream.session?.destroy()],
   ];
 
-  test.each(ways)("in the middle of its source, %s: nothing is kept, nothing begins", async (_way, leave) => {
+  test.each(ways)("while it sends its source, %s: stores nothing and starts nothing", async (_way, leave) => {
     await using api = await serveOnDisk({ accountLimits: { uploadsAtOnce: 1 } });
     const opened = openHttp2(api.url, post(await api.key()), true);
     opened.stream.write(form.before);
