@@ -33,7 +33,7 @@ describe.each([...paths, ...open])("%s", (path) => {
     expect(answer.headers.get("x-request-id")).toMatch(/./);
   });
 
-  test("supports HEAD wherever it supports GET, and lists it", async () => {
+  test("supports HEAD for every GET, and lists it in Allow", async () => {
     const head = await api.call("HEAD", url, needsKey ? {} : { key: null });
     if (!has.includes("GET")) return expect(head.status).toBe(405);
     expect(head.status).not.toBe(405);
