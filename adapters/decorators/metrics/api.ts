@@ -1,6 +1,7 @@
 /** Metrics of requests to the API. */
 import { Histogram, type Registry } from "prom-client";
 
+/** A request to the API, after its response. */
 export interface ApiRequest {
   readonly method: string;
   /**

@@ -64,7 +64,7 @@ const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics)
   running.dec({ phase });
 };
 
-export const measured = (controlPlane: ControlPlane, metrics: DeployMetrics): ControlPlane => ({
+export const measureDeploys = (controlPlane: ControlPlane, metrics: DeployMetrics): ControlPlane => ({
   ...controlPlane,
   deploy: (...args) =>
     controlPlane

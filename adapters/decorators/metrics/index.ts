@@ -13,7 +13,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Telemetry } from "../../../core/ports/telemetry.ts";
 import { type ApiRequest, apiMetrics } from "./api.ts";
-import { deployMetrics, measured } from "./deploys.ts";
+import { deployMetrics, measureDeploys } from "./deploys.ts";
 import { providerTelemetry } from "./provider.ts";
 
 /** Prometheus metrics of a platform. */
@@ -50,7 +50,7 @@ export const createMetrics = (config: MetricsConfig = {}): Metrics => {
   const deploys = deployMetrics(registry);
   return {
     telemetry: providerTelemetry(registry),
-    measure: (controlPlane) => measured(controlPlane, deploys),
+    measure: (controlPlane) => measureDeploys(controlPlane, deploys),
     apiServed: apiMetrics(registry),
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -3,7 +3,7 @@ import type { Attributes, Span } from "@opentelemetry/api";
 import type { ControlPlane, DeployRun } from "../../../core/control-plane.ts";
 import { wrapPort } from "../decorate-port.ts";
 import { context, SpanStatusCode } from "./open-telemetry.ts";
-import { beginSpan, noteError, spanned } from "./span.ts";
+import { beginSpan, recordError, withSpan } from "./span.ts";
 
 /** Calls that return immediately or that no request waits for. */
 const untraced: readonly string[] = ["capabilities", "check", "countRequest", "close"];
@@ -29,15 +29,15 @@ const follow = async (run: DeployRun, span: Span): Promise<void> => {
 const tracedDeploy =
   (controlPlane: ControlPlane): ControlPlane["deploy"] =>
   (principal, request, options) => {
-    const begun = beginSpan("portside.deploy", callerOf([principal]));
-    if (begun === undefined) return controlPlane.deploy(principal, request, options);
-    const { span, within } = begun;
+    const active = beginSpan("portside.deploy", callerOf([principal]));
+    if (active === undefined) return controlPlane.deploy(principal, request, options);
+    const { span, within } = active;
     // The run starts here, so its later calls of ports have this context too.
     return context
       .with(within, () => controlPlane.deploy(principal, request, options))
       .andTee((run) => void follow(run, span))
       .orTee((error) => {
-        noteError(span, error);
+        recordError(span, error);
         span.end();
       });
   };
@@ -49,7 +49,7 @@ const tracedDeploy =
 export const traceControlPlane = (controlPlane: ControlPlane): ControlPlane => {
   // A copy, because a proxy must return the original properties of a frozen object.
   const traced = wrapPort({ ...controlPlane }, (name, call, args) =>
-    untraced.includes(name) ? call(...args) : spanned(`portside.${name}`, callerOf(args), () => call(...args)),
+    untraced.includes(name) ? call(...args) : withSpan(`portside.${name}`, callerOf(args), () => call(...args)),
   );
   return { ...traced, deploy: tracedDeploy(controlPlane) };
 };

@@ -2,11 +2,11 @@
 
 import type { Ports } from "../../../core/ports/provider.ts";
 import { wrapPort } from "../decorate-port.ts";
-import { spanned } from "./span.ts";
+import { withSpan } from "./span.ts";
 
 const traced = <P extends object>(name: string, port: P): P =>
   wrapPort(port, (method, call, args) =>
-    spanned(`${name}.${method}`, { "portside.port": name, "portside.method": method }, () => call(...args)),
+    withSpan(`${name}.${method}`, { "portside.port": name, "portside.method": method }, () => call(...args)),
   );
 
 /**

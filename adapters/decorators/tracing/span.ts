@@ -7,14 +7,14 @@ import { context, isSpanContextValid, SpanStatusCode, trace } from "./open-telem
 /** The instrumentation scope, by which SDK settings select these spans. */
 const TRACER = "portside";
 
-export interface Begun {
+export interface ActiveSpan {
   readonly span: Span;
   /** The context in which the span is active. */
   readonly within: Context;
 }
 
 /** Begins a span. Returns undefined if no SDK is installed; the call must then be made without a span. */
-export const beginSpan = (name: string, attributes: Attributes): Begun | undefined => {
+export const beginSpan = (name: string, attributes: Attributes): ActiveSpan | undefined => {
   const span = trace.getTracer(TRACER).startSpan(name, { attributes });
   // A span that is not sampled has a valid context too, which its children need.
   if (!isSpanContextValid(span.spanContext())) return undefined;
@@ -24,30 +24,30 @@ export const beginSpan = (name: string, attributes: Attributes): Begun | undefin
 /** Returns whether an error marks the span as failed. A 404 is a normal result, not a failed span. */
 const isFault = ({ kind }: ControlPlaneError): boolean => kind === "internal" || kind === "unavailable";
 
-export const noteError = (span: Span, error: ControlPlaneError): void => {
+export const recordError = (span: Span, error: ControlPlaneError): void => {
   // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/
   span.setAttribute("error.type", error.kind);
   if (isFault(error)) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
 };
 
-const noteThrown = (span: Span, error: unknown): void => {
+const recordException = (span: Span, error: unknown): void => {
   span.recordException(error instanceof Error ? error : String(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
 };
 
 /** Ends the span with the result of a call. */
-const end = <T>(span: Span, answer: T): T => {
-  if (answer instanceof Err) noteError(span, answer.error);
+const end = <T>(span: Span, result: T): T => {
+  if (result instanceof Err) recordError(span, result.error);
   span.end();
-  return answer;
+  return result;
 };
 
 /** Ends the span when the result is available. */
-const settle = async (span: Span, answer: Promise<unknown> | ResultAsync<unknown, unknown>): Promise<unknown> => {
+const settle = async (span: Span, result: Promise<unknown> | ResultAsync<unknown, unknown>): Promise<unknown> => {
   try {
-    return end(span, await answer);
+    return end(span, await result);
   } catch (error) {
-    noteThrown(span, error);
+    recordException(span, error);
     span.end();
     throw error;
   }
@@ -59,7 +59,7 @@ interface StreamEvent {
 }
 
 /** Runs each step in the span's context. Leaving the stream early ends the span too. */
-async function* follow({ span, within }: Begun, events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+async function* follow({ span, within }: ActiveSpan, events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   const iterator = events[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -73,7 +73,7 @@ async function* follow({ span, within }: Begun, events: AsyncIterable<unknown>):
       yield value;
     }
   } catch (error) {
-    noteThrown(span, error);
+    recordException(span, error);
     throw error;
   } finally {
     await iterator.return?.();
@@ -85,19 +85,19 @@ const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
 /** Makes a call in its own span, whatever kind of result it returns. */
-export const spanned = (name: string, attributes: Attributes, call: () => unknown): unknown => {
-  const begun = beginSpan(name, attributes);
-  if (begun === undefined) return call();
-  const { span, within } = begun;
+export const withSpan = (name: string, attributes: Attributes, call: () => unknown): unknown => {
+  const active = beginSpan(name, attributes);
+  if (active === undefined) return call();
+  const { span, within } = active;
   try {
-    const answer = context.with(within, call);
-    if (answer instanceof ResultAsync)
-      return new ResultAsync(settle(span, answer as ResultAsync<unknown, unknown>) as never);
-    if (answer instanceof Promise) return settle(span, answer);
-    if (isStream(answer)) return follow(begun, answer);
-    return end(span, answer);
+    const result = context.with(within, call);
+    if (result instanceof ResultAsync)
+      return new ResultAsync(settle(span, result as ResultAsync<unknown, unknown>) as never);
+    if (result instanceof Promise) return settle(span, result);
+    if (isStream(result)) return follow(active, result);
+    return end(span, result);
   } catch (error) {
-    noteThrown(span, error);
+    recordException(span, error);
     span.end();
     throw error;
   }
