@@ -16,7 +16,7 @@ export interface ApiRequest {
 export const apiMetrics = (registry: Registry): ((request: ApiRequest) => void) => {
   const requests = new Histogram({
     name: "portside_api_request_seconds",
-    help: "Requests to the API, by endpoint and status, and how long each took to its last byte.",
+    help: "Duration of requests to the API until the last byte, by endpoint and status.",
     labelNames: ["method", "route", "status"],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers: [registry],

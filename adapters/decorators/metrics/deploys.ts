@@ -9,13 +9,13 @@ export const deployMetrics = (registry: Registry) => {
   return {
     ended: new Counter({
       name: "portside_deploys_total",
-      help: "Deploys that ended, by their last record and, where that is ERROR, its reason.",
+      help: "Ended deploys, by the status of the last record and the reason of an ERROR.",
       labelNames: ["status", "reason"],
       registers,
     }),
     refused: new Counter({
       name: "portside_deploys_refused_total",
-      help: "Deploys that were refused before they began, by the kind of error.",
+      help: "Deploys that were rejected before they began, by kind of error.",
       labelNames: ["kind"],
       registers,
     }),
@@ -27,7 +27,7 @@ export const deployMetrics = (registry: Registry) => {
     }),
     phases: new Histogram({
       name: "portside_deploy_phase_seconds",
-      help: "How long the phases of deploys take: building to the first DEPLOYING record, deploying to the last record.",
+      help: "Duration of the phases of deploys: building until the first DEPLOYING record, deploying until the last record.",
       labelNames: ["phase", "status"],
       buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1200],
       registers,

@@ -10,7 +10,7 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   const sum = (of: (load: Load) => number): number => now().reduce((total, load) => total + of(load), 0);
   new Gauge({
     name: "portside_instances",
-    help: "Instances of services, by what they do; rolling: of a revision that is being rolled out, or drains.",
+    help: "Instances of services, by state; rolling: of a revision that is rolling out or draining.",
     labelNames: ["state"],
     registers,
     collect() {
@@ -23,7 +23,7 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   });
   new Gauge({
     name: "portside_service_requests_waiting",
-    help: "Requests to services that wait for a place in an instance.",
+    help: "Requests to services that wait for an instance.",
     registers,
     collect() {
       this.set(sum(({ requestsWaiting }) => requestsWaiting));
@@ -31,7 +31,7 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   });
   new Gauge({
     name: "portside_log_entries_waiting",
-    help: "Log entries that were taken in and are not stored yet.",
+    help: "Log entries that are received but not stored yet.",
     registers,
     collect() {
       this.set(sum(({ logEntriesWaiting }) => logEntriesWaiting));
@@ -45,26 +45,26 @@ export const providerTelemetry = (registry: Registry): Telemetry => {
   loadGauges(registry, () => [...loads].map((read) => read()));
   const coldStarts = new Histogram({
     name: "portside_cold_start_seconds",
-    help: "From the decision to start an instance, because requests waited, until it listened.",
+    help: "Duration of cold starts, from the decision to start an instance until it listens.",
     buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60],
     registers,
   });
   const requests = new Histogram({
     name: "portside_service_request_seconds",
-    help: "Requests to services, by the class of their status, and how long each took to its last byte.",
+    help: "Duration of requests to services until the last byte, by class of status.",
     labelNames: ["status"],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers,
   });
   const lag = new Histogram({
     name: "portside_log_lag_seconds",
-    help: "From the time of the oldest entry of a write until the write is done.",
+    help: "Age of the oldest log entry of a write when the write ends.",
     buckets: [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 30],
     registers,
   });
   const stored = new Counter({
     name: "portside_log_entries_stored_total",
-    help: "Log entries that were stored.",
+    help: "Stored log entries.",
     registers,
   });
   const lost = new Counter({
