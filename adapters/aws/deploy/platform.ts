@@ -3,7 +3,7 @@ import type { Service } from "../../../core/domain/deploy/service-template.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
-import { reaches } from "../../shared/calls/wait-until-reachable.ts";
+import { waitUntilReachable } from "../../shared/calls/wait-until-reachable.ts";
 import { streamRollout } from "../../shared/deploy/cloud-rollout.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
 import { type AwsRuntimeDeps, awsCalls, type RetryOptions } from "../call-policy.ts";
@@ -49,7 +49,7 @@ export const createEcsPlatform = (
     logger,
     ...platformDeps,
     settleMillis: config.settleSeconds * 1000,
-    reaches,
+    waitUntilReachable,
   };
 
   const shown = (record: HeldRecord, retry: RetryOptions): ResultAsync<Service, Unavailable> =>

@@ -7,7 +7,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, safeTry } from "../../../core/result.ts";
-import { pausesBetween } from "../../shared/calls/backoff.ts";
+import { backoff } from "../../shared/calls/backoff.ts";
 import { type Called, isState, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { Balancer, ForwardRule } from "./balancer.ts";
 import type { EcsServices } from "./ecs-calls.ts";
@@ -109,7 +109,7 @@ const deleteGroupWhenUnused = (
     const { balancer, clock } = deps;
     const wait = Math.max(IN_USE_MS.min, Math.min(retry.timeoutMs ?? IN_USE_MS.max, IN_USE_MS.max));
     const end = millisOf(clock.now()) + wait;
-    for (const pause of pausesBetween(FIRST_PAUSE_MS, MAX_PAUSE_MS)) {
+    for (const pause of backoff(FIRST_PAUSE_MS, MAX_PAUSE_MS)) {
       const rules = yield* await balancer.rules(retry);
       if (!always && routedTo(rules, host, [revision]) !== undefined) break;
       yield* await dropFromRules(deps, rules, targetGroupNameOf(revision), retry);

@@ -11,7 +11,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { ResultAsync } from "../../../core/result.ts";
-import { pausesBetween } from "../../shared/calls/backoff.ts";
+import { backoff } from "../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { Describer } from "../../shared/sql/process/describer.ts";
@@ -179,7 +179,7 @@ export class AwsSql implements SqlEngine {
 
   async #awaitEnd(id: string, run: Run, hasRun: boolean): Promise<void> {
     const input = { QueryExecutionId: id };
-    for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+    for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
       const polled = await this.#orEnd(this.#send("GetQueryExecutionCommand", input, retryOf(run)));
       const status = polled.QueryExecution?.Status ?? {};
       if (status.State === "SUCCEEDED") return;

@@ -12,8 +12,8 @@ import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/d
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../core/result.ts";
-import { pausesBetween } from "../../shared/calls/backoff.ts";
-import { reaches } from "../../shared/calls/wait-until-reachable.ts";
+import { backoff } from "../../shared/calls/backoff.ts";
+import { waitUntilReachable } from "../../shared/calls/wait-until-reachable.ts";
 import { revisionIdOf } from "../../shared/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
@@ -193,7 +193,7 @@ export class Rollout {
   /** Returns the service once the revision is ready. */
   async #awaitReady(etag: string): Promise<Result<OwnService, DeployFailure>> {
     const { clock } = this.#deps;
-    for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+    for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
       const seen = await this.#readOwn(etag, this.#retryOptions());
       if (this.#signal.aborted) return err(INTERRUPTED);
       if (seen.isErr()) return err(seen.error);
@@ -221,14 +221,14 @@ export class Rollout {
     const notPublic = serves ? undefined : await this.#allowPublicAccess({ timeoutMs: RETRY_MS });
     if (notPublic !== undefined) return this.#abandon(etag, notPublic);
     let last: DeployFailure = TOO_SLOW;
-    for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+    for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
       const seen = await this.#readOwn(etag, { timeoutMs: RETRY_MS });
       if (seen.isErr() && isLost(seen.error)) return failed(seen.error);
       if (seen.isErr()) last = seen.error;
       else {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
-          if (await reaches(service.url, REACH_TIMEOUT_MS, clock))
+          if (await waitUntilReachable(service.url, REACH_TIMEOUT_MS, clock))
             return { kind: "ready", revision: this.#revision, url: service.url };
           const message = `The revision has all traffic, but ${service.url} accepts no connection.`;
           return failed({ ...TOO_SLOW, message });

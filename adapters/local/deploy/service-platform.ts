@@ -15,7 +15,7 @@ import { errAsync, okAsync, type Result, ResultAsync } from "../../../core/resul
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
-import { oneReadATurn } from "../../shared/runtime/read-once-per-turn.ts";
+import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
 import type { ImageStore } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
 import type { LocalConfig } from "../config.ts";
@@ -59,7 +59,7 @@ export class LocalPlatform implements ServicePlatform {
   /** Revisions for which the owner's log already reports the missing image. */
   readonly #reported = new Set<string>();
   /** Each list checks every image on the disk, so concurrent calls share a result. */
-  readonly #listOnce = oneReadATurn((owner: AccountId) => this.#list(owner));
+  readonly #listOnce = readOncePerTurn((owner: AccountId) => this.#list(owner));
 
   constructor(deps: PlatformDeps) {
     this.#deps = deps;

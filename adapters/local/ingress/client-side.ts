@@ -1,7 +1,7 @@
 /** The client's side of an exchange with an HTTP/2 service; the client may use HTTP/1.1 or HTTP/2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { readOn } from "../../shared/calls/drain-body.ts";
+import { drainBody } from "../../shared/calls/drain-body.ts";
 import { type ErrorResponse, errorBody, sendErrorResponse } from "./error-responses.ts";
 import { flushHead } from "./headers.ts";
 import { hasBody, hasKnownTransferCoding } from "./relayed-body.ts";
@@ -73,7 +73,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
 };
 
 export const fromRequest = (req: IncomingMessage, res: ServerResponse): ClientSide => {
-  res.once("close", () => readOn(req));
+  res.once("close", () => drainBody(req));
   return {
     headers: req.headers,
     method: req.method ?? "GET",

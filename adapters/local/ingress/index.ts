@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import { readOn } from "../../shared/calls/drain-body.ts";
+import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
 import { serviceOfHost, serviceUrl } from "./domain.ts";
 import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
@@ -230,7 +230,7 @@ export class Ingress {
     const deps = this.#config;
     const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
     const refuse = (req: IncomingMessage, res: ServerResponse) => {
-      res.once("close", () => readOn(req));
+      res.once("close", () => drainBody(req));
       sendErrorResponse(res, UNKNOWN_HOST, deps.ids.id());
     };
     const find = (host: string | undefined, path: string | undefined) =>

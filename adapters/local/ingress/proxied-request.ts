@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
-import { readOn } from "../../shared/calls/drain-body.ts";
+import { drainBody } from "../../shared/calls/drain-body.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
 import { type Domain, requestScheme } from "./domain.ts";
 import {
@@ -144,7 +144,7 @@ class ProxiedRequest {
     clearTimeout(this.#timer);
     this.#status = this.#res.headersSent ? this.#res.statusCode : 499;
     if (!this.#res.writableFinished) this.#exchange?.abort(new Error("the client closed the connection"));
-    readOn(this.#req);
+    drainBody(this.#req);
     this.#log();
   }
 

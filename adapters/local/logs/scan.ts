@@ -80,17 +80,13 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
   };
 };
 
-/** Returns the position, or the filter's own lower bound if that is later. */
-const startOf = (place: LogPosition, earliest: LogPosition | undefined): Key =>
-  keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place);
-
-/** Returns the search's starting key and end time. */
+/** Returns the search's starting key and end time. The filter's own lower bound may be later than the position. */
 const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
   return place === undefined
     ? { from: { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) }, end: columnTime(earliest?.instant ?? FIRST_NS) }
-    : { from: startOf(place, earliest), end: until };
+    : { from: keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place), end: until };
 };
 
 /** Examines window after window until something ends the search. */

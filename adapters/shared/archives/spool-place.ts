@@ -34,18 +34,13 @@ export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): stri
   return kind !== undefined && inMemory.includes(kind) ? `${folder} is on a disk in memory` : undefined;
 };
 
-export interface SpoolPlace {
-  readonly in: "disk" | "bucket";
-  readonly finding: Finding;
-}
-
 /** @param bucket the name of the bucket, if known */
 export const spoolPlace = (
   setting: SpoolSetting,
   folder: string,
   bucket: string,
   environment: NodeJS.ProcessEnv,
-): SpoolPlace => {
+): { readonly in: "disk" | "bucket"; readonly finding: Finding } => {
   const what = "sources that wait for their build";
   const memory = memoryDisk(folder, environment);
   if (setting === "bucket" || (setting === "auto" && memory !== undefined)) {

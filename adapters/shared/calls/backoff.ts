@@ -1,6 +1,6 @@
 /** Yields the pauses between polls of a slow cloud operation, in milliseconds. They grow from short to long. */
 const GROWTH = 1.5;
 
-export function* pausesBetween(first: number, longest: number): Generator<number, never> {
+export function* backoff(first: number, longest: number): Generator<number, never> {
   for (let pause = first; ; pause = Math.min(pause * GROWTH, longest)) yield pause;
 }

@@ -23,7 +23,7 @@ const accepts = async ({ hostname, port, protocol }: URL): Promise<boolean> => {
  * Returns true as soon as a connection succeeds, or false after `millis`. Retries, because a new host name may take a
  * while to resolve.
  */
-export const reaches = async (url: string, millis: number, clock: Clock): Promise<boolean> => {
+export const waitUntilReachable = async (url: string, millis: number, clock: Clock): Promise<boolean> => {
   const parsed = URL.parse(url);
   if (parsed === null) return false;
   for (let waited = 0; ; waited += PAUSE_MS) {

@@ -9,7 +9,7 @@ import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { Result } from "../../../core/result.ts";
 import { type Called, SourceUnavailable } from "../archives/bucket-spool.ts";
-import { pausesBetween } from "../calls/backoff.ts";
+import { backoff } from "../calls/backoff.ts";
 import { type CallState, isCallState } from "../calls/provider-call.ts";
 import { LogLines } from "../logs/log-lines.ts";
 import { narrate } from "../runtime/channel.ts";
@@ -97,7 +97,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
   /** Polls a build to its end and passes on its log. Returns the failure, or undefined if the build succeeded. */
   const follow = async (running: RunningBuild, say: (line: string) => void, signal: AbortSignal) => {
     const lines = new LogLines(say);
-    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
+    for (const pause of backoff(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
       const seen = need(await running.look(lines, signal), "check the build");
       signal.throwIfAborted();
       if (seen.kind === "ended") {

@@ -4,7 +4,7 @@
  * The read starts after the last of these calls, so no call receives a value from before it was made. The calls share
  * the value and must not change it.
  */
-export const oneReadATurn = <K, T>(read: (key: K) => T | Promise<T>): ((key: K) => Promise<T>) => {
+export const readOncePerTurn = <K, T>(read: (key: K) => T | Promise<T>): ((key: K) => Promise<T>) => {
   const waiting = new Map<K, Promise<T>>();
   return (key) => {
     const known = waiting.get(key);

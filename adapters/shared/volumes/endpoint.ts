@@ -9,7 +9,7 @@ import mime from "mime";
 import parseRange from "range-parser";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { readOn } from "../calls/drain-body.ts";
+import { drainBody } from "../calls/drain-body.ts";
 import { diskFaultOf, storeUnavailable } from "../runtime/disk-fault.ts";
 import { conditionsHold, type FoundObject, type ObjectBytes, type PutOutcome } from "./object-bytes.ts";
 import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } from "./signed-url.ts";
@@ -153,7 +153,7 @@ const answerProblem = (res: ServerResponse, cause: unknown): void => {
  * (`checkContinue`).
  */
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
-  res.once("close", () => readOn(req));
+  res.once("close", () => drainBody(req));
   serve(deps, req, res).catch((cause: unknown) => {
     // A request that was read completely is also marked as destroyed.
     const gone = res.destroyed || (req.destroyed && !req.complete);

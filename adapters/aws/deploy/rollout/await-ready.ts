@@ -2,7 +2,7 @@
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
-import { pausesBetween } from "../../../shared/calls/backoff.ts";
+import { backoff } from "../../../shared/calls/backoff.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
 import type { ReportProgress, RolloutAttempt } from "./rollout-attempt.ts";
@@ -28,7 +28,7 @@ export const awaitReady = async (
   const { template, listenDeadline } = request;
   const candidate = { template, revision, group };
   let listensUntil: Instant | undefined;
-  for (const pause of pausesBetween(FIRST_POLL_MS, MAX_POLL_MS)) {
+  for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
     const lost = await attempt.lost(record);
     if (signal.aborted) return err(INTERRUPTED);
     if (lost !== undefined) return err(lost);

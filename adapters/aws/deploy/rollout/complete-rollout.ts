@@ -47,7 +47,7 @@ export const completeRollout = async (
   if (moved.isErr()) return failed(moved.error);
   await deletePlaceholderRule(attempt);
   const url = urlOf(deps.location.shared, request.template.name);
-  const isReachable = await deps.reaches(url, REACH_TIMEOUT_MS, deps.clock);
+  const isReachable = await deps.waitUntilReachable(url, REACH_TIMEOUT_MS, deps.clock);
   if (retired.length > 0) report("Stopping the previous revision");
   await sweep(attempt, moved.value, DRAIN_TIMEOUT_MS, RETRY_TIMEOUT_MS);
   if (isReachable) return { kind: "ready", revision, url };

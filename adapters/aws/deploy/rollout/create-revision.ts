@@ -6,7 +6,7 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { errAsync, ok, ResultAsync, safeTry } from "../../../../core/result.ts";
-import { pausesBetween } from "../../../shared/calls/backoff.ts";
+import { backoff } from "../../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
 import { type Called, nameOf, type RetryOptions } from "../../call-policy.ts";
 import type { Step } from "../../failures.ts";
@@ -90,7 +90,7 @@ const createService = (
   retry: RetryOptions,
 ): Called<void> => {
   const end = millisOf(clock.now()) + ASSOCIATION_TIMEOUT_MS;
-  const pauses = pausesBetween(FIRST_PAUSE_MS, MAX_PAUSE_MS);
+  const pauses = backoff(FIRST_PAUSE_MS, MAX_PAUSE_MS);
   const create = (): Called<void> =>
     services.create(input, retry).orElse((error) => {
       const isTransient = isCallState(error) && nameOf(error.error) === "InvalidParameterException";

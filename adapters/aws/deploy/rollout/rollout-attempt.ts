@@ -19,7 +19,7 @@ import type { VerdictDeps } from "./verdict.ts";
 export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps, PrepareDeps {
   readonly ids: Ids;
   readonly clock: Clock;
-  readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
+  readonly waitUntilReachable: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
 
 export type ReportProgress = (message: string) => void;

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { oneReadATurn } from "../../../../adapters/shared/runtime/read-once-per-turn.ts";
+import { readOncePerTurn } from "../../../../adapters/shared/runtime/read-once-per-turn.ts";
 
 test("calls of one turn share one read for each key, which starts after the last of them", async () => {
   const events: string[] = [];
-  const read = oneReadATurn((key: string) => {
+  const read = readOncePerTurn((key: string) => {
     events.push(`read ${key}`);
     return events.length;
   });
@@ -18,7 +18,7 @@ test("calls of one turn share one read for each key, which starts after the last
 
 test("a call during a read starts another read", async () => {
   const ends: ((value: number) => void)[] = [];
-  const read = oneReadATurn(() => new Promise<number>((resolve) => void ends.push(resolve)));
+  const read = readOncePerTurn(() => new Promise<number>((resolve) => void ends.push(resolve)));
   const first = read("a");
   await turn();
   const second = read("a");
@@ -31,7 +31,7 @@ test("a call during a read starts another read", async () => {
 
 test("a read that throws rejects its own calls only", async () => {
   let fails = true;
-  const read = oneReadATurn(() => {
+  const read = readOncePerTurn(() => {
     if (fails) throw new Error("no disk");
     return "read";
   });
