@@ -20,7 +20,7 @@ import {
 } from "./clients.ts";
 import { awsFault } from "./errors.ts";
 
-/** What the AWS provider needs from its host. */
+/** Services of the host process that the AWS provider needs. */
 export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -31,7 +31,11 @@ export interface AwsRuntimeDeps {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** @param faultOf overrides `awsFault` for services that use an error code with another meaning */
+/**
+ * Returns a function that calls AWS with retries.
+ *
+ * @param faultOf overrides `awsFault` for services that use an error code with another meaning
+ */
 export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...runtime, faultOf, cloud: "Amazon Web Services" });
 
@@ -63,6 +67,7 @@ export const commandSender =
       ),
     );
 
+/** Sends commands of one client. */
 export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof commandSender<K>>;
 
 /** For `orElse`: a resource that does not exist is no error. */

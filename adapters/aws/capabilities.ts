@@ -10,6 +10,7 @@ import { awsCron } from "./schedules/capabilities.ts";
 import { awsSqlQueries, sqlLagSeconds } from "./sql/index.ts";
 import { awsVolumes } from "./volumes/capabilities.ts";
 
+/** Returns the capabilities of the AWS provider with this configuration. */
 export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",
   region: config.region,

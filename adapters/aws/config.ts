@@ -31,6 +31,7 @@ export const sharedResourcesSchema = z.strictObject({
   cronFunctionArn: text.describe("ARN of the function that sends a fire to its service"),
 });
 
+/** The names of the resources that all deployments share. */
 export type SharedResources = z.output<typeof sharedResourcesSchema>;
 
 export const awsConfigSchema = z.strictObject({
@@ -55,6 +56,7 @@ export const awsConfigSchema = z.strictObject({
   billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),
 });
 
+/** The configuration as an application passes it. Omitted settings have their defaults. */
 export type AwsConfigInput = z.input<typeof awsConfigSchema> & {
   /** SDK clients to use instead of those created with the machine's credentials. */
   readonly clients?: Partial<AwsClients>;
@@ -66,6 +68,6 @@ export type AwsSettings = z.output<typeof awsConfigSchema>;
 /** `AwsSettings` with every shared resource. */
 export type AwsConfig = Omit<AwsSettings, "shared"> & { readonly shared: SharedResources };
 
-/** Throws a `ZodError` if a value is invalid. */
+/** Applies the defaults. Throws a `ZodError` if a value is invalid. */
 export const awsSettingsOf = ({ clients: _clients, ...input }: AwsConfigInput): AwsSettings =>
   awsConfigSchema.parse(input);

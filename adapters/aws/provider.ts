@@ -21,13 +21,15 @@ import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
 import { createAwsVolumes } from "./volumes/volume-store.ts";
 
+/** A running AWS provider. */
 export interface AwsProvider {
   readonly provider: Provider;
+  /** Waits for background work and ends the process that translates SQL. */
   close(): Promise<void>;
 }
 
 /**
- * Throws `StartRefused` if the account lacks something that the platform requires. Its message contains the commands
+ * Creates the AWS provider, after a check of the account. Throws `StartRefused` if the account lacks something that the platform requires. Its message contains the commands
  * that fix it.
  */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeDeps): Promise<AwsProvider> => {

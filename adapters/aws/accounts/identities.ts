@@ -40,7 +40,7 @@ const isSame = (encoded: string | undefined, expected: object): boolean => {
   }
 };
 
-const rejected = (error: CallState | Unavailable): Unavailable => {
+const toUnavailable = (error: CallState | Unavailable): Unavailable => {
   if (!isCallState(error)) return error;
   const message =
     nameOf(error.error) === "LimitExceededException"
@@ -61,7 +61,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
     send("GetRolePolicyCommand", { RoleName, PolicyName: POLICY }, { signal })
       .map(({ PolicyDocument }) => PolicyDocument)
       .orElse(missingAsOk)
-      .mapErr(rejected);
+      .mapErr(toUnavailable);
 
   const createRole = (
     owner: AccountId,
@@ -81,7 +81,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
         // Another replica may be creating the role; `putPolicyWithRetry` waits until it is visible.
         const isExisting =
           isCallState(error) && (error.code === "exists" || nameOf(error.error) === "ConcurrentModificationException");
-        return isExisting ? ok(undefined) : err(rejected(error));
+        return isExisting ? ok(undefined) : err(toUnavailable(error));
       });
   };
 
@@ -95,7 +95,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
       .map(() => "done" as const)
       .orElse((error): Result<"late", Unavailable> => {
         const isLate = isCallState(error) && (error.code === "not_found" || error.code === "changed");
-        return isLate ? ok("late") : err(rejected(error));
+        return isLate ? ok("late") : err(toUnavailable(error));
       });
 
   /** Retries until the role has its policy; a new role may not be visible yet. */

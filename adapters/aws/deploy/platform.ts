@@ -52,13 +52,13 @@ export const createEcsPlatform = (
     waitUntilReachable,
   };
 
-  const shown = (record: HeldRecord, retry: RetryOptions): ResultAsync<Service, Unavailable> =>
+  const toService = (record: HeldRecord, retry: RetryOptions): ResultAsync<Service, Unavailable> =>
     serving(deps, record, retry).map((now) => serviceOf(record, now, location, clock.now()));
 
   const stateOf = (found: Found, retry: RetryOptions): ResultAsync<NameState, Unavailable> => {
     const held = heldIn(found);
     if (held !== undefined)
-      return shown(held, retry).map((service) => ({ kind: "held", owner: service.owner, service }));
+      return toService(held, retry).map((service) => ({ kind: "held", owner: service.owner, service }));
     const present = presentOf(found, clock.now());
     return okAsync(present.kind === "held" ? { kind: "free" } : present);
   };
@@ -70,7 +70,7 @@ export const createEcsPlatform = (
       safeTry(async function* () {
         const services: Service[] = [];
         for (const record of yield* await deps.records.list(owner, { signal }))
-          services.push(yield* await shown(record, { signal }));
+          services.push(yield* await toService(record, { signal }));
         return ok(services.sort((a, b) => (a.name < b.name ? -1 : 1)));
       }),
 

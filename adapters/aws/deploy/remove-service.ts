@@ -36,7 +36,7 @@ export type RemoveDeps = WriteDeps & RetireDeps;
 type Expected = Parameters<ServicePlatform["remove"]>[1];
 type Removed<T> = ResultAsync<T, NotFound | Conflict | Unavailable>;
 
-const outage = (error: NotFound | Conflict | CallState | Unavailable): NotFound | Conflict | Unavailable =>
+const toServiceError = (error: NotFound | Conflict | CallState | Unavailable): NotFound | Conflict | Unavailable =>
   error.kind === "state" ? unavailable("AWS is busy with this service. Try again.", 5, error.error) : error;
 
 const changed = (name: DeploymentName): Conflict => conflict(`Another call changed '${name}'. Try again.`);
@@ -57,7 +57,7 @@ const markRecord = (
     if (held.removing === removing) return ok({ stop: held });
     return ok(isMoving(held, clock.now()) ? { waitMs: PAUSE_MS } : { put: { ...held, removing } });
   };
-  return rewriteRecord(deps, name, decide, options, 0).mapErr(outage);
+  return rewriteRecord(deps, name, decide, options, 0).mapErr(toServiceError);
 };
 
 /** Stops routing requests to the deployment. */
@@ -83,7 +83,7 @@ const reserveName = (
   };
   return rewriteRecord(deps, name, decide, options, 0)
     .map(() => undefined)
-    .mapErr(outage);
+    .mapErr(toServiceError);
 };
 
 export const removeService = (
@@ -95,9 +95,9 @@ export const removeService = (
   safeTry(async function* () {
     const marked = yield* await markRecord(deps, name, expected, options);
     const host = hostOf(deps.location.shared, name);
-    yield* await deleteRules(deps, host, options).mapErr(outage);
+    yield* await deleteRules(deps, host, options).mapErr(toServiceError);
     const { owner } = expected;
     for (const revision of new Set([...knownOf(marked).map(({ id }) => id), ...marked.retired]))
-      yield* await retire(deps, { owner, revision, host, drain: 0, always: true }, options).mapErr(outage);
+      yield* await retire(deps, { owner, revision, host, drain: 0, force: true }, options).mapErr(toServiceError);
     return reserveName(deps, name, expected, options);
   });

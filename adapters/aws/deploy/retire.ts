@@ -85,7 +85,7 @@ export interface RetireOptions {
   /** Milliseconds that instances get to finish requests; 0 if the revision never had traffic. */
   readonly drain: number;
   /** Retires the revision even if it has traffic; the result is then never `serves`. */
-  readonly always?: boolean;
+  readonly force?: boolean;
 }
 
 /** How long the load balancer may report a group as in use after its last rule was deleted (eventual consistency). */
@@ -102,7 +102,7 @@ const MAX_PAUSE_MS = 2000;
 const deleteGroupWhenUnused = (
   deps: RetireDeps,
   group: string,
-  { revision, host, always = false }: RetireOptions,
+  { revision, host, force = false }: RetireOptions,
   retry: RetryOptions,
 ): Called<"deleted" | "serves"> =>
   safeTry(async function* () {
@@ -111,7 +111,7 @@ const deleteGroupWhenUnused = (
     const end = millisOf(clock.now()) + wait;
     for (const pause of backoff(FIRST_PAUSE_MS, MAX_PAUSE_MS)) {
       const rules = yield* await balancer.rules(retry);
-      if (!always && routedTo(rules, host, [revision]) !== undefined) break;
+      if (!force && routedTo(rules, host, [revision]) !== undefined) break;
       yield* await dropFromRules(deps, rules, targetGroupNameOf(revision), retry);
       const dropped = await balancer.deleteGroup(group, retry);
       if (dropped.isOk()) return ok("deleted" as const);

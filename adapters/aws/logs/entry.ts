@@ -4,6 +4,7 @@
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilteredLogEvent.html
  */
 
+import type { FilteredLogEvent } from "@aws-sdk/client-cloudwatch-logs";
 import { nameCode } from "../../../core/domain/logs/cursor.ts";
 import {
   type LogEntry,
@@ -17,15 +18,6 @@ import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
 import { parseJson } from "../parse-json.ts";
 import { streamPrefixOf } from "./streams.ts";
-
-/** An event as the SDK returns it. */
-export interface LogEvent {
-  readonly logStreamName?: string | undefined;
-  /** Milliseconds since 1970. */
-  readonly timestamp?: number | undefined;
-  readonly message?: string | undefined;
-  readonly eventId?: string | undefined;
-}
 
 const NANOS_PER_MILLI = 1_000_000n;
 
@@ -84,7 +76,7 @@ const ofPlatform = (
  * A task's stream is `PREFIX/CONTAINER/TASK`:
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specify-log-config.html
  */
-const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => {
+const ofService = (scope: LogScope, path: string, event: FilteredLogEvent): LogEntry => {
   const [revision = "", ...rest] = path.split("/");
   const instance = rest.at(-1);
   return {
@@ -100,7 +92,7 @@ const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => 
 };
 
 /** Converts an event to the core's format. Undefined if it does not belong to the deployment. */
-export const logEntryOf = (scope: LogScope, event: LogEvent): LogEntry | undefined => {
+export const logEntryOf = (scope: LogScope, event: FilteredLogEvent): LogEntry | undefined => {
   const prefix = streamPrefixOf(scope.owner, scope.service);
   const name = event.logStreamName ?? "";
   if (!name.startsWith(prefix)) return undefined;

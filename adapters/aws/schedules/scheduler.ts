@@ -10,9 +10,9 @@ import type { AwsConfig } from "../config.ts";
 import { parseSchedule, type RenderedSchedule, renderSchedules, SCHEDULE_GROUP, scheduleNames } from "./job.ts";
 
 /** Limits the retries: with concurrent writes, an update may find no schedule, and a create may find one. */
-const MAX_TURNS = 3;
+const MAX_TRIES = 3;
 
-const refused = (error: CallState | Unavailable): Unavailable =>
+const toUnavailable = (error: CallState | Unavailable): Unavailable =>
   isCallState(error) ? unavailable("EventBridge Scheduler rejected the schedule.", 60, error.error) : error;
 
 export const createAwsScheduler = (
@@ -29,20 +29,20 @@ export const createAwsScheduler = (
    */
   const put = async (schedule: RenderedSchedule, options: CallOptions): Promise<Result<void, Unavailable>> => {
     let last: Result<unknown, CallState | Unavailable> = await send("UpdateScheduleCommand", schedule, options);
-    for (let turn = 1; turn < MAX_TURNS && last.isErr(); turn++) {
+    for (let tries = 1; tries < MAX_TRIES && last.isErr(); tries++) {
       if (isState(last, "not_found")) last = await send("CreateScheduleCommand", schedule, options);
       // ConflictException: the schedule already exists, or another writer is changing it.
       else if (isState(last, "exists", "changed")) last = await send("UpdateScheduleCommand", schedule, options);
       else break;
     }
-    return last.map(() => undefined).mapErr(refused);
+    return last.map(() => undefined).mapErr(toUnavailable);
   };
 
   const remove = (Name: string, options: CallOptions): ResultAsync<void, Unavailable> =>
     send("DeleteScheduleCommand", { Name, GroupName: SCHEDULE_GROUP }, options)
       .map(() => undefined)
       .orElse(missingAsOk)
-      .mapErr(refused);
+      .mapErr(toUnavailable);
 
   return {
     put: (job, options = {}) =>
@@ -63,6 +63,6 @@ export const createAwsScheduler = (
       send("GetScheduleCommand", { Name: scheduleNames(service)[0], GroupName: SCHEDULE_GROUP }, options)
         .map(({ Target }) => parseSchedule(service, Target?.Input))
         .orElse((error) => missingAsOk(error).map(() => null))
-        .mapErr(refused),
+        .mapErr(toUnavailable),
   };
 };

@@ -30,13 +30,13 @@ export const shapesOf = (columns: readonly Column[]): readonly ShapedColumn[] =>
   columns.map((column) => ({ name: column.Name ?? "", shape: shapes[typeName(column)] ?? "plain" }));
 
 /** Parses `2026-01-31 09:08:07.500 UTC`; the session's time zone is UTC. */
-const momentOf = (text: string): SqlValue => {
+const timestampIn = (text: string): SqlValue => {
   const [, date, clock] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/.exec(text) ?? [];
   const instant = parseInstant(`${date}T${clock}Z`);
   return instant === undefined ? text : timestampOf(instant as Instant);
 };
 
-const scalarOf = scalarReader(momentOf);
+const scalarOf = scalarReader(timestampIn);
 
 /** Converts a value inside a list or record, already parsed from JSON. */
 const innerOf = (type: TrinoType, json: unknown): SqlValue => {

@@ -93,7 +93,7 @@ export class Signer {
 
   /**
    * Expiry in milliseconds; infinite if the credentials do not expire. Refreshes them once if they expire before
-   * `wanted`.
+   * `requested`.
    */
   async #credentialsExpiry({ config }: S3Client, requested: number): Promise<Result<number, Unavailable>> {
     const read = async (forceRefresh: boolean): Promise<Result<number, Unavailable>> => {

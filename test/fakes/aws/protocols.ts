@@ -5,6 +5,7 @@
  */
 import { AwsError, type AwsMethod, type AwsReply, type AwsService, type InjectedErrors } from "./server.ts";
 import { REGION } from "./test-config.ts";
+import { printXml } from "./xml.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the input or result of any method
 export type Message = any;
@@ -48,8 +49,8 @@ export const jsonProtocol = (
   { service, injected = jsonErrors }: { readonly service?: string; readonly injected?: InjectedErrors } = {},
 ): AwsService => ({
   route: ({ headers, body }) => {
-    const [asked, method = ""] = String(headers["x-amz-target"]).split(".");
-    if (service !== undefined && asked !== service) return undefined;
+    const [target, method = ""] = String(headers["x-amz-target"]).split(".");
+    if (service !== undefined && target !== service) return undefined;
     return callOf(methods, method, JSON.parse(body.toString() || "{}"), jsonReply);
   },
   failed: jsonFailed,
@@ -78,16 +79,11 @@ const nested = (form: URLSearchParams): Message => {
   return listed(root);
 };
 
-export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
-
-/** Prints lists as `member` elements and omits undefined values. */
-export const toXml = (value: Message): string => {
-  if (Array.isArray(value)) return value.map((one) => `<member>${toXml(one)}</member>`).join("");
-  if (typeof value !== "object" || value === null) return escapeXml(String(value ?? ""));
-  return Object.entries(value)
-    .filter(([, one]) => one !== undefined)
-    .map(([key, one]) => `<${key}>${toXml(one)}</${key}>`)
-    .join("");
+/** Wraps the items of lists in `member` elements. */
+const withMembers = (value: Message): Message => {
+  if (Array.isArray(value)) return { member: value.map(withMembers) };
+  if (typeof value !== "object" || value === null) return value ?? undefined;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withMembers(one)]));
 };
 
 const xml = { "content-type": "text/xml" };
@@ -99,13 +95,13 @@ export const queryProtocol = (methods: Methods): AwsService => ({
     return callOf(methods, Action, input, (result) => ({
       status: 200,
       headers: xml,
-      body: `<${Action}Response><${Action}Result>${toXml(result ?? {})}</${Action}Result></${Action}Response>`,
+      body: printXml({ [`${Action}Response`]: { [`${Action}Result`]: withMembers(result ?? {}) } }),
     }));
   },
   failed: ({ code, message, status }) => ({
     status,
     headers: xml,
-    body: `<ErrorResponse><Error><Type>Sender</Type>${toXml({ Code: code, Message: message })}</Error></ErrorResponse>`,
+    body: printXml({ ErrorResponse: { Error: { Type: "Sender", Code: code, Message: message } } }),
   }),
   injected: {
     unavailable: new AwsError("ServiceUnavailable", "Service unavailable (injected).", 503),

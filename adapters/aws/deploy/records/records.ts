@@ -29,7 +29,7 @@ export interface Records {
   /** Writes if `found` is still current. Otherwise fails with `changed` or `not_found`. */
   write(name: DeploymentName, record: NameRecord, found: Found, retry?: RetryOptions): Called<string>;
   /** Records that the account may have a deployment of this name. Must precede the deployment's record. */
-  point(owner: AccountId, name: DeploymentName, retry?: RetryOptions): Called<unknown>;
+  addToIndex(owner: AccountId, name: DeploymentName, retry?: RetryOptions): Called<unknown>;
   list(owner: AccountId, retry?: RetryOptions): ResultAsync<readonly HeldRecord[], Unavailable>;
 }
 
@@ -86,7 +86,7 @@ export const createRecords = (bucket: StateBucket): Records => {
       return bucket.put(keyOf(name), renderRecord(record), conditionOf(found), tags, retry);
     },
 
-    point: (owner, name, retry) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", retry),
+    addToIndex: (owner, name, retry) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", retry),
 
     list: (owner, retry) =>
       safeTry(async function* () {

@@ -29,7 +29,7 @@ const claim = (attempt: RolloutAttempt): Step<void> =>
     if (isTaken(rules, attempt.host)) return err(NAME_TAKEN);
     // Written before the record, so that a listing never misses a deployment.
     return records
-      .point(owner, name, attempt.left())
+      .addToIndex(owner, name, attempt.left())
       .map(() => undefined)
       .mapErr(failureOfRule);
   });
@@ -101,7 +101,7 @@ export const beginRollout = (attempt: RolloutAttempt): Step<HeldRecord> =>
       unfinished = first.isOk() ? first.value.unfinished : undefined;
       return first.map(({ record }) => record);
     };
-    const wanted = { name, owner, expected, write: attempt.write, change };
-    const begun = yield* await writeConditionally(attempt.deps, wanted, attempt.left());
+    const conditionalWrite = { name, owner, expected, write: attempt.write, change };
+    const begun = yield* await writeConditionally(attempt.deps, conditionalWrite, attempt.left());
     return unfinished === undefined ? ok(begun) : takeOver(attempt, begun, unfinished);
   });

@@ -26,8 +26,8 @@ const route = ({ deps, request, revision, host }: RolloutAttempt, group: string)
     // A rule without targets was edited by hand to respond itself.
     if (targets.length > 0 && targets.every((one) => one.group === group)) return okAsync(undefined);
     const others = targets.filter((one) => one.group !== group && one.weight > 0);
-    const wanted = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
-    return deps.balancer.forward(arn, wanted, retry).mapErr(failureOfRule);
+    const newTargets = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
+    return deps.balancer.forward(arn, newTargets, retry).mapErr(failureOfRule);
   });
 };
 

@@ -11,7 +11,7 @@ import {
   number,
   text,
 } from "../../../shared/sql/googlesql/tree.ts";
-import { trinoFormat, trinoMoment, trinoReplacement } from "./formats.ts";
+import { trinoFormat, trinoReplacement, trinoTimestamp } from "./formats.ts";
 import { macroDefaults, trinoMacros } from "./macros.ts";
 
 /** The parsed expression of a macro. Its arguments are columns named `arg_1`, `arg_2`. */
@@ -87,10 +87,10 @@ const addInterval = (value: Json, interval: Json | undefined, sign: 1 | -1): Jso
   return call("date_add", [text(unit), amount, value]);
 };
 
-const literalMoment = (name: string, args: readonly Json[]): Json => {
+const literalTimestamp = (name: string, args: readonly Json[]): Json => {
   const literalText = literalOf(args[0]);
-  const moment = literalText === undefined ? undefined : trinoMoment(literalText);
-  return macro(name, moment === undefined ? args : [text(moment)]);
+  const timestamp = literalText === undefined ? undefined : trinoTimestamp(literalText);
+  return macro(name, timestamp === undefined ? args : [text(timestamp)]);
 };
 
 const expandCall = (given: string, args: readonly Json[]): Json | undefined => {
@@ -98,7 +98,7 @@ const expandCall = (given: string, args: readonly Json[]): Json | undefined => {
   switch (name) {
     case "bq_timestamp":
     case "bq_safe_timestamp":
-      return literalMoment(name, args);
+      return literalTimestamp(name, args);
     case "bq_timestamp_add":
     case "bq_date_add":
       return addInterval(args[0] as Json, args[1], 1);
@@ -199,7 +199,7 @@ const expandCast = (kind: string, body: JsonObject): Json | undefined => {
   const type = isObject(body["to"]) ? String(body["to"]["data_type"]) : "";
   const literalText = literalOf(body["this"]);
   if (type === "timestamp" && isObject(body["to"]) && body["to"]["timezone"] !== true)
-    return literalMoment(kind === "cast" ? "bq_timestamp" : "bq_safe_timestamp", [body["this"] as Json]);
+    return literalTimestamp(kind === "cast" ? "bq_timestamp" : "bq_safe_timestamp", [body["this"] as Json]);
   const special = type === "double" ? doubles[literalText?.toLowerCase() ?? ""] : undefined;
   return special === undefined ? undefined : { [kind]: { ...body, this: text(special) } };
 };

@@ -49,7 +49,7 @@ const textOf = (instant: Instant): string => {
  * Formats a literal timestamp so that every version of Trino reads it. Undefined if the text is not in RFC 3339's
  * format.
  */
-export const trinoMoment = (text: string): string | undefined => {
+export const trinoTimestamp = (text: string): string | undefined => {
   const [, date, clock = "00:00:00", zone = "Z"] =
     /^(\d{4}-\d\d-\d\d)(?:[ Tt](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|z|UTC|[+-]\d\d(?::?\d\d)?)?$/.exec(text.trim()) ??
     [];

@@ -6,7 +6,7 @@
  */
 
 const EPOCH = "from_unixtime(0)";
-const MOMENT = "TIMESTAMP(6) WITH TIME ZONE";
+const TIMESTAMP = "TIMESTAMP(6) WITH TIME ZONE";
 const monday = (type: string) => `CAST(date_add('day', -1, date_trunc('week', date_add('day', 1, $1))) AS ${type})`;
 
 export const trinoMacros: Readonly<Record<string, string>> = {
@@ -37,13 +37,13 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_md5: "md5(to_utf8($1))",
   bq_numeric: "CAST($1 AS DECIMAL(38, 9))",
   bq_safe_numeric: "TRY_CAST($1 AS DECIMAL(38, 9))",
-  bq_timestamp: `CAST($1 AS ${MOMENT})`,
-  bq_safe_timestamp: `TRY_CAST($1 AS ${MOMENT})`,
+  bq_timestamp: `CAST($1 AS ${TIMESTAMP})`,
+  bq_safe_timestamp: `TRY_CAST($1 AS ${TIMESTAMP})`,
   bq_date: "CAST($1 AS DATE)",
   bq_timestamp_trunc: "date_trunc($1, $2)",
   bq_date_trunc: "date_trunc($1, $2)",
   // GoogleSQL's week starts on Sunday, Trino's on Monday.
-  bq_timestamp_trunc_sunday: monday(MOMENT),
+  bq_timestamp_trunc_sunday: monday(TIMESTAMP),
   bq_date_trunc_sunday: monday("DATE"),
   bq_timestamp_diff: "date_diff($1, $2, $3)",
   // Counts the boundaries that were crossed; Trino's date_diff alone counts complete units.
@@ -58,7 +58,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_unix_micros: "CAST(round(to_unixtime($1) * 1000000) AS BIGINT)",
   bq_timestamp_seconds: `date_add('second', $1, ${EPOCH})`,
   bq_timestamp_millis: `date_add('millisecond', $1, ${EPOCH})`,
-  bq_timestamp_micros: `CAST(from_unixtime_nanos(CAST($1 AS BIGINT) * 1000) AS ${MOMENT})`,
+  bq_timestamp_micros: `CAST(from_unixtime_nanos(CAST($1 AS BIGINT) * 1000) AS ${TIMESTAMP})`,
   bq_extract_year: "year($1)",
   bq_extract_isoyear: "year_of_week($1)",
   bq_extract_quarter: "quarter($1)",

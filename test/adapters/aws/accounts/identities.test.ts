@@ -33,7 +33,7 @@ afterAll(() => iam.close());
 beforeEach(() => {
   iam.roles.clear();
   iam.faults.clear();
-  Object.assign(iam, { looksUntilVisible: 0, most: 1000, meets: 0 });
+  Object.assign(iam, { looksUntilVisible: 0, maxRoles: 1000, meets: 0 });
   identities = over(iam.client);
 });
 
@@ -110,7 +110,7 @@ test("waits for an identity that appears late; one that never appears, or exceed
   await ensured();
   iam.looksUntilVisible = 1000;
   expect((await identities.ensure(accountOf("late")))._unsafeUnwrapErr().message).toContain("not available yet");
-  iam.most = iam.roles.size;
+  iam.maxRoles = iam.roles.size;
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().message).toContain("IAM role quota");
 });
 

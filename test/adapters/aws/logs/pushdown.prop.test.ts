@@ -1,7 +1,8 @@
 /** Pushing part of a filter down finds the same entries as filtering all of them. */
+import type { FilteredLogEvent } from "@aws-sdk/client-cloudwatch-logs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type LogEvent, logEntryOf, messageFor } from "../../../../adapters/aws/logs/entry.ts";
+import { logEntryOf, messageFor } from "../../../../adapters/aws/logs/entry.ts";
 import { type Pushdown, pushdownOf } from "../../../../adapters/aws/logs/pushdown.ts";
 import { streamPrefixOf } from "../../../../adapters/aws/logs/streams.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
@@ -19,7 +20,7 @@ const prefix = streamPrefixOf(scope.owner, scope.service);
 
 const written = () =>
   fc.tuple(newLogEntry(), logInstant()).map(
-    ([entry, at]): LogEvent => ({
+    ([entry, at]): FilteredLogEvent => ({
       ...{ logStreamName: `${prefix}platform`, eventId: "1", timestamp: millisOf(at) },
       message: messageFor(entry, at, "id"),
     }),
@@ -32,13 +33,13 @@ const lines = fc.constantFrom(
 
 const ingested = () =>
   fc.tuple(lines, logInstant()).map(
-    ([message, at]): LogEvent => ({
+    ([message, at]): FilteredLogEvent => ({
       ...{ logStreamName: `${prefix}app-00001/app/i1`, eventId: "2", timestamp: millisOf(at), message },
     }),
   );
 
 /** Applies the pushed part as FilterLogEvents does. */
-const isAsked = ({ from, to, platformOnly }: Pushdown, { logStreamName, timestamp = 0 }: LogEvent): boolean =>
+const isAsked = ({ from, to, platformOnly }: Pushdown, { logStreamName, timestamp = 0 }: FilteredLogEvent): boolean =>
   (from === undefined || timestamp >= millisOf(from)) &&
   (to === undefined || timestamp <= millisOf(to)) &&
   (!platformOnly || logStreamName === `${prefix}platform`);

@@ -61,7 +61,7 @@ describe("a volume's bucket", () => {
 
   test("is not created beyond the bucket quota", async () => {
     const full = await startFakeS3({ buckets: [STATE_BUCKET] });
-    full.world.mostBuckets = 1;
+    full.world.maxBuckets = 1;
     const error = await expectError(volumesOver(full).create(account(), data));
     expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("bucket quota") });
     await full.close();

@@ -23,7 +23,7 @@ beforeEach(() => {
   for (const known of [files.fileSystems, files.mountTargets, files.accessPoints, files.zones]) known.clear();
   files.unknownRoles.clear();
   files.faults.clear();
-  Object.assign(files, { looks: 1, most: 1000 });
+  Object.assign(files, { looks: 1, maxFileSystems: 1000 });
   owner = account();
   volumes = volumesOver(fake, { clock: createLeapingClock(new Date().toISOString()), files: files.client });
 });
@@ -96,7 +96,7 @@ describe("a file system", () => {
     await mounted(id);
     for (const one of files.fileSystems.values()) one.status = "error";
     expect((await volumes.mountable(id))._unsafeUnwrapErr().message).toContain("the role cannot be assumed");
-    files.most = 0;
+    files.maxFileSystems = 0;
     const full = await volumes.mountable((await made("full" as VolumeName)).id);
     expect(full._unsafeUnwrapErr().message).toContain("a quota");
   });

@@ -42,15 +42,15 @@ export const createTables = async (group: string) => {
   await connection.run(`CREATE TABLE ${quoted(BILLING_TABLE)}(line_item_usage_start_date TIMESTAMP,
     line_item_product_code VARCHAR, line_item_usage_type VARCHAR, line_item_usage_amount DOUBLE, pricing_unit VARCHAR,
     line_item_unblended_cost DOUBLE, line_item_currency_code VARCHAR, resource_tags MAP(VARCHAR, VARCHAR))`);
-  const told = new Set<string>();
+  const delivered = new Set<string>();
   let charged = 0;
 
   return {
     connection,
     /** Copies new log events and costs into the tables, one record per stream. */
     catchUp: async (events: readonly KeptEvent[], costs: readonly ExportedCost[]): Promise<void> => {
-      const fresh = events.filter(({ eventId }) => !told.has(eventId));
-      for (const { eventId } of fresh) told.add(eventId);
+      const fresh = events.filter(({ eventId }) => !delivered.has(eventId));
+      for (const { eventId } of fresh) delivered.add(eventId);
       const streams = Map.groupBy(fresh, ({ stream }) => stream);
       const records = [...streams].map(([logstream, own]) => ({
         ...{

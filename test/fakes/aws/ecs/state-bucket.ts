@@ -5,8 +5,9 @@
 import { createHash } from "node:crypto";
 import { S3Client } from "@aws-sdk/client-s3";
 import { Faults } from "../../faults.ts";
-import { clientOptions, toXml } from "../protocols.ts";
+import { clientOptions } from "../protocols.ts";
 import { AwsError, type AwsMethod, type AwsReply, type AwsService, serveAws } from "../server.ts";
+import { printXml } from "../xml.ts";
 
 interface Stored {
   readonly bytes: Buffer;
@@ -43,13 +44,13 @@ export const startStateBucket = async (name = "state") => {
   const list = (query: URLSearchParams) => {
     const prefix = query.get("prefix") ?? "";
     const from = query.get("continuation-token") ?? "";
-    const most = Math.min(Number(query.get("max-keys") ?? PAGE), PAGE);
+    const max = Math.min(Number(query.get("max-keys") ?? PAGE), PAGE);
     const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > from).sort();
-    const page = keys.slice(0, most);
-    const next = keys.length > most ? page.at(-1) : undefined;
-    const contents = page.map((key) => `<Contents>${toXml({ Key: key, ETag: objects.get(key)?.etag })}</Contents>`);
-    const rest = toXml({ KeyCount: page.length, IsTruncated: next !== undefined, NextContinuationToken: next });
-    return { body: `<ListBucketResult>${contents.join("")}${rest}</ListBucketResult>` };
+    const page = keys.slice(0, max);
+    const next = keys.length > max ? page.at(-1) : undefined;
+    const Contents = page.map((key) => ({ Key: key, ETag: objects.get(key)?.etag }));
+    const rest = { KeyCount: page.length, IsTruncated: next !== undefined, NextContinuationToken: next };
+    return { body: printXml({ ListBucketResult: { Contents, ...rest } }) };
   };
 
   const replied = ({ ETag, body = "" }: { readonly ETag?: string; readonly body?: Buffer | string }): AwsReply => ({
@@ -79,7 +80,7 @@ export const startStateBucket = async (name = "state") => {
     failed: ({ code, message, status }) => ({
       status,
       headers: { "content-type": "application/xml" },
-      body: `<Error>${toXml({ Code: code, Message: message })}</Error>`,
+      body: printXml({ Error: { Code: code, Message: message } }),
     }),
     injected: {
       unavailable: new AwsError("ServiceUnavailable", "Service unavailable (injected).", 503),

@@ -56,7 +56,7 @@ export interface FakeBalancerOptions {
 }
 
 export const startFakeBalancer = async ({
-  rules: most = 100,
+  rules: maxRules = 100,
   target = async () => undefined,
 }: FakeBalancerOptions = {}) => {
   const faults = new Faults();
@@ -151,7 +151,7 @@ export const startFakeBalancer = async ({
         throw new AwsError("ValidationError", "'priority' must be between 1 and 50000");
       if ([...rules.values()].some((rule) => rule.priority === priority))
         throw new AwsError("PriorityInUse", `Priority '${priority}' is currently in use`);
-      if (rules.size >= most) throw new AwsError("TooManyRules", "The maximum number of rules has been reached");
+      if (rules.size >= maxRules) throw new AwsError("TooManyRules", "The maximum number of rules has been reached");
       const id = randomUUID().replaceAll("-", "").slice(0, 16);
       const arn = `${LISTENER.replace(":listener/", ":listener-rule/")}/${id}`;
       const hidden = settings.looksUntilVisible;

@@ -10,10 +10,10 @@ const invalid = (message: string): never => {
 /** "Can have a maximum of 32 characters, must contain only alphanumeric characters or hyphens, ..." */
 const NAME = /^(?!-)[A-Za-z0-9-]{1,32}(?<!-)$/;
 
-const between = (input: Message, field: string, least: number, most: number): void => {
+const between = (input: Message, field: string, least: number, max: number): void => {
   const value = input[field];
-  if (value !== undefined && !(Number(value) >= least && Number(value) <= most))
-    invalid(`${field} '${value}' must be between ${least} and ${most}`);
+  if (value !== undefined && !(Number(value) >= least && Number(value) <= max))
+    invalid(`${field} '${value}' must be between ${least} and ${max}`);
 };
 
 /** "For target groups with a protocol of HTTP or HTTPS, the range is 200-499." */

@@ -32,7 +32,7 @@ test("a new role may appear late, and the quota is enforced", async () => {
   await create("r");
   await refused(put("{}"), "NoSuchEntityException");
   await put("{}");
-  iam.most = 1;
+  iam.maxRoles = 1;
   await refused(create("s"), "LimitExceededException");
 });
 

@@ -30,7 +30,7 @@ export interface FakeIam {
   /** "changes that I make are not always immediately visible": how many calls do not see a new role. */
   looksUntilVisible: number;
   /** "Roles in an AWS account: 1000" */
-  most: number;
+  maxRoles: number;
   /**
    * "Multiple requests to change this object were submitted simultaneously": how many creations meet a concurrent one that
    * wins (CreateRole, ConcurrentModificationException).
@@ -89,7 +89,8 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
     const name = form.get("RoleName") ?? "";
     if (!/^[\w+=,.@-]{1,64}$/.test(name)) throw failure(400, "ValidationError", "roleName");
     if (roles.has(name)) throw failure(409, "EntityAlreadyExists", `Role with name ${name} already exists.`);
-    if (roles.size >= fake.most) throw failure(409, "LimitExceeded", "Cannot exceed quota for RolesPerAccount: 1000.");
+    if (roles.size >= fake.maxRoles)
+      throw failure(409, "LimitExceeded", "Cannot exceed quota for RolesPerAccount: 1000.");
     const made: FakeRole = {
       name,
       arn: `arn:aws:iam::${ACCOUNT}:role/${name}`,
@@ -156,7 +157,7 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
     faults,
     roles,
     looksUntilVisible: 0,
-    most: 1000,
+    maxRoles: 1000,
     meets: 0,
     close: async () => {
       client.destroy();

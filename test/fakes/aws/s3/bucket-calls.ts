@@ -41,18 +41,18 @@ const createBucket: Act = ({ world, request, bucket, region }) => {
 const listBuckets: Act = ({ world, request }) => {
   const { query } = request;
   const prefix = query.get("prefix") ?? "";
-  const most = Number(query.get("max-buckets") ?? 10_000);
+  const max = Number(query.get("max-buckets") ?? 10_000);
   const after = Buffer.from(query.get("continuation-token") ?? "", "base64").toString();
   const found = [...world.live.values()]
     .filter(({ name }) => name.startsWith(prefix) && byBytes(name, after) > 0)
     .sort((a, b) => byBytes(a.name, b.name));
-  const page = found.slice(0, most);
+  const page = found.slice(0, max);
   const last = page.at(-1)?.name ?? "";
   return xmlReply("ListAllMyBucketsResult", {
     Buckets: {
       Bucket: page.map(({ name, created }) => ({ Name: name, CreationDate: new Date(created).toISOString() })),
     },
-    ContinuationToken: found.length > most ? Buffer.from(last).toString("base64") : undefined,
+    ContinuationToken: found.length > max ? Buffer.from(last).toString("base64") : undefined,
     Prefix: prefix,
   });
 };

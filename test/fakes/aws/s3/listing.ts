@@ -24,7 +24,7 @@ type Item = { readonly prefix: string } | { readonly version: Version };
 export const listObjects = (bucket: FakeBucket, query: URLSearchParams): AwsReply => {
   const prefix = query.get("prefix") ?? "";
   const delimiter = query.get("delimiter") ?? "";
-  const most = Math.min(PAGE, Number(query.get("max-keys") ?? PAGE));
+  const max = Math.min(PAGE, Number(query.get("max-keys") ?? PAGE));
   const token = query.get("continuation-token");
   const after = token === null ? (query.get("start-after") ?? "") : Buffer.from(token, "base64").toString();
   const keys = [...bucket.objects.keys()].filter((key) => key.startsWith(prefix)).sort(byBytes);
@@ -36,7 +36,7 @@ export const listObjects = (bucket: FakeBucket, query: URLSearchParams): AwsRepl
     const common = end === -1 ? undefined : key.slice(0, end + delimiter.length);
     // A common prefix counts as one item; further keys with it are skipped.
     if (byBytes(common ?? key, last) <= 0) continue;
-    if (items.length === most) {
+    if (items.length === max) {
       isMore = true;
       break;
     }
@@ -47,7 +47,7 @@ export const listObjects = (bucket: FakeBucket, query: URLSearchParams): AwsRepl
     Name: bucket.name,
     Prefix: encoded(query, prefix),
     KeyCount: items.length,
-    MaxKeys: most,
+    MaxKeys: max,
     IsTruncated: isMore,
     NextContinuationToken: isMore ? Buffer.from(last).toString("base64") : undefined,
     Contents: items.flatMap((item) =>
@@ -58,10 +58,10 @@ export const listObjects = (bucket: FakeBucket, query: URLSearchParams): AwsRepl
 };
 
 export const listVersions = (bucket: FakeBucket, query: URLSearchParams): AwsReply => {
-  const most = Math.min(PAGE, Number(query.get("max-keys") ?? PAGE));
+  const max = Math.min(PAGE, Number(query.get("max-keys") ?? PAGE));
   const all = [...bucket.versions].sort(([a], [b]) => byBytes(a, b)).flatMap(([, versions]) => versions);
   const isLatest = (one: Version) => bucket.versions.get(one.key)?.[0] === one;
-  const page = all.slice(0, most);
+  const page = all.slice(0, max);
   const shown = (one: Version) => ({
     Key: encoded(query, one.key),
     VersionId: one.versionId,
@@ -69,8 +69,8 @@ export const listVersions = (bucket: FakeBucket, query: URLSearchParams): AwsRep
   });
   return xmlReply("ListVersionsResult", {
     Name: bucket.name,
-    MaxKeys: most,
-    IsTruncated: all.length > most,
+    MaxKeys: max,
+    IsTruncated: all.length > max,
     Version: page.filter(({ isMarker }) => !isMarker).map((one) => ({ ...shown(one), ...described(one) })),
     DeleteMarker: page
       .filter(({ isMarker }) => isMarker)

@@ -73,7 +73,7 @@ export class S3World {
   readonly strangers = new Set<string>();
   readonly now: () => number;
   /** "By default, you can create up to 10,000 general purpose buckets": userguide/BucketRestrictions.html */
-  mostBuckets = 10_000;
+  maxBuckets = 10_000;
   /** A PUT may have up to 5 GB; each part but the last must have at least 5 MB: userguide/qfacts.html. Tests may set less. */
   putMax = 5 * 1024 ** 3;
   partMin = 5 * 1024 ** 2;
@@ -107,7 +107,7 @@ export class S3World {
       throw failure(409, "BucketAlreadyOwnedByYou", "Your previous request to create the named bucket succeeded.");
     if (this.strangers.has(name))
       throw failure(409, "BucketAlreadyExists", "The requested bucket name is not available.");
-    if (this.live.size >= this.mostBuckets)
+    if (this.live.size >= this.maxBuckets)
       throw failure(400, "TooManyBuckets", "You have attempted to create more buckets than allowed.");
     const bucket: FakeBucket = {
       name,

@@ -59,7 +59,7 @@ test("becomes available, has one mount target per zone, and is deleted after the
 });
 
 test("enforces quotas and injects faults", async () => {
-  files.most = 0;
+  files.maxFileSystems = 0;
   await refused(create(), "ServiceQuotaExceededException");
   files.faults.inject({ nth: 1, kind: "resource_exhausted" });
   await refused(create(), "ThrottlingException");

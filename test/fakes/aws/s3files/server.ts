@@ -66,7 +66,7 @@ export interface FakeS3Files {
   readonly unknownRoles: Set<string>;
   /** The zones of subnets that share one. */
   readonly zones: Map<string, string>;
-  most: number;
+  maxFileSystems: number;
   close(): Promise<void>;
 }
 
@@ -153,7 +153,8 @@ export const startFakeS3Files = async ({
     if (same !== undefined) return jsonReply(described(same), 201);
     if ([...fileSystems.values()].some((one) => one.bucket === arn))
       throw conflict("There is a file system of this bucket.");
-    if (fileSystems.size >= fake.most) throw failure(402, "ServiceQuotaExceededException", "Too many file systems.");
+    if (fileSystems.size >= fake.maxFileSystems)
+      throw failure(402, "ServiceQuotaExceededException", "Too many file systems.");
     const id = `fs-${randomBytes(9).toString("hex").slice(0, 17)}`;
     const made: FileSystem = {
       id,
@@ -270,9 +271,9 @@ export const startFakeS3Files = async ({
 
   const paged = (query: URLSearchParams, name: string, all: readonly unknown[]): AwsReply => {
     const from = Number(query.get("nextToken") ?? 0);
-    const most = Number(query.get("maxResults") ?? PAGE);
-    const more = from + most < all.length ? { nextToken: String(from + most) } : {};
-    return jsonReply({ [name]: all.slice(from, from + most), ...more });
+    const max = Number(query.get("maxResults") ?? PAGE);
+    const more = from + max < all.length ? { nextToken: String(from + max) } : {};
+    return jsonReply({ [name]: all.slice(from, from + max), ...more });
   };
 
   const listFileSystems = (query: URLSearchParams): AwsReply => {
@@ -325,7 +326,7 @@ export const startFakeS3Files = async ({
     looks: 1,
     unknownRoles,
     zones,
-    most: 1000,
+    maxFileSystems: 1000,
     close: async () => {
       client.destroy();
       await server.close();
