@@ -24,26 +24,17 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
 };
 
 const headersOf = (error: ControlPlaneError): Record<string, string> => {
-  switch (error.kind) {
-    case "unauthenticated":
-      return { "www-authenticate": 'Bearer realm="portside", ApiKey realm="portside"' };
-    case "rate_limited":
-    case "unavailable":
-      return { "retry-after": String(error.retryAfterSeconds) };
-    default:
-      return {};
-  }
+  if (error.kind === "unauthenticated")
+    return { "www-authenticate": 'Bearer realm="portside", ApiKey realm="portside"' };
+  return "retryAfterSeconds" in error ? { "retry-after": String(error.retryAfterSeconds) } : {};
 };
 
 const detailOf = (error: ControlPlaneError, location: FieldLocation, requestId: string): unknown => {
-  switch (error.kind) {
-    case "invalid_input":
-      return error.issues.map(({ path, message, type }) => ({ loc: [location, ...path], msg: message, type }));
-    case "internal":
-      return `Internal error. Report it to the operator with the request id ${requestId}.`;
-    default:
-      return error.message;
-  }
+  if (error.kind === "invalid_input")
+    return error.issues.map(({ path, message, type }) => ({ loc: [location, ...path], msg: message, type }));
+  return error.kind === "internal"
+    ? `Internal error. Report it to the operator with the request id ${requestId}.`
+    : error.message;
 };
 
 export const errorResponse = (error: ControlPlaneError, location: FieldLocation, requestId: string): ErrorResponse => ({

@@ -62,10 +62,8 @@ export const command: Command = {
     const { found } = targets;
     const [first] = found;
     if (first === undefined) throw noInstanceError(name, targets);
-    say(
-      io,
-      `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}). Leave with 'exit'.`,
-    );
+    const others = found.length > 1 ? `, one of ${found.length}` : "";
+    say(io, `Entering '${name}' (${first.kind}${others}). Leave with 'exit'.`);
     return enter(first, io);
   },
 };

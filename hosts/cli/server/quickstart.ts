@@ -21,10 +21,8 @@ const quickstart = async (io: Io, once: boolean): Promise<number> => {
   const { url, apiKey = "", platform } = serving;
   const env = { ...io.env, PORTSIDE_URL: url, PORTSIDE_API_KEY: apiKey };
   try {
-    print(
-      io,
-      `Portside is ready at ${url} (${platform.controlPlane.capabilities().runner}).\n\n$ portside deploy examples/hello`,
-    );
+    print(io, `Portside is ready at ${url} (${platform.controlPlane.capabilities().runner}).`);
+    print(io, "\n$ portside deploy examples/hello");
     const code = await runProgram(["deploy", EXAMPLE], { ...io, env });
     if (code !== 0) return code;
     const listed = await fetch(`${url}/v1/deployment/list`, { headers: { "x-api-key": apiKey } });

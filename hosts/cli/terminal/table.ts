@@ -1,7 +1,6 @@
 /** Rows as a table on a terminal, and as tab-separated plain text in a pipe. */
 import { wantsColour } from "./colour.ts";
-import type { Io } from "./io.ts";
-import { print } from "./io.ts";
+import { type Io, print } from "./io.ts";
 
 /** cli-table3's names of the lines around and between cells. */
 const LINES =

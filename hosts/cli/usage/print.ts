@@ -7,8 +7,7 @@ import {
   shareOf,
   zero,
 } from "../../../core/domain/usage/decimal.ts";
-import type { Group, UsageSum, UsageSums } from "../../../core/domain/usage/usage-sums.ts";
-import { noUsage } from "../../../core/domain/usage/usage-sums.ts";
+import { type Group, noUsage, type UsageSum, type UsageSums } from "../../../core/domain/usage/usage-sums.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { bar } from "../terminal/chart-bar.ts";
 import { canDraw, paint } from "../terminal/colour.ts";
@@ -106,10 +105,7 @@ const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period
 export const printCost = async (io: Io, report: CostReport): Promise<void> => {
   const { sums, period } = report;
   await printCosts(io, report);
-  if (io.stdout.isTTY === true)
-    print(
-      io,
-      `\n${paint(io, "bold", `${money(sums.total.cost)} USD`)} on models ${period.label}, in ${sums.total.turns} turns`,
-    );
+  const total = paint(io, "bold", `${money(sums.total.cost)} USD`);
+  if (io.stdout.isTTY === true) print(io, `\n${total} on models ${period.label}, in ${sums.total.turns} turns`);
   printNotes(io, report);
 };
