@@ -1,13 +1,14 @@
 /** Checks this machine for the local provider, and reports missing features and how to install them. */
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { GiB } from "../../core/domain/accounts/limits.ts";
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { installCommand } from "../shared/runtime/optional-package.ts";
 import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
 import { silent } from "./accounts/identity.ts";
 import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
+import { existing } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
@@ -20,16 +21,6 @@ export interface Examined {
   readonly runner: RunnerChoice;
   readonly uidRange: string;
 }
-
-/** Returns the folder, or its nearest existing parent. */
-const existing = (folder: string): string => {
-  try {
-    accessSync(folder);
-    return folder;
-  } catch {
-    return dirname(folder) === folder ? folder : existing(dirname(folder));
-  }
-};
 
 const isWritable = (folder: string): boolean => {
   try {

@@ -6,22 +6,21 @@
  * rounds, until a round finds nothing new to copy. The backup contains the last copy of the state. A volume without a row is
  * harmless, because the next start moves it to quarantine.
  */
-import { existsSync, lstatSync, realpathSync, type Stats } from "node:fs";
+import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
 import { MANIFEST, readManifest } from "../builds/image-store.ts";
-import { DataFolderError, explainFileError, isDamage } from "../data-folder/data-folder-error.ts";
+import { DataFolderError, explainFileError, isDamage, noDataFolder } from "../data-folder/data-folder-error.ts";
 import { backupRuleOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
+import { hasTable, openImmutable, selectAll } from "../state/sql.ts";
 import { codeOf, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./backup-error.ts";
 import { BackupWriter } from "./backup-writer.ts";
 import { copyDatabase } from "./copy-database.ts";
-import { TreeCopy } from "./copy-tree.ts";
-import { type BackupEntry, FORMAT, modifiedOf } from "./format.ts";
+import { entryOf, TreeCopy } from "./copy-tree.ts";
+import { FORMAT } from "./format.ts";
 import { type LeftOut, LeftOutList } from "./left-out-list.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
@@ -61,23 +60,17 @@ interface StateContent {
 
 /** Reads a copy of the state, of any release. */
 const contentOf = (path: string): StateContent => {
-  const url = pathToFileURL(path);
-  url.search = "immutable=1";
-  const db = new DatabaseSync(url, { readOnly: true });
-  try {
-    const has = (table: string) => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(table) !== undefined;
-    const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
-    const templates = services.flatMap((row) => Object.values(row)).join("\n");
-    const volumes = has("volumes") ? db.prepare("SELECT id, deleted_at AS deleted FROM volumes ORDER BY id").all() : [];
-    return {
-      deployments: services.length,
-      volumes: volumes.map(({ id }) => String(id)),
-      livingVolumes: volumes.filter(({ deleted }) => deleted === null).length,
-      images: [...new Set(templates.matchAll(/local:\/\/([0-9a-f]{24}\/[0-9a-f]{32})/g).map(([, path = ""]) => path))],
-    };
-  } finally {
-    db.close();
-  }
+  using db = openImmutable(path);
+  const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
+  const templates = services.flatMap((row) => Object.values(row)).join("\n");
+  const rows = "SELECT id, deleted_at AS deleted FROM volumes ORDER BY id";
+  const volumes = hasTable(db, "volumes") ? selectAll<{ id: string; deleted: string | null }>(db, rows) : [];
+  return {
+    deployments: services.length,
+    volumes: volumes.map(({ id }) => id),
+    livingVolumes: volumes.filter(({ deleted }) => deleted === null).length,
+    images: [...new Set(templates.matchAll(/local:\/\/([0-9a-f]{24}\/[0-9a-f]{32})/g).map(([, path = ""]) => path))],
+  };
 };
 
 interface BackupDeps {
@@ -94,53 +87,42 @@ const orNothing = (error: unknown): undefined => {
   if (!isPathMissing(error)) throw error;
 };
 
-const folderEntry = (path: string, { uid, gid, mtimeMs }: Stats): BackupEntry => ({
-  ...{ path, type: "folder", size: 0, mode: 0o700, target: "" },
-  ...{ uid, gid, modified: modifiedOf(mtimeMs) },
-});
-
 class DataFolderBackup {
-  readonly #dataDir: string;
-  readonly #named: string;
-  readonly #work: string;
-  readonly #writer: BackupWriter;
+  readonly #deps: BackupDeps;
   readonly #leftOut = new LeftOutList();
   readonly #trees: TreeCopy;
   /** The paths of written entries. */
   readonly #done = new Set<string>();
   #objects = 0;
 
-  constructor({ dataDir, named, work, writer, signal }: BackupDeps) {
-    this.#dataDir = dataDir;
-    this.#named = named;
-    this.#work = work;
-    this.#writer = writer;
+  constructor(deps: BackupDeps) {
+    this.#deps = deps;
     const onFile = (path: string) => {
       if (path.startsWith("storage/volumes/")) this.#objects++;
     };
-    this.#trees = new TreeCopy({ writer, leftOut: this.#leftOut, signal, onFile });
+    this.#trees = new TreeCopy({ ...deps, leftOut: this.#leftOut, onFile });
   }
 
   async run(): Promise<Omit<BackupSummary, "file" | "bytes">> {
-    const { uid } = await stat(this.#dataDir);
+    const { uid } = await stat(this.#deps.dataDir);
     const created_at = new Date().toISOString();
-    await this.#writer.begin({ format: FORMAT, created_at, data_dir: this.#named, uid });
+    await this.#deps.writer.begin({ format: FORMAT, created_at, data_dir: this.#deps.named, uid });
     await this.#copyVolumes(await this.#copyState(), await this.#namesIn("storage/volumes"));
     await this.#copyTheRest();
     const { deployments, livingVolumes: volumes } = await this.#copyUntilComplete();
-    await this.#copyFrom(join(this.#work, COPY), STATE_FILE);
-    await this.#writer.end({ deployments, volumes, objects: this.#objects });
+    await this.#copyFrom(join(this.#deps.work, COPY), STATE_FILE);
+    await this.#deps.writer.end({ deployments, volumes, objects: this.#objects });
     return { deployments, volumes, objects: this.#objects, leftOut: this.#leftOut.all() };
   }
 
   /** Copies the state to the work folder. */
   async #copyState(): Promise<StateContent> {
-    const [path, copy] = [join(this.#dataDir, STATE_FILE), join(this.#work, COPY)];
+    const [path, copy] = [join(this.#deps.dataDir, STATE_FILE), join(this.#deps.work, COPY)];
     const damaged = (problem: string, cause?: unknown) =>
       new DataFolderError(
         "damaged",
         path,
-        `${path} is damaged (${problem}). Run 'portside doctor --repair --data-dir ${this.#dataDir}', then back up again.`,
+        `${path} is damaged (${problem}). Run 'portside doctor --repair --data-dir ${this.#deps.dataDir}', then back up again.`,
         cause,
       );
     try {
@@ -173,8 +155,8 @@ class DataFolderBackup {
       missing = now;
     }
     throw new BackupError(
-      this.#dataDir,
-      `${this.#dataDir} changed too often to be copied: new volumes or deployments appeared in each of ${MAX_ROUNDS} rounds. Run the backup again at a quieter time.`,
+      this.#deps.dataDir,
+      `${this.#deps.dataDir} changed too often to be copied: new volumes or deployments appeared in each of ${MAX_ROUNDS} rounds. Run the backup again at a quieter time.`,
     );
   }
 
@@ -208,21 +190,21 @@ class DataFolderBackup {
   }
 
   async #copyDatabase(path: string): Promise<void> {
-    const copy = join(this.#work, COPY);
+    const copy = join(this.#deps.work, COPY);
     try {
-      await copyDatabase(join(this.#dataDir, path), copy);
+      await copyDatabase(join(this.#deps.dataDir, path), copy);
     } catch (error) {
       // For example, the server may rename a damaged log meanwhile.
-      if (isDamage(error) || lstatSync(join(this.#dataDir, path), { throwIfNoEntry: false }) === undefined)
+      if (isDamage(error) || lstatSync(join(this.#deps.dataDir, path), { throwIfNoEntry: false }) === undefined)
         return this.#leftOut.add("database", path);
-      throw explainFileError(error, join(this.#dataDir, path)) ?? error;
+      throw explainFileError(error, join(this.#deps.dataDir, path)) ?? error;
     }
     await this.#copyFrom(copy, path);
   }
 
   /** The manifest marks an image as complete, so it is copied last. */
   async #copyImage(path: string): Promise<boolean> {
-    const folder = join(this.#dataDir, path);
+    const folder = join(this.#deps.dataDir, path);
     const before = await stat(join(folder, MANIFEST), { bigint: true }).catch(() => undefined);
     const manifest = readManifest(folder);
     if (before === undefined || manifest === undefined) return false;
@@ -244,10 +226,9 @@ class DataFolderBackup {
   /** @returns false if the path does not exist */
   async #copyTree(path: string): Promise<boolean> {
     if (this.#done.has(path)) return true;
-    const parent = await this.#parentOf(path);
+    await using parent = await this.#parentOf(path);
     if (parent === undefined) return false;
-    await using opened = parent;
-    const exists = await this.#trees.copy(opened, basename(path), path);
+    const exists = await this.#trees.copy(parent, basename(path), path);
     if (exists) this.#done.add(path);
     return exists;
   }
@@ -261,7 +242,7 @@ class DataFolderBackup {
 
   /** Opens the parent folder of the path. Writes the entries of its parent folders. */
   async #parentOf(path: string): Promise<Folder | undefined> {
-    let folder = await openRoot(this.#dataDir);
+    let folder = await openRoot(this.#deps.dataDir);
     const names = path.split("/").slice(0, -1);
     for (const [index, name] of names.entries()) {
       const inner = await folder.enter(name).catch(orNothing);
@@ -269,19 +250,17 @@ class DataFolderBackup {
       if (inner === undefined) return undefined;
       folder = inner;
       const at = names.slice(0, index + 1).join("/");
-      if (!this.#done.has(at)) await this.#writer.entry(folderEntry(at, await folder.handle.stat()));
+      if (this.#done.has(at)) continue;
       this.#done.add(at);
+      await this.#deps.writer.entry(entryOf(at, "folder", await folder.handle.stat(), { mode: 0o700 }));
     }
     return folder;
   }
 
   async #namesIn(path: string): Promise<string[]> {
-    return ((await readdir(join(this.#dataDir, path)).catch(orNothing)) ?? []).sort();
+    return ((await readdir(join(this.#deps.dataDir, path)).catch(orNothing)) ?? []).sort();
   }
 }
-
-const noData = (dataDir: string) =>
-  new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
 /** Returns the path of the data folder without symbolic links. */
 const findData = (dataDir: string): string => {
@@ -291,7 +270,7 @@ const findData = (dataDir: string): string => {
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw explainFileError(error, dataDir) ?? error;
   }
-  throw noData(dataDir);
+  throw noDataFolder(dataDir);
 };
 
 const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {

@@ -1,7 +1,7 @@
 /** Copies an SQLite file. The copy is a snapshot, even if a server writes to the file meanwhile. */
-import { closeSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
+import { makePrivateFile } from "../data-folder/layout.ts";
 
 /** All pages in one step: between steps, a change by another process would restart the copy. */
 const ALL_PAGES = 2 ** 31 - 1;
@@ -9,11 +9,7 @@ const ALL_PAGES = 2 ** 31 - 1;
 /** Replaces an existing copy. Rejects with SQLite's error if the file is not a database. */
 export const copyDatabase = async (from: string, to: string): Promise<void> => {
   await rm(to, { force: true });
-  closeSync(openSync(to, "wx", 0o600));
-  const db = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
-  try {
-    await backup(db, to, { rate: ALL_PAGES });
-  } finally {
-    db.close();
-  }
+  makePrivateFile(to);
+  using db = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
+  await backup(db, to, { rate: ALL_PAGES });
 };

@@ -40,9 +40,13 @@ const namesIn = async (folder: Folder): Promise<string[]> => {
   return [...names].sort();
 };
 
-const entryOf = (path: string, type: BackupEntry["type"], stats: Stats, more: Partial<BackupEntry>): BackupEntry => ({
-  ...{ path, type, size: 0, target: "" },
-  ...{ mode: stats.mode & 0o777, uid: stats.uid, gid: stats.gid, modified: modifiedOf(stats.mtimeMs) },
+export const entryOf = (
+  path: string,
+  type: BackupEntry["type"],
+  { mode, uid, gid, mtimeMs }: Stats,
+  more: Partial<BackupEntry> = {},
+): BackupEntry => ({
+  ...{ path, type, size: 0, target: "", mode: mode & 0o777, uid, gid, modified: modifiedOf(mtimeMs) },
   ...more,
 });
 
@@ -99,18 +103,11 @@ export class TreeCopy {
 
   async #copyFolder(parent: Folder, name: string, path: string, listed: Stats, depth: number): Promise<boolean> {
     const { writer, leftOut } = this.#deps;
-    const folder = await this.#open(path, () => parent.enter(bytesOf(name)));
-    if (folder === undefined) {
-      await writer.entry(entryOf(path, "folder", listed, {}));
-      return true;
-    }
-    await using opened = folder;
-    await writer.entry(entryOf(path, "folder", await opened.handle.stat(), {}));
-    if (depth === MAX_DEPTH) {
-      leftOut.add("deep", path);
-      return true;
-    }
-    for (const inner of await namesIn(opened)) await this.copy(opened, inner, `${path}/${inner}`, depth + 1);
+    await using folder = await this.#open(path, () => parent.enter(bytesOf(name)));
+    await writer.entry(entryOf(path, "folder", folder === undefined ? listed : await folder.handle.stat()));
+    if (folder === undefined) return true;
+    if (depth === MAX_DEPTH) leftOut.add("deep", path);
+    else for (const inner of await namesIn(folder)) await this.copy(folder, inner, `${path}/${inner}`, depth + 1);
     return true;
   }
 
@@ -118,13 +115,12 @@ export class TreeCopy {
     const { leftOut, onFile } = this.#deps;
     // Without O_NONBLOCK, opening a pipe that replaced the file would block.
     const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-    const file = await this.#open(path, () => open(parent.atBytes(bytesOf(name)), flags));
+    await using file = await this.#open(path, () => open(parent.atBytes(bytesOf(name)), flags));
     if (file === undefined) return true;
-    await using opened = file;
-    const stats = await opened.stat();
+    const stats = await file.stat();
     if (!stats.isFile()) leftOut.add("special", path);
-    else if (stats.size <= SMALL_BYTES) await this.#copySmall(opened, path, stats);
-    else await this.#copyLarge(opened, path, stats);
+    else if (stats.size <= SMALL_BYTES) await this.#copySmall(file, path, stats);
+    else await this.#copyLarge(file, path, stats);
     onFile?.(path);
     return true;
   }

@@ -16,7 +16,7 @@ import {
   paddingOf,
 } from "./format.ts";
 
-/** The bytes are not a usable backup. The message is a clause that follows the file's name. */
+/** The bytes are not a usable backup. The message completes a sentence that starts with the file's name. */
 export class BadBackup extends Error {}
 
 /** Only a newer Portside can read the backup. */
@@ -59,8 +59,7 @@ class Bytes {
   }
 
   async take(size: number): Promise<Buffer> {
-    const pieces: Buffer[] = [];
-    for await (const piece of this.pieces(size)) pieces.push(piece);
+    const pieces = await Array.fromAsync(this.pieces(size));
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   }
 }
@@ -90,6 +89,7 @@ const headOf = (bytes: Buffer): BackupHead => {
 };
 
 class BackupReader {
+  hasBegun = false;
   readonly #bytes: Bytes;
   readonly #hash = createHash("sha256");
 
@@ -101,7 +101,9 @@ class BackupReader {
     const first = await this.#header(FOREIGN);
     if (first.entry.path !== HEAD) throw new BadBackup(FOREIGN);
     this.#hash.update(first.bytes);
-    visitor.begin(headOf(await this.#document(first.entry)));
+    const head = headOf(await this.#document(first.entry));
+    this.hasBegun = true;
+    visitor.begin(head);
     for (let entries = 0; ; entries++) {
       const { entry, bytes } = await this.#header(DAMAGED);
       if (entry.path === END) return await this.#end(entry, entries);
@@ -134,9 +136,7 @@ class BackupReader {
 
   async #document({ size }: BackupEntry): Promise<Buffer> {
     if (size > DOCUMENT_BYTES) throw new BadBackup(DAMAGED);
-    const pieces: Buffer[] = [];
-    for await (const piece of this.#content(size)) pieces.push(piece);
-    return Buffer.concat(pieces);
+    return Buffer.concat(await Array.fromAsync(this.#content(size)));
   }
 
   async #end(entry: BackupEntry, entries: number): Promise<BackupEnd> {
@@ -153,16 +153,12 @@ const CODES: Readonly<Record<string, string>> = { Z_BUF_ERROR: CUT_OFF, Z_DATA_E
 
 /** Rejects with `BadBackup` for an incomplete or invalid backup. The visitor may have received a part of it. */
 export const readBackup = async (stream: AsyncIterable<Buffer>, visitor: BackupVisitor): Promise<BackupEnd> => {
-  let hasBegun = false;
+  const reader = new BackupReader(stream);
   try {
-    const begin = (head: BackupHead) => {
-      hasBegun = true;
-      visitor.begin(head);
-    };
-    return await new BackupReader(stream).read({ begin, entry: (...seen) => visitor.entry(...seen) });
+    return await reader.read(visitor);
   } catch (cause) {
     const problem = CODES[(cause as NodeJS.ErrnoException).code ?? ""];
     if (problem === undefined) throw cause;
-    throw new BadBackup(hasBegun || problem === CUT_OFF ? problem : FOREIGN, { cause });
+    throw new BadBackup(reader.hasBegun || problem === CUT_OFF ? problem : FOREIGN, { cause });
   }
 };

@@ -62,14 +62,12 @@ class Restore {
   /** The same path without symbolic links. */
   readonly #target: string;
   readonly #options: RestoreOptions;
-  readonly #signal: AbortSignal;
 
   constructor(options: RestoreOptions, target: string) {
     this.#file = resolve(options.file);
     this.#named = resolve(options.dataDir);
     this.#target = target;
     this.#options = options;
-    this.#signal = options.signal ?? new AbortController().signal;
   }
 
   async run(): Promise<RestoreSummary> {
@@ -84,7 +82,7 @@ class Restore {
       await this.#finishState(data, head);
       // Flush the content before the renames.
       await promisify(execFile)("sync", ["-f", data]).catch(() => undefined);
-      this.#signal.throwIfAborted();
+      this.#options.signal?.throwIfAborted();
       kept = await this.#swap(data);
       const { deployments, volumes, objects } = end;
       return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
@@ -106,23 +104,20 @@ class Restore {
     if (!statSync(target).isDirectory())
       throw new BackupError(named, `${named} is a file. Choose another folder with --data-dir.`);
     const inUse = `A Portside server uses the data folder ${named}. Stop it, or choose another folder with --data-dir.`;
-    const lock = exists(join(target, LOCK_FILE)) ? lockFolder(target, inUse) : undefined;
-    try {
-      if (statSync(target).dev !== statSync(dirname(target)).dev)
-        throw new BackupError(
-          named,
-          `${named} is the root of a file system and cannot be replaced. Choose a folder in it, such as --data-dir ${join(named, "data")}.`,
-        );
-      if (this.#hasContent && this.#options.replace !== true)
-        throw new BackupError(
-          named,
-          `${named} is not empty. Choose another folder with --data-dir, or pass --force to rename it and restore in its place.`,
-        );
-      return lock;
-    } catch (error) {
-      lock?.release();
-      throw error;
-    }
+    using stack = new DisposableStack();
+    const lock = exists(join(target, LOCK_FILE)) ? stack.use(lockFolder(target, inUse)) : undefined;
+    if (statSync(target).dev !== statSync(dirname(target)).dev)
+      throw new BackupError(
+        named,
+        `${named} is the root of a file system and cannot be replaced. Choose a folder in it, such as --data-dir ${join(named, "data")}.`,
+      );
+    if (this.#hasContent && this.#options.replace !== true)
+      throw new BackupError(
+        named,
+        `${named} is not empty. Choose another folder with --data-dir, or pass --force to rename it and restore in its place.`,
+      );
+    stack.move();
+    return lock;
   }
 
   async #unpack(data: string): Promise<{ readonly head: BackupHead; readonly end: BackupEnd }> {
@@ -140,7 +135,7 @@ class Restore {
           unpacker = new TreeUnpacker(root, { moved, ownerOf: this.#ownersIn(found) });
         },
         entry: async (entry, content) => {
-          this.#signal.throwIfAborted();
+          this.#options.signal?.throwIfAborted();
           await unpacker?.entry(entry, content);
         },
       });
@@ -170,13 +165,9 @@ class Restore {
   async #finishState(data: string, head: BackupHead): Promise<void> {
     if (inspectState(join(data, STATE_FILE), true).state.kind !== "whole") throw new BadBackup(DAMAGED);
     try {
-      const db = openState(data, { acceptState: true });
-      try {
-        // Two servers on one machine with the same scope would end each other's processes.
-        if (head.data_dir !== this.#named) new SettingRows(db).set("scope", randomUUID().replaceAll("-", ""));
-      } finally {
-        db.close();
-      }
+      using db = openState(data, { acceptState: true });
+      // Two servers on one machine with the same scope would end each other's processes.
+      if (head.data_dir !== this.#named) new SettingRows(db).set("scope", randomUUID().replaceAll("-", ""));
     } catch (error) {
       if (!(error instanceof DataFolderError) || error.kind !== "newer_version") throw error;
       throw new NewerBackup("contains a state of a newer Portside", { cause: error });

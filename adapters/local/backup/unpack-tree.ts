@@ -50,12 +50,6 @@ const check = ({ path, type }: BackupEntry): void => {
 
 const isZero = (bytes: Buffer): boolean => bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
 
-const collect = async (content: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const pieces: Buffer[] = [];
-  for await (const piece of content) pieces.push(piece);
-  return Buffer.concat(pieces);
-};
-
 export class TreeUnpacker {
   readonly #root: Folder;
   readonly #options: UnpackOptions;
@@ -138,8 +132,10 @@ export class TreeUnpacker {
 
   async #makeFile(parent: Folder, name: string, entry: BackupEntry, content: AsyncIterable<Buffer>): Promise<void> {
     await using file = await open(parent.atBytes(bytesOf(name)), NEW_FILE, 0o600);
-    if (this.#namesFolder(entry)) await file.writeFile(this.#rewritten(entry, await collect(content)));
-    else {
+    if (this.#namesFolder(entry)) {
+      const bytes = Buffer.concat(await Array.fromAsync(content));
+      await file.writeFile(this.#rewritten(entry, bytes));
+    } else {
       let at = 0;
       for await (const piece of content) {
         // Skips zeros, so that the file stays sparse.

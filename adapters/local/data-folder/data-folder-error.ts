@@ -1,5 +1,5 @@
 /** Errors of a data folder: a kind for programs, and a message with the path and the next step for people. */
-import { accessSync, constants, type Stats, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/runtime/disk-fault.ts";
 
@@ -60,17 +60,9 @@ export const isDamage = (error: unknown): boolean => [11, 26].includes(sqliteCod
 /** Whether SQLite reports that another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => sqliteCodeOf(error) === 5;
 
-const statsOf = (path: string): Stats | undefined => {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Returns the path, or its nearest existing parent folder. */
-const existing = (path: string): string =>
-  statsOf(path) !== undefined || dirname(path) === path ? path : existing(dirname(path));
+export const existing = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 
 /** Returns the system's error code for reading and writing the path; undefined if access is permitted. */
 const refusalOf = (path: string): string | undefined => {
@@ -136,11 +128,14 @@ export const explainFileError = (error: unknown, path: string): DataFolderError 
   if (rough === undefined) return undefined;
   const at = typeof named === "string" ? named : path;
   const kind = refine(rough, at);
-  const isFolder = kind === "unreadable" && statsOf(at)?.isDirectory() === true;
+  const isFolder = kind === "unreadable" && existsSync(at) && statSync(at).isDirectory();
   const fact = isFolder ? "is a folder, not a file" : `${facts[kind]} (${(error as Error).message})`;
   const step = isFolder ? "Move it away, or restore a backup with 'portside restore --force FILE'." : steps[kind];
   return new DataFolderError(kind, at, `${at} ${fact}. ${step}`, error);
 };
+
+export const noDataFolder = (dataDir: string): DataFolderError =>
+  new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
 /** Explains an error of a start if a file of the data folder caused it. Returns undefined for other causes, such as a port. */
 export const explainStartError = (error: unknown, dataDir: string): DataFolderError | undefined => {

@@ -16,7 +16,7 @@ import { StateCopy } from "../state/state-copy.ts";
 import { type VolumeRecord, VolumeRows } from "../state/volumes.ts";
 import { Quarantine } from "../volumes/quarantine.ts";
 import { VolumeRecords } from "../volumes/records.ts";
-import { DataFolderError } from "./data-folder-error.ts";
+import { DataFolderError, noDataFolder } from "./data-folder-error.ts";
 import { makeLayout } from "./layout.ts";
 import { setAside } from "./set-aside.ts";
 
@@ -71,10 +71,11 @@ const install = async (dataDir: string, { file, alone }: Candidate, say: Say): P
   if (!alone) return;
   const partial = join(dataDir, `${STATE_FILE}.new`);
   copyFileSync(join(dataDir, file), partial);
-  const handle = await open(partial, "r+");
-  await handle.chmod(0o600);
-  await handle.sync();
-  await handle.close();
+  {
+    await using file = await open(partial, "r+");
+    await file.chmod(0o600);
+    await file.sync();
+  }
   const kept = setAside(dataDir, STATE_FILES);
   if (kept !== undefined) say(`kept the replaced state files in ${kept}`);
   renameSync(partial, join(dataDir, STATE_FILE));
@@ -127,20 +128,14 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
 
 /** Opens the installed state, merges volumes, and recreates the derived files. */
 const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: Say): Promise<void> => {
-  const db = openState(dataDir, { acceptState: true, logger });
-  try {
+  {
+    using db = openState(dataDir, { acceptState: true, logger });
     makeLayout(dataDir, logger);
     await mergeVolumes(dataDir, db, isNewest, say);
-    const copy = new StateCopy(db, dataDir, logger);
-    await copy.close();
-  } finally {
-    db.close();
+    await new StateCopy(db, dataDir, logger).close();
   }
   say("recreated state.check and the copy of the state");
 };
-
-const noDataFolder = (dataDir: string) =>
-  new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
 const refuseNothing = (dataDir: string): void => {
   if (!isFolder(dataDir)) throw noDataFolder(dataDir);
@@ -152,27 +147,23 @@ const refuseNothing = (dataDir: string): void => {
  */
 export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
   refuseNothing(dataDir);
-  const lock = lockDataDir(dataDir, logger);
-  try {
-    const [best] = candidatesIn(dataDir, say);
-    if (best === undefined)
-      throw new DataFolderError(
-        "damaged",
-        join(dataDir, STATE_FILE),
-        `Neither the state nor its copy in ${dataDir} is readable. Restore a backup with 'portside restore --force FILE --data-dir ${dataDir}', or run 'portside doctor --rebuild --data-dir ${dataDir}' to restore volumes from their records.`,
-      );
-    const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
-    await install(dataDir, best, say);
-    say(`using ${best.name}`);
-    if (best.generation < known)
-      say(`lost: the ${known - best.generation} changed rows after it, except those of volumes`);
-    if (!best.isWhole) say("its content does not match its digest: some values may be wrong");
-    const derived = setAside(dataDir, ["sql"]);
-    if (derived !== undefined) say("the next SQL query recreates the tables that it reads");
-    await finish(dataDir, best.generation >= known && best.isWhole, logger, say);
-  } finally {
-    lock.release();
-  }
+  using _lock = lockDataDir(dataDir, logger);
+  const [best] = candidatesIn(dataDir, say);
+  if (best === undefined)
+    throw new DataFolderError(
+      "damaged",
+      join(dataDir, STATE_FILE),
+      `Neither the state nor its copy in ${dataDir} is readable. Restore a backup with 'portside restore --force FILE --data-dir ${dataDir}', or run 'portside doctor --rebuild --data-dir ${dataDir}' to restore volumes from their records.`,
+    );
+  const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
+  await install(dataDir, best, say);
+  say(`using ${best.name}`);
+  if (best.generation < known)
+    say(`lost: the ${known - best.generation} changed rows after it, except those of volumes`);
+  if (!best.isWhole) say("its content does not match its digest: some values may be wrong");
+  const derived = setAside(dataDir, ["sql"]);
+  if (derived !== undefined) say("the next SQL query recreates the tables that it reads");
+  await finish(dataDir, best.generation >= known && best.isWhole, logger, say);
 };
 
 const inspectDataFolderOrNothing = (dataDir: string): Parameters<typeof knownGeneration>[0] => {
@@ -189,22 +180,18 @@ const inspectDataFolderOrNothing = (dataDir: string): Parameters<typeof knownGen
  */
 export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
   refuseNothing(dataDir);
-  const lock = lockDataDir(dataDir, logger);
-  try {
-    if (candidatesIn(dataDir, say).length > 0)
-      throw new DataFolderError(
-        "outdated",
-        join(dataDir, STATE_FILE),
-        `${dataDir} contains a readable state. Run 'portside doctor --repair --data-dir ${dataDir}' instead.`,
-      );
-    if (judgeState(inspectDataFolder(dataDir)).kind === "fresh") throw noDataFolder(dataDir);
-    const kept = setAside(dataDir, [...STATE_FILES, COPY_FILE]);
-    if (kept !== undefined) say(`kept the damaged state files in ${kept}`);
-    setAside(dataDir, ["sql"]);
-    await finish(dataDir, false, logger, say);
-    say("lost: deployments, schedules, API keys, reserved names, and the key that signs URLs");
-    say(`next: 'portside keys create --account NAME --data-dir ${dataDir}' for each account, then deploy again`);
-  } finally {
-    lock.release();
-  }
+  using _lock = lockDataDir(dataDir, logger);
+  if (candidatesIn(dataDir, say).length > 0)
+    throw new DataFolderError(
+      "outdated",
+      join(dataDir, STATE_FILE),
+      `${dataDir} contains a readable state. Run 'portside doctor --repair --data-dir ${dataDir}' instead.`,
+    );
+  if (judgeState(inspectDataFolder(dataDir)).kind === "fresh") throw noDataFolder(dataDir);
+  const kept = setAside(dataDir, [...STATE_FILES, COPY_FILE]);
+  if (kept !== undefined) say(`kept the damaged state files in ${kept}`);
+  setAside(dataDir, ["sql"]);
+  await finish(dataDir, false, logger, say);
+  say("lost: deployments, schedules, API keys, reserved names, and the key that signs URLs");
+  say(`next: 'portside keys create --account NAME --data-dir ${dataDir}' for each account, then deploy again`);
 };

@@ -1,6 +1,7 @@
 /** Stores the user (uid) of each account. Rows are never deleted, so that no second account gets the same uid. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { insert, selectFirst } from "./sql.ts";
 
 export class AccountUserRows {
   readonly #db: DatabaseSync;
@@ -10,8 +11,7 @@ export class AccountUserRows {
   }
 
   uidOf(owner: AccountId): number | undefined {
-    const row = this.#db.prepare("SELECT uid FROM account_users WHERE owner = ?").get(owner);
-    return (row as { uid: number } | undefined)?.uid;
+    return selectFirst<{ uid: number }>(this.#db, "SELECT uid FROM account_users WHERE owner = ?", owner)?.uid;
   }
 
   has(uid: number): boolean {
@@ -20,10 +20,10 @@ export class AccountUserRows {
 
   /** Restores the uid found on a volume's folder, if the state that held it was lost. */
   restore(owner: AccountId, uid: number): void {
-    this.#db.prepare("INSERT OR IGNORE INTO account_users (owner, uid) VALUES (?, ?)").run(owner, uid);
+    insert(this.#db, "INSERT OR IGNORE INTO account_users", { owner, uid });
   }
 
   insert(owner: AccountId, uid: number): void {
-    this.#db.prepare("INSERT INTO account_users (owner, uid) VALUES (?, ?)").run(owner, uid);
+    insert(this.#db, "INSERT INTO account_users", { owner, uid });
   }
 }

@@ -11,7 +11,7 @@ import { setAside } from "../data-folder/set-aside.ts";
 import { CHECK_FILE, resetCheck, writeCheck } from "./check-file.ts";
 import { COPY_FILE, inspectDataFolder, STATE_FILE } from "./inspect.ts";
 import { judgeState, knownGeneration, type StateVerdict } from "./judge-state.ts";
-import { readVersion, type StateVersion, trackChanges, versionTable, writeVersion } from "./version.ts";
+import { formatOf, intactVersion, type StateVersion, trackChanges, versionTable, writeVersion } from "./version.ts";
 
 const schema = `
   CREATE TABLE services (
@@ -107,15 +107,6 @@ export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
   }
 };
 
-const formatOf = (db: DatabaseSync): number =>
-  (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
-
-/** The version recorded in the state. The caller has inspected the file. */
-const versionOf = (db: DatabaseSync): StateVersion | undefined => {
-  const version = readVersion(db);
-  return version === "damaged" ? undefined : version;
-};
-
 const migrate = (db: DatabaseSync): void => {
   for (const [index, sql] of migrations.entries()) {
     if (index < formatOf(db)) continue;
@@ -124,7 +115,7 @@ const migrate = (db: DatabaseSync): void => {
       if (index < formatOf(db)) return;
       db.exec(sql);
       db.exec(`PRAGMA user_version = ${index + 1}`);
-      if (index >= migrations.indexOf(versionTable)) writeVersion(db, (versionOf(db)?.generation ?? 0) + 1);
+      if (index >= migrations.indexOf(versionTable)) writeVersion(db, (intactVersion(db)?.generation ?? 0) + 1);
     });
   }
 };
@@ -153,12 +144,16 @@ export class StateDatabase extends DatabaseSync {
   }
 
   version(): StateVersion | undefined {
-    return versionOf(this);
+    return intactVersion(this);
   }
 
   override close(): void {
     this.#noteCheck();
     super.close();
+  }
+
+  override [Symbol.dispose](): void {
+    if (this.isOpen) this.close();
   }
 
   /** A failure here does not fail the change: a state that is newer than the check file is valid. */
@@ -222,23 +217,22 @@ export const openState = (dataDir: string, { acceptState = false, logger }: Open
   }
   if (verdict.kind === "good" && evidence.check.found === "damaged")
     logger?.warn("replaced the damaged check file of the state", { path: checkPath });
-  let db: StateDatabase | undefined;
   try {
-    const opened = new StateDatabase(dataDir, logger);
-    db = opened;
-    opened.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    migrate(opened);
-    transaction(opened, () => {
-      const newest = Math.max(knownGeneration(evidence), opened.version()?.generation ?? 0);
-      if (accepted) writeVersion(opened, newest + 1);
-      const version = opened.version() as StateVersion;
+    using stack = new DisposableStack();
+    const db = stack.use(new StateDatabase(dataDir, logger));
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    migrate(db);
+    transaction(db, () => {
+      const newest = Math.max(knownGeneration(evidence), db.version()?.generation ?? 0);
+      if (accepted) writeVersion(db, newest + 1);
+      const version = db.version() as StateVersion;
       if (accepted || evidence.check.found !== "whole") resetCheck(checkPath, version);
       else writeCheck(checkPath, version);
     });
-    opened.track();
-    return opened;
+    db.track();
+    stack.move();
+    return db;
   } catch (error) {
-    db?.close();
     throw explainFileError(error, path) ?? error;
   }
 };

@@ -1,25 +1,18 @@
 /** Stores the status of deploys: the last one of each service, and all unfinished ones. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy/events.ts";
-import type { DeployReason } from "../../../core/domain/deploy/reason.ts";
+import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { transaction } from "./database.ts";
+import { insert, selectAll } from "./sql.ts";
 
 export interface StoredDeploy extends DeployOutcome {
   readonly name: DeploymentName;
   readonly owner: AccountId;
 }
 
-interface Row {
-  deploy_id: string;
-  name: string;
-  owner: string;
-  status: string;
-  reason: string | null;
-  finished_at: string | null;
-}
+const COLUMNS = "deploy_id AS deployId, name, owner, status, reason, finished_at AS finishedAt";
 
 /** Copies only the fields of an outcome. */
 const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): DeployOutcome => ({
@@ -29,15 +22,6 @@ const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): D
   finishedAt,
 });
 
-const outcomeOf = (row: Row): StoredDeploy => ({
-  deployId: row.deploy_id,
-  name: row.name as DeploymentName,
-  owner: row.owner as AccountId,
-  status: row.status as DeployStatus,
-  reason: row.reason as DeployReason | null,
-  finishedAt: row.finished_at,
-});
-
 export class DeployRows {
   readonly #db: DatabaseSync;
   readonly #last = new Map<string, DeployOutcome>();
@@ -45,11 +29,10 @@ export class DeployRows {
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    for (const row of db.prepare("SELECT * FROM deploys ORDER BY noted").all() as unknown as (Row & {
-      noted: number;
-    })[]) {
-      this.#last.set(scopeKey(row.owner, row.name), bareOutcome(outcomeOf(row)));
-      this.#noted = row.noted;
+    const deploys = `SELECT ${COLUMNS}, noted FROM deploys ORDER BY noted`;
+    for (const deploy of selectAll<StoredDeploy & { noted: number }>(db, deploys)) {
+      this.#last.set(scopeKey(deploy.owner, deploy.name), bareOutcome(deploy));
+      this.#noted = deploy.noted;
     }
   }
 
@@ -70,21 +53,15 @@ export class DeployRows {
         this.#db
           .prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL")
           .run(owner, name);
-      if (isKept)
-        this.#db
-          .prepare(
-            "INSERT OR REPLACE INTO deploys (deploy_id, noted, name, owner, status, reason, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-          )
-          .run(deployId, ++this.#noted, name, owner, status, reason, finishedAt);
+      const row = { deploy_id: deployId, name, owner, status, reason, finished_at: finishedAt };
+      if (isKept) insert(this.#db, "INSERT OR REPLACE INTO deploys", { ...row, noted: ++this.#noted });
       else this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
     });
   }
 
   /** Returns deploys that have begun and not ended. At startup, these are the ones that a crash interrupted. */
   unfinished(): StoredDeploy[] {
-    return (
-      this.#db.prepare("SELECT * FROM deploys WHERE finished_at IS NULL ORDER BY noted").all() as unknown as Row[]
-    ).map(outcomeOf);
+    return selectAll(this.#db, `SELECT ${COLUMNS} FROM deploys WHERE finished_at IS NULL ORDER BY noted`);
   }
 
   /** Clears only the copy in memory, because deleting the service deletes the rows. */

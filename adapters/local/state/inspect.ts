@@ -2,12 +2,12 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
 import { explainFileError, isDamage } from "../data-folder/data-folder-error.ts";
 import { recordPath } from "../volumes/records.ts";
 import { CHECK_FILE, readCheck } from "./check-file.ts";
 import type { FoundState, StateEvidence } from "./judge-state.ts";
-import { digestOf, readVersion } from "./version.ts";
+import { hasTable, openImmutable, selectAll } from "./sql.ts";
+import { digestOf, formatOf, intactVersion, readVersion } from "./version.ts";
 
 export const STATE_FILE = "state.sqlite";
 export const COPY_FILE = "state.copy.sqlite";
@@ -40,14 +40,12 @@ const isHeaderDamaged = (path: string): boolean => {
   }
 };
 
-const volumesOf = (db: DatabaseSync): Set<string> => {
-  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'volumes'").get() === undefined) return new Set();
-  return new Set((db.prepare("SELECT id FROM volumes").all() as { id: string }[]).map(({ id }) => id));
-};
+const volumesOf = (db: DatabaseSync): Set<string> =>
+  new Set(hasTable(db, "volumes") ? selectAll<{ id: string }>(db, "SELECT id FROM volumes").map(({ id }) => id) : []);
 
 const inspectOpen = (db: DatabaseSync): InspectedState => {
-  const { format } = db.prepare("SELECT user_version AS format FROM pragma_user_version").get() as { format: number };
-  const problems = db.prepare("PRAGMA integrity_check(1)").all() as { integrity_check: string }[];
+  const format = formatOf(db);
+  const problems = selectAll<{ integrity_check: string }>(db, "PRAGMA integrity_check(1)");
   const problem = problems.map(({ integrity_check: text }) => text).join("; ");
   if (problem !== "ok") return { ...nothing({ kind: "unreadable", problem }), format };
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return { ...nothing({ kind: "empty" }), format };
@@ -71,19 +69,14 @@ export const inspectState = (path: string, alone: boolean): InspectedState => {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return nothing({ kind: "missing" });
     throw explainFileError(cause, path) ?? cause;
   }
-  let db: DatabaseSync | undefined;
   try {
-    const url = pathToFileURL(path);
-    url.search = "immutable=1";
-    db = new DatabaseSync(alone ? url : path, { readOnly: true, timeout: 5000 });
+    using db = alone ? openImmutable(path) : new DatabaseSync(path, { readOnly: true, timeout: 5000 });
     // One snapshot: other processes may write meanwhile.
     db.exec("BEGIN");
     return inspectOpen(db);
   } catch (cause) {
     if (!isDamageError(cause)) throw explainFileError(cause, path) ?? cause;
     return nothing({ kind: "unreadable", problem: (cause as Error).message });
-  } finally {
-    db?.close();
   }
 };
 
@@ -135,16 +128,9 @@ export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly f
 
 /** Returns undefined for an unreadable copy, which is no evidence. */
 const versionOfCopy = (path: string): StateEvidence["copy"] => {
-  const url = pathToFileURL(path);
-  url.search = "immutable=1";
   try {
-    const db = new DatabaseSync(url, { readOnly: true });
-    try {
-      const version = readVersion(db);
-      return version === "damaged" ? undefined : version;
-    } finally {
-      db.close();
-    }
+    using db = openImmutable(path);
+    return intactVersion(db);
   } catch {
     return undefined;
   }

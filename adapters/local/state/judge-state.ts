@@ -39,19 +39,13 @@ export type StateVerdict =
       readonly isAcceptable: boolean;
     };
 
-const outdated = (problem: string): StateVerdict => ({
-  kind: "refused",
-  problem,
-  isDamaged: false,
-  isAcceptable: true,
-});
+const outdated = (problem: string): StateVerdict => {
+  return { kind: "refused", problem, isDamaged: false, isAcceptable: true };
+};
 
-const damaged = (problem: string, isAcceptable: boolean): StateVerdict => ({
-  kind: "refused",
-  problem,
-  isDamaged: true,
-  isAcceptable,
-});
+const damaged = (problem: string, isAcceptable: boolean): StateVerdict => {
+  return { kind: "refused", problem, isDamaged: true, isAcceptable };
+};
 
 /** The highest generation for which the folder has evidence. */
 export const knownGeneration = ({ check, copy }: Pick<StateEvidence, "check" | "copy">): number =>
@@ -85,11 +79,8 @@ export const judgeState = (evidence: StateEvidence): StateVerdict => {
   switch (state.kind) {
     case "missing":
     case "empty": {
-      const found = [
-        ...(check.found === "missing" ? [] : ["state.check"]),
-        ...(copy ? ["a copy of it"] : []),
-        ...remains,
-      ];
+      const checks = check.found === "missing" ? [] : ["state.check"];
+      const found = [...checks, ...(copy ? ["a copy of it"] : []), ...remains];
       return found.length === 0
         ? { kind: "fresh" }
         : outdated(`is ${state.kind}, but the folder has data of an earlier run (${found.join(", ")})`);

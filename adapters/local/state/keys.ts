@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type KeyRecords, keyRecordOf } from "../../shared/accounts/key-record.ts";
+import { insert } from "./sql.ts";
 
 export interface KeyRows extends KeyRecords {
   count(): number;
@@ -11,11 +12,8 @@ export interface KeyRows extends KeyRecords {
 export const createKeyRows = (db: DatabaseSync): KeyRows => ({
   count: () => (db.prepare("SELECT count(*) AS n FROM keys").get() as { n: number }).n,
   hasOther: (account) => db.prepare("SELECT 1 FROM keys WHERE account <> ? LIMIT 1").get(account) !== undefined,
-  insert: async (record) => {
-    db.prepare(
-      "INSERT INTO keys (id, account, label, prefix, hash, created_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-    ).run(record.id, record.account, record.label, record.prefix, record.hash, record.createdAt, record.lastUsedAt);
-  },
+  insert: async ({ createdAt, lastUsedAt, ...record }) =>
+    insert(db, "INSERT INTO keys", { ...record, created_at: createdAt, last_used_at: lastUsedAt }),
   withPrefix: async (prefix) => db.prepare("SELECT * FROM keys WHERE prefix = ?").all(prefix).map(keyRecordOf),
   ofAccount: async (account) =>
     db.prepare("SELECT * FROM keys WHERE account = ? ORDER BY created_at, id").all(account).map(keyRecordOf),

@@ -17,17 +17,22 @@ const acquireLock = (path: string): DatabaseSync => {
   }
 };
 
-/** Empties the file instead of replacing it, because another server's lock belongs to the file and not to its path. */
-const emptyDamagedLock = (path: string, logger: Logger | undefined): DatabaseSync => {
-  truncateSync(path);
-  logger?.warn("emptied the damaged lock file; nothing was lost", { path });
-  return acquireLock(path);
+const acquireRepairedLock = (path: string, logger: Logger | undefined): DatabaseSync => {
+  try {
+    return acquireLock(path);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    // A new file would not exclude another server, whose lock belongs to the file and not to its path.
+    truncateSync(path);
+    logger?.warn("emptied the damaged lock file; nothing was lost", { path });
+    return acquireLock(path);
+  }
 };
 
 /** References that prevent garbage collection of a connection, which would release its lock. */
 const held = new Set<DatabaseSync>();
 
-export interface Lock {
+export interface Lock extends Disposable {
   release(): void;
 }
 
@@ -39,23 +44,14 @@ export const LOCK_FILE = "lock.sqlite";
  */
 export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock => {
   const path = join(folder, LOCK_FILE);
-  const take = (): DatabaseSync => {
-    try {
-      return acquireLock(path);
-    } catch (error) {
-      if (isDamage(error)) return emptyDamagedLock(path, logger);
-      throw error;
-    }
-  };
   try {
-    const lock = take();
+    const lock = acquireRepairedLock(path, logger);
     held.add(lock);
-    return {
-      release: () => {
-        held.delete(lock);
-        lock.close();
-      },
+    const release = () => {
+      held.delete(lock);
+      lock.close();
     };
+    return { release, [Symbol.dispose]: release };
   } catch (error) {
     if (!isBusy(error)) throw explainFileError(error, path) ?? error;
     throw new DataFolderError("in_use", folder, inUse);

@@ -13,6 +13,7 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 import { transaction } from "./database.ts";
 import { STATE_FILE } from "./inspect.ts";
+import { insert, selectAll, selectFirst } from "./sql.ts";
 
 export interface StoredService {
   readonly name: DeploymentName;
@@ -27,20 +28,19 @@ export interface StoredService {
   readonly settled: boolean;
 }
 
-interface Row {
-  name: string;
-  owner: string;
-  created_at: string;
-  updated_at: string;
-  etag: string;
-  revisions: number;
-  serving_id: string | null;
-  serving: string | null;
-  rolling_id: string | null;
-  rolling: string | null;
-  attempted: string;
-  settled: number;
+type CopiedColumn = "name" | "owner" | "createdAt" | "updatedAt" | "etag" | "revisions";
+
+interface Row extends Pick<StoredService, CopiedColumn> {
+  readonly serving_id: string | null;
+  readonly serving: string | null;
+  readonly rolling_id: string | null;
+  readonly rolling: string | null;
+  readonly attempted: string;
+  readonly settled: number;
 }
+
+const SELECT = `SELECT name, owner, created_at AS createdAt, updated_at AS updatedAt, etag, revisions,
+  serving_id, serving, rolling_id, rolling, attempted, settled FROM services`;
 
 const readTemplate = (text: string): ServiceTemplate => {
   const template = parseService(JSON.parse(text));
@@ -54,9 +54,36 @@ const readRevision = (id: string | null, text: string | null): Revision | null =
 
 const write = (template: ServiceTemplate): string => JSON.stringify(renderService(template));
 
-const UPSERT = `INSERT OR REPLACE INTO services
-  (name, owner, created_at, updated_at, etag, revisions, serving_id, serving, rolling_id, rolling, attempted, settled)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const readService = ({
+  serving_id,
+  serving,
+  rolling_id,
+  rolling,
+  attempted,
+  settled,
+  ...copied
+}: Row): StoredService => ({
+  ...copied,
+  serving: readRevision(serving_id, serving),
+  rolling: readRevision(rolling_id, rolling),
+  attempted: readTemplate(attempted),
+  settled: settled === 1,
+});
+
+const rowOf = (service: StoredService) => {
+  const { createdAt, updatedAt, serving, rolling, attempted, settled, ...copied } = service;
+  return {
+    ...copied,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    serving_id: serving?.id ?? null,
+    serving: serving && write(serving.template),
+    rolling_id: rolling?.id ?? null,
+    rolling: rolling && write(rolling.template),
+    attempted: write(attempted),
+    settled: settled ? 1 : 0,
+  };
+};
 
 export class ServiceRows {
   readonly #db: DatabaseSync;
@@ -66,8 +93,7 @@ export class ServiceRows {
   constructor(db: DatabaseSync, newEtag: () => string) {
     this.#db = db;
     this.#newEtag = newEtag;
-    for (const row of db.prepare("SELECT * FROM services").all() as unknown as Row[])
-      this.#services.set(row.name, this.#read(row));
+    for (const row of selectAll<Row>(db, SELECT)) this.#services.set(row.name, readService(row));
   }
 
   get(name: DeploymentName): StoredService | undefined {
@@ -88,31 +114,21 @@ export class ServiceRows {
   present(name: DeploymentName, now: Timestamp): Present {
     const service = this.get(name);
     if (service !== undefined) return { kind: "held", owner: service.owner, etag: service.etag };
-    const freed = this.#db.prepare("SELECT owner FROM freed WHERE name = ? AND until > ?").get(name, now) as
-      | { owner: string }
-      | undefined;
-    return freed === undefined ? { kind: "free" } : { kind: "reserved", owner: freed.owner as AccountId };
+    const unexpired = "SELECT owner FROM freed WHERE name = ? AND until > ?";
+    const freed = selectFirst<{ owner: AccountId }>(this.#db, unexpired, name, now);
+    return freed === undefined ? { kind: "free" } : { kind: "reserved", owner: freed.owner };
   }
 
   /** Records the start of a rollout. Returns a failure, and changes nothing, if `expected` does not hold. */
   begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Revision | DeployFailure {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;
-    const before = this.get(template.name);
-    const revisions = (before?.revisions ?? 0) + 1;
-    const rolling = { id: `${template.name}-${String(revisions).padStart(5, "0")}`, template };
-    this.#save({
-      name: template.name,
-      owner: template.owner,
-      createdAt: before?.createdAt ?? now,
-      updatedAt: now,
-      etag: this.#newEtag(),
-      revisions,
-      serving: before?.serving ?? null,
-      rolling,
-      attempted: template,
-      settled: before?.settled ?? false,
-    });
+    const { name, owner } = template;
+    const before = this.get(name) ?? { createdAt: now, revisions: 0, serving: null, settled: false };
+    const revisions = before.revisions + 1;
+    const rolling = { id: `${name}-${String(revisions).padStart(5, "0")}`, template };
+    const etag = this.#newEtag();
+    this.#save({ ...before, name, owner, updatedAt: now, etag, revisions, rolling, attempted: template });
     return rolling;
   }
 
@@ -141,9 +157,7 @@ export class ServiceRows {
       this.#db.prepare("DELETE FROM services WHERE name = ?").run(name);
       this.#db.prepare("DELETE FROM ports WHERE name = ?").run(name);
       this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
-      this.#db
-        .prepare("INSERT OR REPLACE INTO freed (name, owner, until) VALUES (?, ?, ?)")
-        .run(name, owner, reservedUntil);
+      insert(this.#db, "INSERT OR REPLACE INTO freed", { name, owner, until: reservedUntil });
     });
     this.#services.delete(name);
   }
@@ -167,51 +181,17 @@ export class ServiceRows {
     transaction(this.#db, () => {
       // If the first rollout fails, the service is removed, and the earlier reservation of its name must still exist.
       if (service.settled) this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
-      this.#db
-        .prepare(UPSERT)
-        .run(
-          service.name,
-          service.owner,
-          service.createdAt,
-          service.updatedAt,
-          service.etag,
-          service.revisions,
-          service.serving?.id ?? null,
-          service.serving === null ? null : write(service.serving.template),
-          service.rolling?.id ?? null,
-          service.rolling === null ? null : write(service.rolling.template),
-          write(service.attempted),
-          service.settled ? 1 : 0,
-        );
+      insert(this.#db, "INSERT OR REPLACE INTO services", rowOf(service));
     });
     this.#services.set(service.name, service);
-  }
-
-  #read(row: Row): StoredService {
-    return {
-      name: row.name as DeploymentName,
-      owner: row.owner as AccountId,
-      createdAt: row.created_at as Timestamp,
-      updatedAt: row.updated_at as Timestamp,
-      etag: row.etag,
-      revisions: row.revisions,
-      serving: readRevision(row.serving_id, row.serving),
-      rolling: readRevision(row.rolling_id, row.rolling),
-      attempted: readTemplate(row.attempted),
-      settled: row.settled === 1,
-    };
   }
 }
 
 /** Whether the state contains the service; undefined if the state cannot be read. Works while a server has it open. */
 export const isDeployed = (dataDir: string, name: string): boolean | undefined => {
   try {
-    const db = new DatabaseSync(join(dataDir, STATE_FILE), { readOnly: true });
-    try {
-      return db.prepare("SELECT 1 FROM services WHERE name = ?").get(name) !== undefined;
-    } finally {
-      db.close();
-    }
+    using db = new DatabaseSync(join(dataDir, STATE_FILE), { readOnly: true });
+    return db.prepare("SELECT 1 FROM services WHERE name = ?").get(name) !== undefined;
   } catch {
     return undefined;
   }

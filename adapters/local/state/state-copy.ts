@@ -2,11 +2,12 @@
  * Maintains `state.copy.sqlite`, a copy of the state that is at most seconds old. `portside doctor --repair` uses it if the
  * state is lost or damaged. Each copy also checkpoints the write-ahead log, so losing the log costs only seconds of changes.
  */
-import { closeSync, openSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { backup } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
+import { makePrivateFile } from "../data-folder/layout.ts";
 import { syncFolder } from "./check-file.ts";
 import type { StateDatabase } from "./database.ts";
 import { COPY_FILE, inspectState } from "./inspect.ts";
@@ -65,15 +66,13 @@ export class StateCopy {
   async #copy(): Promise<number> {
     const partial = join(this.#dataDir, `${COPY_FILE}.new`);
     rmSync(partial, { force: true });
-    closeSync(openSync(partial, "wx", 0o600));
+    makePrivateFile(partial);
     await backup(this.#db, partial);
     const { state } = inspectState(partial, true);
     if (state.kind !== "whole" || state.version === undefined) throw new Error(`The state is damaged (${state.kind}).`);
-    const file = await open(partial);
-    try {
+    {
+      await using file = await open(partial);
       await file.sync();
-    } finally {
-      await file.close();
     }
     renameSync(partial, join(this.#dataDir, COPY_FILE));
     syncFolder(this.#dataDir);

@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
+import { hasTable, selectAll, selectFirst } from "./sql.ts";
 
 export interface StateVersion {
   /** Number of row changes. */
@@ -53,16 +54,21 @@ export const parseVersion = (text: string): StateVersion | undefined => {
 
 /** Returns the tables with content and their tracked columns. */
 const contentOf = (db: DatabaseSync): Map<string, string[]> => {
-  const tables = db
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'version'")
-    .all() as { name: string }[];
+  const tables = selectAll<{ name: string }>(
+    db,
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'version'",
+  );
   return new Map(
     tables.map(({ name }) => {
-      const columns = db.prepare("SELECT name FROM pragma_table_info(?)").all(name) as { name: string }[];
+      const columns = selectAll<{ name: string }>(db, "SELECT name FROM pragma_table_info(?)", name);
       return [name, columns.map((column) => column.name).filter((column) => !untracked[name]?.includes(column))];
     }),
   );
 };
+
+/** Returns the number of the schema's version. */
+export const formatOf = (db: DatabaseSync): number =>
+  (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 
 /** Returns an SQL expression that renders a row as text. */
 const rowText = (table: string, columns: readonly string[], prefix = ""): string =>
@@ -70,8 +76,7 @@ const rowText = (table: string, columns: readonly string[], prefix = ""): string
 
 /** Reads the schema and every row. Throws if SQLite cannot. */
 export const digestOf = (db: DatabaseSync): string => {
-  const { user_version: format } = db.prepare("PRAGMA user_version").get() as { user_version: number };
-  let sum = hashOf(`format ${format}`);
+  let sum = hashOf(`format ${formatOf(db)}`);
   const sources = [
     "SELECT 'schema ' || type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') AS row FROM sqlite_schema",
     ...[...contentOf(db)].map(
@@ -85,9 +90,15 @@ export const digestOf = (db: DatabaseSync): string => {
 
 /** Returns the version recorded in the state: undefined if an older release wrote it, "damaged" if unreadable. */
 export const readVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
-  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'version'").get() === undefined) return undefined;
-  const row = db.prepare("SELECT noted FROM version").get() as { noted: string } | undefined;
+  if (!hasTable(db, "version")) return undefined;
+  const row = selectFirst<{ noted: string }>(db, "SELECT noted FROM version");
   return parseVersion(row?.noted ?? "") ?? "damaged";
+};
+
+/** Returns the version recorded in the state; undefined if the record is missing or damaged. */
+export const intactVersion = (db: DatabaseSync): StateVersion | undefined => {
+  const version = readVersion(db);
+  return version === "damaged" ? undefined : version;
 };
 
 /** Recomputes the digest and records it with the generation. */

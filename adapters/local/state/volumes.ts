@@ -5,6 +5,7 @@ import type { DeletedVolume } from "../../../core/domain/volumes/volume.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { StoredVolume, VolumeState } from "../../../core/ports/volume-store.ts";
+import { insert, selectAll, selectFirst } from "./sql.ts";
 
 /** The properties of a volume in the state and in its record. */
 export interface VolumeRecord extends StoredVolume {
@@ -12,21 +13,7 @@ export interface VolumeRecord extends StoredVolume {
   readonly deletedAt: Timestamp | null;
 }
 
-interface Row {
-  id: string;
-  owner: string;
-  name: string;
-  created_at: string;
-  hidden: number;
-  deleted_at: string | null;
-}
-
-const volumeOf = ({ id, owner, name, created_at }: Row): StoredVolume => ({
-  id,
-  owner: owner as AccountId,
-  name: name as VolumeName,
-  createdAt: created_at as Timestamp,
-});
+const COLUMNS = "id, owner, name, created_at AS createdAt";
 
 export class VolumeRows {
   readonly #db: DatabaseSync;
@@ -44,28 +31,26 @@ export class VolumeRows {
   }
 
   ownerOf(id: string): AccountId | undefined {
-    const row = this.#db.prepare("SELECT owner FROM volumes WHERE id = ?").get(id);
-    return (row as { owner: AccountId } | undefined)?.owner;
+    return selectFirst<{ owner: AccountId }>(this.#db, "SELECT owner FROM volumes WHERE id = ?", id)?.owner;
   }
 
   find(owner: AccountId, name: VolumeName): VolumeState {
     const own = this.#named(owner, name);
-    if (own !== undefined) return own.hidden === 1 ? { kind: "hidden" } : { kind: "held", volume: volumeOf(own) };
+    if (own !== undefined) {
+      const { hidden, ...volume } = own;
+      return hidden === 1 ? { kind: "hidden" } : { kind: "held", volume };
+    }
     const other = this.#db.prepare("SELECT 1 FROM volumes WHERE name = ? AND deleted_at IS NULL LIMIT 1").get(name);
     return { kind: other === undefined ? "free" : "elsewhere" };
   }
 
   list(owner: AccountId): StoredVolume[] {
-    const rows = this.#db
-      .prepare("SELECT * FROM volumes WHERE owner = ? AND deleted_at IS NULL AND hidden = 0 ORDER BY name")
-      .all(owner);
-    return (rows as unknown as Row[]).map(volumeOf);
+    const live = "owner = ? AND deleted_at IS NULL AND hidden = 0";
+    return selectAll(this.#db, `SELECT ${COLUMNS} FROM volumes WHERE ${live} ORDER BY name`, owner);
   }
 
   insert({ id, owner, name, createdAt }: StoredVolume): void {
-    this.#db
-      .prepare("INSERT INTO volumes (id, owner, name, created_at, hidden) VALUES (?, ?, ?, ?, 0)")
-      .run(id, owner, name, createdAt);
+    insert(this.#db, "INSERT INTO volumes", { id, owner, name, created_at: createdAt, hidden: 0 });
   }
 
   setHidden(id: string, hidden: boolean): void {
@@ -81,22 +66,21 @@ export class VolumeRows {
   }
 
   trash(owner: AccountId): DeletedVolume[] {
-    const rows = this.#db.prepare("SELECT * FROM volumes WHERE owner = ? AND deleted_at IS NOT NULL").all(owner);
-    return (rows as unknown as Row[]).map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp }));
+    const columns = `${COLUMNS}, deleted_at AS deletedAt`;
+    return selectAll(this.#db, `SELECT ${columns} FROM volumes WHERE owner = ? AND deleted_at IS NOT NULL`, owner);
   }
 
   /** Returns the ids of all accounts' volumes that were deleted before a moment. */
   deletedBefore(moment: Timestamp): string[] {
-    const rows = this.#db.prepare("SELECT id, deleted_at FROM volumes WHERE deleted_at < ?").all(moment);
-    return (rows as unknown as Row[]).map(({ id }) => id);
+    const rows = selectAll<{ id: string }>(this.#db, "SELECT id FROM volumes WHERE deleted_at < ?", moment);
+    return rows.map(({ id }) => id);
   }
 
   /** Returns the restored volume; undefined if the account's trash has no such volume. */
   restore(owner: AccountId, id: string): StoredVolume | undefined {
-    const row = this.#db
-      .prepare("UPDATE volumes SET deleted_at = NULL WHERE owner = ? AND id = ? AND deleted_at IS NOT NULL RETURNING *")
-      .get(owner, id) as Row | undefined;
-    return row === undefined ? undefined : volumeOf(row);
+    const deleted = "owner = ? AND id = ? AND deleted_at IS NOT NULL";
+    const update = `UPDATE volumes SET deleted_at = NULL WHERE ${deleted} RETURNING ${COLUMNS}`;
+    return selectFirst(this.#db, update, owner, id);
   }
 
   forget(id: string): void {
@@ -105,25 +89,20 @@ export class VolumeRows {
 
   /** Returns every volume, including those in the trash. */
   all(): VolumeRecord[] {
-    const rows = this.#db.prepare("SELECT * FROM volumes ORDER BY created_at, id").all() as unknown as Row[];
-    return rows.map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp | null }));
+    return selectAll(this.#db, `SELECT ${COLUMNS}, deleted_at AS deletedAt FROM volumes ORDER BY created_at, id`);
   }
 
   /** Makes the row match the record. Returns false, unchanged, if another live volume of the account has the name. */
   adopt({ id, owner, name, createdAt, deletedAt }: VolumeRecord): boolean {
     const present = this.#named(owner, name);
     if (deletedAt === null && present !== undefined && present.id !== id) return false;
-    this.#db
-      .prepare(
-        "INSERT OR REPLACE INTO volumes (id, owner, name, created_at, hidden, deleted_at) VALUES (?, ?, ?, ?, 0, ?)",
-      )
-      .run(id, owner, name, createdAt, deletedAt);
+    const row = { id, owner, name, created_at: createdAt, hidden: 0, deleted_at: deletedAt };
+    insert(this.#db, "INSERT OR REPLACE INTO volumes", row);
     return true;
   }
 
-  #named(owner: AccountId, name: VolumeName): Row | undefined {
-    return this.#db
-      .prepare("SELECT * FROM volumes WHERE owner = ? AND name = ? AND deleted_at IS NULL")
-      .get(owner, name) as Row | undefined;
+  #named(owner: AccountId, name: VolumeName): (StoredVolume & { readonly hidden: number }) | undefined {
+    const own = "owner = ? AND name = ? AND deleted_at IS NULL";
+    return selectFirst(this.#db, `SELECT ${COLUMNS}, hidden FROM volumes WHERE ${own}`, owner, name);
   }
 }
