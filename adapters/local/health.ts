@@ -50,18 +50,12 @@ const reasonOf = (error: unknown, path: string): string => {
   return kind === "full" || kind === "read_only" || kind === "damaged" ? ` (${reasons[kind]})` : "";
 };
 
-interface UsedFile {
-  readonly path: string;
-  readonly dev: number;
-  readonly ino: number;
-}
-
-const usedFile = (path: string): UsedFile => {
+const usedFile = (path: string) => {
   const { dev, ino } = statSync(path);
   return { path, dev, ino };
 };
 
-const isReplaced = ({ path, dev, ino }: UsedFile): boolean => {
+const isReplaced = ({ path, dev, ino }: ReturnType<typeof usedFile>): boolean => {
   try {
     const now = statSync(path, { throwIfNoEntry: false });
     return now === undefined || now.dev !== dev || now.ino !== ino;

@@ -23,7 +23,7 @@ const document = (path: string, size: number): BackupEntry => ({
   modified: 0,
 });
 
-export class BackupWriter {
+export class BackupWriter implements AsyncDisposable {
   readonly #gzip: Gzip = createGzip({ level: LEVEL });
   readonly #written: Promise<void>;
   readonly #hash = createHash("sha256");
@@ -73,8 +73,8 @@ export class BackupWriter {
     await this.#written;
   }
 
-  /** Resolves when the file is closed. */
-  async abandon(): Promise<void> {
+  /** Closes the file, which is incomplete without `end`. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#gzip.destroy();
     await this.#written.catch(() => undefined);
   }

@@ -50,16 +50,8 @@ export interface BackupSummary {
 const MAX_ROUNDS = 20;
 const COPY = "copy.sqlite";
 
-interface StateContent {
-  readonly deployments: number;
-  readonly volumes: readonly string[];
-  readonly livingVolumes: number;
-  /** Paths below the folder of images: `OWNER/KEY`. */
-  readonly images: readonly string[];
-}
-
 /** Reads a copy of the state, of any release. */
-const contentOf = (path: string): StateContent => {
+const contentOf = (path: string) => {
   using db = openImmutable(path);
   const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
   const templates = services.flatMap((row) => Object.values(row)).join("\n");
@@ -69,9 +61,12 @@ const contentOf = (path: string): StateContent => {
     deployments: services.length,
     volumes: volumes.map(({ id }) => id),
     livingVolumes: volumes.filter(({ deleted }) => deleted === null).length,
+    /** Paths below the folder of images: `OWNER/KEY`. */
     images: [...new Set(templates.matchAll(/local:\/\/([0-9a-f]{24}\/[0-9a-f]{32})/g).map(([, path = ""]) => path))],
   };
 };
+
+type StateContent = ReturnType<typeof contentOf>;
 
 interface BackupDeps {
   /** The path without symbolic links. */
@@ -300,14 +295,8 @@ export const backupDataFolder = async (options: BackupOptions): Promise<BackupSu
     checkPlace(file, dataDir, replace);
     await using work = await openWorkFolder(`${file}.part`);
     const partial = join(work.path, "backup.tar.gz");
-    const writer = new BackupWriter(partial, onProgress);
-    let summary: Awaited<ReturnType<DataFolderBackup["run"]>>;
-    try {
-      summary = await new DataFolderBackup({ dataDir, named, work: work.path, writer, signal }).run();
-    } catch (error) {
-      await writer.abandon();
-      throw error;
-    }
+    await using writer = new BackupWriter(partial, onProgress);
+    const summary = await new DataFolderBackup({ dataDir, named, work: work.path, writer, signal }).run();
     checkPlace(file, dataDir, replace);
     await rename(partial, file);
     syncFolder(dirname(file));

@@ -86,43 +86,40 @@ export class TreeCopy {
     signal.throwIfAborted();
     try {
       const stats = await lstat(parent.atBytes(bytesOf(name)));
-      if (stats.isDirectory()) return await this.#copyFolder(parent, name, path, stats, depth);
-      if (stats.isFile()) return await this.#copyFile(parent, name, path);
+      if (stats.isDirectory()) await this.#copyFolder(parent, name, path, stats, depth);
+      else if (stats.isFile()) await this.#copyFile(parent, name, path);
       // The platform creates no links, and a restore accepts none in the platform's own folders.
-      if (stats.isSymbolicLink() && isTenantPath(path)) return await this.#copyLink(parent, name, path, stats);
-      leftOut.add("special", path);
-      return true;
+      else if (stats.isSymbolicLink() && isTenantPath(path)) await this.#copyLink(parent, name, path, stats);
+      else leftOut.add("special", path);
     } catch (error) {
       // Removed or replaced since it was listed.
       if (isPathMissing(error) || codeOf(error) === "EINVAL") return false;
-      if (codeOf(error) === "ENXIO") leftOut.add("special", path);
-      else throw error;
-      return true;
+      if (codeOf(error) !== "ENXIO") throw error;
+      leftOut.add("special", path);
     }
-  }
-
-  async #copyFolder(parent: Folder, name: string, path: string, listed: Stats, depth: number): Promise<boolean> {
-    const { writer, leftOut } = this.#deps;
-    await using folder = await this.#open(path, () => parent.enter(bytesOf(name)));
-    await writer.entry(entryOf(path, "folder", folder === undefined ? listed : await folder.handle.stat()));
-    if (folder === undefined) return true;
-    if (depth === MAX_DEPTH) leftOut.add("deep", path);
-    else for (const inner of await namesIn(folder)) await this.copy(folder, inner, `${path}/${inner}`, depth + 1);
     return true;
   }
 
-  async #copyFile(parent: Folder, name: string, path: string): Promise<boolean> {
+  async #copyFolder(parent: Folder, name: string, path: string, listed: Stats, depth: number): Promise<void> {
+    const { writer, leftOut } = this.#deps;
+    await using folder = await this.#open(path, () => parent.enter(bytesOf(name)));
+    await writer.entry(entryOf(path, "folder", folder === undefined ? listed : await folder.handle.stat()));
+    if (folder === undefined) return;
+    if (depth === MAX_DEPTH) leftOut.add("deep", path);
+    else for (const inner of await namesIn(folder)) await this.copy(folder, inner, `${path}/${inner}`, depth + 1);
+  }
+
+  async #copyFile(parent: Folder, name: string, path: string): Promise<void> {
     const { leftOut, onFile } = this.#deps;
     // Without O_NONBLOCK, opening a pipe that replaced the file would block.
     const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     await using file = await this.#open(path, () => open(parent.atBytes(bytesOf(name)), flags));
-    if (file === undefined) return true;
+    if (file === undefined) return;
     const stats = await file.stat();
     if (!stats.isFile()) leftOut.add("special", path);
     else if (stats.size <= SMALL_BYTES) await this.#copySmall(file, path, stats);
     else await this.#copyLarge(file, path, stats);
     onFile?.(path);
-    return true;
   }
 
   async #copySmall(file: FileHandle, path: string, stats: Stats): Promise<void> {
@@ -149,10 +146,9 @@ export class TreeCopy {
     }
   }
 
-  async #copyLink(parent: Folder, name: string, path: string, stats: Stats): Promise<boolean> {
+  async #copyLink(parent: Folder, name: string, path: string, stats: Stats): Promise<void> {
     const target = await readlink(parent.atBytes(bytesOf(name)), { encoding: "buffer" });
     await this.#deps.writer.entry(entryOf(path, "link", stats, { target: target.toString("latin1") }));
-    return true;
   }
 
   /** Records unreadable paths instead of failing. */

@@ -3,18 +3,35 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/runtime/disk-fault.ts";
 
-export type DataFolderProblem =
-  | "in_use"
-  | "newer_version"
-  | "not_a_folder"
-  | "not_owner"
-  | "no_permission"
-  | "read_only"
-  | "full"
-  | "damaged"
+const facts = {
+  in_use: "is locked",
+  newer_version: "was written by a newer Portside",
+  not_a_folder: "cannot be used as a folder: a part of the path is a file",
+  not_owner: "belongs to another user",
+  no_permission: "cannot be read and written: permission denied",
+  read_only: "cannot be written: the file or its file system is read-only",
+  full: "cannot be written: the disk is full",
+  damaged: "is damaged",
   /** The state is missing, empty or older than the other data of the folder. */
-  | "outdated"
-  | "unreadable";
+  outdated: "is older than the other data of the folder",
+  unreadable: "cannot be opened",
+} as const;
+
+export type DataFolderProblem = keyof typeof facts;
+
+const steps: Readonly<Record<DataFolderProblem, string>> = {
+  in_use: "Another process has locked it. Stop that process and try again.",
+  newer_version: "Use that version, or choose another folder with --data-dir.",
+  not_a_folder: "Move the file away, or choose another folder with --data-dir.",
+  not_owner: "Run Portside as that user, change the owner with chown, or choose another folder with --data-dir.",
+  no_permission: "Run Portside as the user that owns it, or change its owner with chown.",
+  read_only: "Mount the file system for writing, or choose another folder with --data-dir.",
+  full: "Free space on that disk and try again.",
+  damaged:
+    "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'. See 'Damaged files' in docs/operations/running.md.",
+  outdated: "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'.",
+  unreadable: "Check the path, the disk and the system's log, then try again.",
+};
 
 export class DataFolderError extends Error {
   override readonly name = "DataFolderError";
@@ -79,33 +96,6 @@ const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => 
   if (problem !== "unreadable" && problem !== "read_only") return problem;
   const refusal = refusalOf(existing(path));
   return refusal === "EACCES" || refusal === "EROFS" ? (systemCodes[refusal] as DataFolderProblem) : problem;
-};
-
-const steps: Readonly<Record<DataFolderProblem, string>> = {
-  in_use: "Another process has locked it. Stop that process and try again.",
-  newer_version: "Use that version, or choose another folder with --data-dir.",
-  not_a_folder: "Move the file away, or choose another folder with --data-dir.",
-  not_owner: "Run Portside as that user, change the owner with chown, or choose another folder with --data-dir.",
-  no_permission: "Run Portside as the user that owns it, or change its owner with chown.",
-  read_only: "Mount the file system for writing, or choose another folder with --data-dir.",
-  full: "Free space on that disk and try again.",
-  damaged:
-    "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'. See 'Damaged files' in docs/operations/running.md.",
-  outdated: "Run 'portside doctor --repair', or restore a backup with 'portside restore --force FILE'.",
-  unreadable: "Check the path, the disk and the system's log, then try again.",
-};
-
-const facts: Readonly<Record<DataFolderProblem, string>> = {
-  in_use: "is locked",
-  newer_version: "was written by a newer Portside",
-  not_a_folder: "cannot be used as a folder: a part of the path is a file",
-  not_owner: "belongs to another user",
-  no_permission: "cannot be read and written: permission denied",
-  read_only: "cannot be written: the file or its file system is read-only",
-  full: "cannot be written: the disk is full",
-  damaged: "is damaged",
-  outdated: "is older than the other data of the folder",
-  unreadable: "cannot be opened",
 };
 
 /** Classifies by the error code alone. Returns undefined for an error that is neither the file system's nor SQLite's. */

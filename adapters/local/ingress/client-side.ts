@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { drainBody } from "../../shared/calls/drain-body.ts";
-import { type ErrorResponse, errorBody, sendErrorResponse } from "./error-responses.ts";
+import { type ErrorResponse, errorBody, errorHeaders, sendErrorResponse } from "./error-responses.ts";
 import { flushHead } from "./headers.ts";
 import { hasBody, hasKnownTransferCoding } from "./relayed-body.ts";
 
@@ -31,7 +31,7 @@ export interface ClientSide {
 export const withoutPseudo = (headers: IncomingHttpHeaders): OutgoingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":")));
 
-export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, remoteIp: string): ClientSide => {
+export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): ClientSide => {
   let trailers: OutgoingHttpHeaders = {};
   stream.on("wantTrailers", () => stream.sendTrailers(trailers));
   return {
@@ -39,7 +39,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
     method: String(headers[HTTP2_HEADER_METHOD]),
     path: String(headers[HTTP2_HEADER_PATH] ?? ""),
     authority: String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? ""),
-    remoteIp,
+    remoteIp: stream.session?.socket.remoteAddress ?? "",
     protocol: "HTTP/2",
     endsWithHead: stream.endAfterHeaders,
     plainOrChunked: true,
@@ -56,13 +56,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
     },
     answer: (answer, requestId) => {
       if (stream.destroyed || stream.headersSent) return;
-      const extra = answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) };
-      stream.respond({
-        [HTTP2_HEADER_STATUS]: answer.status,
-        "content-type": "application/json",
-        "x-request-id": requestId,
-        ...extra,
-      });
+      stream.respond({ [HTTP2_HEADER_STATUS]: answer.status, ...errorHeaders(answer, requestId) });
       stream.end(errorBody(answer));
       // Discard the rest of the request, so that the client reads the response.
       stream.resume();

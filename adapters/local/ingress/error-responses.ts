@@ -8,28 +8,27 @@ export interface ErrorResponse {
   readonly retryAfter?: number;
 }
 
-const NO_IMAGE: ErrorResponse = {
-  status: 503,
-  detail: "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.",
-  retryAfter: 30,
+const unavailable = (detail: string, retryAfter: number): ErrorResponse => ({ status: 503, detail, retryAfter });
+const CLIENT_GONE: ErrorResponse = { status: 499, detail: "The client closed the connection." };
+
+const refusals: Readonly<Record<Exclude<RouteRefusal["kind"], "did_not_start">, ErrorResponse>> = {
+  full: unavailable("Too many requests are waiting for this service. Try again.", 1),
+  waited_too_long: unavailable("No instance of this service became free in time. Try again.", 5),
+  nothing_serves: unavailable("This service has no revision that serves traffic.", 30),
+  retired: CLIENT_GONE,
+  client_gone: CLIENT_GONE,
 };
 
 export const responseToRefusal = (refusal: RouteRefusal): ErrorResponse => {
-  switch (refusal.kind) {
-    case "full":
-      return { status: 503, detail: "Too many requests are waiting for this service. Try again.", retryAfter: 1 };
-    case "waited_too_long":
-      return { status: 503, detail: "No instance of this service became free in time. Try again.", retryAfter: 5 };
-    case "did_not_start":
-      if (refusal.failure.reason === "image_not_found") return NO_IMAGE;
-      // Only the owner may read the details, which are in the log.
-      return { status: 503, detail: `The service does not start (${refusal.failure.reason}).`, retryAfter: 5 };
-    case "nothing_serves":
-      return { status: 503, detail: "This service has no revision that serves traffic.", retryAfter: 30 };
-    case "retired":
-    case "client_gone":
-      return { status: 499, detail: "The client closed the connection." };
-  }
+  if (refusal.kind !== "did_not_start") return refusals[refusal.kind];
+  const { reason } = refusal.failure;
+  return reason === "image_not_found"
+    ? unavailable(
+        "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.",
+        30,
+      )
+    : // Only the owner may read the details, which are in the log.
+      unavailable(`The service does not start (${reason}).`, 5);
 };
 
 export const TIMED_OUT: ErrorResponse = { status: 504, detail: "The service took longer than its timeout." };
@@ -49,14 +48,15 @@ export const NOT_HTTP2: ErrorResponse = {
 
 export const errorBody = (answer: ErrorResponse): string => JSON.stringify({ detail: answer.detail });
 
+export const errorHeaders = ({ retryAfter }: ErrorResponse, requestId: string): Record<string, string> => ({
+  "content-type": "application/json",
+  "x-request-id": requestId,
+  ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+});
+
 /** Responds instead of the service. */
 export const sendErrorResponse = (res: ServerResponse, answer: ErrorResponse, requestId: string): void => {
   const body = errorBody(answer);
-  res.writeHead(answer.status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
-    "x-request-id": requestId,
-    ...(answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) }),
-  });
+  res.writeHead(answer.status, { ...errorHeaders(answer, requestId), "content-length": Buffer.byteLength(body) });
   res.end(body);
 };

@@ -11,19 +11,16 @@ import type { RelayedBody } from "./relayed-body.ts";
  */
 const KEEP_ALIVE_MS = 1000;
 
-const connectionsOf = (pooled: PooledInstance): Dispatcher =>
-  pooled.resource("http1", () => {
-    const pool = new Connections(pooled.origin, {
-      connections: null,
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: 256 * 1024,
-    });
-    return { pool, close: () => void pool.destroy() };
-  }).pool;
+const connectTo = ({ origin }: PooledInstance): Dispatcher =>
+  new Connections(origin, {
+    connections: null,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: 256 * 1024,
+  });
 
 /** Responses up to this size are buffered and sent in one write with their head. */
 const ONE_WRITE_BYTES = 16 * 1024;
@@ -91,7 +88,8 @@ export class Http1Exchange implements Dispatcher.DispatchHandler {
     const path = req.url as string;
     const method = req.method as Dispatcher.HttpMethod;
     const headers = requestHeaders(req, this.#options);
-    connectionsOf(pooled).dispatch({ path, method, headers, body }, this);
+    pooled.http1 ??= connectTo(pooled);
+    pooled.http1.dispatch({ path, method, headers, body }, this);
   }
 
   /** Aborts the request to the instance; the caller must respond to the client. */

@@ -2,8 +2,6 @@
  * Forwards to services that use HTTP/2 (h2c): clients' streams share one session per instance; trailers are preserved.
  * https://www.rfc-editor.org/rfc/rfc9113
  */
-
-import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -11,11 +9,10 @@ import {
   constants,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
 } from "node:http2";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
-import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
+import { type ClientSide, withoutPseudo } from "./client-side.ts";
 import { requestScheme } from "./domain.ts";
 import {
   BAD_HEADERS,
@@ -50,17 +47,14 @@ const dropped = new Set([
 
 /** Returns the session with an instance, or undefined if the connection fails. */
 const sessionOf = async (pooled: PooledInstance): Promise<ClientHttp2Session | undefined> => {
-  const kept = pooled.resources.get("http2") as { session: ClientHttp2Session } | undefined;
-  let session = kept?.session;
+  let session = pooled.http2;
   if (session === undefined || session.closed || session.destroyed) {
-    const made = connect(pooled.origin);
+    session = connect(pooled.origin);
     // A broken session breaks its streams, which report the error.
-    made.on("error", () => undefined);
-    pooled.resources.set("http2", { session: made, close: () => made.destroy() } as { close(): void });
-    session = made;
+    session.on("error", () => undefined);
+    pooled.http2 = session;
   }
-  const { connecting } = session;
-  if (!connecting) return session;
+  if (!session.connecting) return session;
   return new Promise((resolve) => {
     session.once("connect", () => resolve(session));
     session.once("close", () => resolve(undefined));
@@ -212,7 +206,8 @@ const forward = async (
   return refuse(BROKEN_CONNECTION);
 };
 
-const serve = async (deps: ProxyDeps, client: ClientSide, route: ServiceRoute): Promise<void> => {
+/** Serves a request of an HTTP/1.1 or HTTP/2 client with an HTTP/2 service. */
+export const serveOverHttp2 = async (deps: ProxyDeps, client: ClientSide, route: ServiceRoute): Promise<void> => {
   const begun = performance.now();
   const requestId = saneRequestId(client.headers["x-request-id"]) ?? deps.ids.id();
   const gone = new AbortController();
@@ -242,25 +237,4 @@ const serve = async (deps: ProxyDeps, client: ClientSide, route: ServiceRoute): 
       instance,
     }),
   );
-};
-
-/** Serves a stream of an HTTP/2 client. */
-export const serveStream = (
-  deps: ProxyDeps,
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  route: ServiceRoute,
-): void => {
-  const remoteIp = stream.session?.socket.remoteAddress ?? "";
-  void serve(deps, fromStream(stream, headers, remoteIp), route);
-};
-
-/** Serves an HTTP/1.1 client's request with an HTTP/2 service. */
-export const serveOverHttp2 = (
-  deps: ProxyDeps,
-  req: IncomingMessage,
-  res: ServerResponse,
-  route: ServiceRoute,
-): void => {
-  void serve(deps, fromRequest(req, res), route);
 };

@@ -6,9 +6,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
+import { fromRequest, fromStream } from "./client-side.ts";
 import { serviceOfHost, serviceUrl } from "./domain.ts";
 import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
-import { serveOverHttp2, serveStream } from "./http2.ts";
+import { serveOverHttp2 } from "./http2.ts";
 import { type Handlers, type Listener, listen } from "./listener.ts";
 import type { Pool } from "./pool.ts";
 import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
@@ -45,17 +46,12 @@ interface ServicePort {
   readonly listener: Listener;
 }
 
-interface ServiceEndpoint {
-  readonly route: ServiceRoute;
-  readonly servicePort: ServicePort;
-}
-
 /** Maximum number of reserved ports of deleted services. Beyond that, new services get the oldest. */
 const MAX_KEPT = 128;
 
 export class Ingress {
   readonly #config: IngressConfig;
-  readonly #endpoints = new Map<string, ServiceEndpoint>();
+  readonly #services = new Map<string, ServicePort>();
   #shared: Listener | undefined;
   #storage: Listener | undefined;
   #spare: ServicePort[] = [];
@@ -82,8 +78,7 @@ export class Ingress {
 
   /** Every port of the platform and its services, including those reserved for future services. */
   ports(): number[] {
-    const services = [...this.#endpoints.values()].map(({ servicePort }) => servicePort);
-    const servicePorts = [...services, ...this.#kept.values(), ...this.#spare];
+    const servicePorts = [...this.#services.values(), ...this.#kept.values(), ...this.#spare];
     return [this.port, this.storagePort, ...servicePorts.map(({ listener }) => listener.port)];
   }
 
@@ -93,12 +88,8 @@ export class Ingress {
     const preferredPort = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
     this.#shared = await listen(host, preferredPort, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
       (error: unknown) => {
-        const message = describeListenError(error, {
-          port: preferredPort,
-          purpose: "services",
-          setting: "--ingress-port",
-        });
-        throw new Error(message, { cause: error });
+        const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
+        throw new Error(describeListenError(error, listening), { cause: error });
       },
     );
     rememberedSharedPort.set(String(this.#shared.port));
@@ -108,13 +99,12 @@ export class Ingress {
 
   /** Returns the service's own port; opens its listener at the first call. */
   async addService(service: string): Promise<number> {
-    const present = this.#endpoints.get(service);
-    if (present !== undefined) return present.servicePort.listener.port;
-    const route = new ServiceRoute(service);
+    const present = this.portOf(service);
+    if (present !== undefined) return present;
     const remembered = this.#config.rememberedPort(service);
     const servicePort = await this.#servicePortFor(remembered);
-    servicePort.route = route;
-    this.#endpoints.set(service, { route, servicePort });
+    servicePort.route = new ServiceRoute(service);
+    this.#services.set(service, servicePort);
     const { port } = servicePort.listener;
     if (port !== remembered) this.#config.rememberPort(service, port);
     return port;
@@ -160,12 +150,12 @@ export class Ingress {
 
   /** Sends a service's new requests to a revision; undefined stops serving. */
   switchTo(service: string, serving: ActiveRevision | undefined): void {
-    this.#endpoints.get(service)?.route.switchTo(serving, this.#config.drainMillis);
+    this.route(service)?.switchTo(serving, this.#config.drainMillis);
   }
 
   /** The service's own port; undefined if the service has not been added. */
   portOf(service: string): number | undefined {
-    return this.#endpoints.get(service)?.servicePort.listener.port;
+    return this.#services.get(service)?.listener.port;
   }
 
   /** The service's public address. */
@@ -177,11 +167,11 @@ export class Ingress {
 
   /** Pools that take requests; excludes draining ones. */
   pools(): Pool[] {
-    return [...this.#endpoints.values()].flatMap(({ route }) => route.serving?.pool ?? []);
+    return [...this.#services.values()].flatMap(({ route }) => route?.serving?.pool ?? []);
   }
 
   route(service: string): ServiceRoute | undefined {
-    return this.#endpoints.get(service)?.route;
+    return this.#services.get(service)?.route;
   }
 
   /** Reserves a deleted service's port, because the networks of running services forward to it. */
@@ -196,10 +186,10 @@ export class Ingress {
 
   /** Removes a service; running requests have the drain time to finish. */
   async removeService(service: string): Promise<void> {
-    const endpoint = this.#endpoints.get(service);
-    if (endpoint === undefined) return;
-    this.#endpoints.delete(service);
-    const { route, servicePort } = endpoint;
+    const servicePort = this.#services.get(service);
+    if (servicePort?.route === undefined) return;
+    this.#services.delete(service);
+    const { route } = servicePort;
     const keeps = this.#config.sparePorts > 0 && !this.#closing;
     const closeOthers = keeps ? servicePort.listener.release() : () => servicePort.listener.close();
     if (keeps) this.#keep(servicePort);
@@ -212,7 +202,7 @@ export class Ingress {
   async close(): Promise<void> {
     this.#closing = true;
     this.#shared?.stop();
-    await Promise.all([...this.#endpoints.keys()].map((service) => this.removeService(service)));
+    await Promise.all([...this.#services.keys()].map((service) => this.removeService(service)));
     this.#shared?.close();
     this.#storage?.close();
     for (const { listener } of [...this.#spare, ...this.#kept.values()]) listener.close();
@@ -240,7 +230,7 @@ export class Ingress {
         const route = find(req.headers.host, req.url);
         if (platform !== undefined && isPlatforms(req.url)) platform(req, res);
         else if (route === undefined) refuse(req, res);
-        else if (route.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, route);
+        else if (route.serving?.template.useHttp2 === true) void serveOverHttp2(deps, fromRequest(req, res), route);
         else serveRequest(deps, req, res, route);
       },
       mayContinue: ({ url }) => platform === undefined || !isPlatforms(url),
@@ -258,7 +248,7 @@ export class Ingress {
           headers[constants.HTTP2_HEADER_PATH] as string | undefined,
         );
         const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
-        if (route !== undefined && speaksHttp2) return serveStream(deps, stream, headers, route);
+        if (route !== undefined && speaksHttp2) return void serveOverHttp2(deps, fromStream(stream, headers), route);
         stream.respond({ ":status": route === undefined ? 404 : 505, "content-type": "application/json" });
         stream.end(errorBody(route === undefined ? UNKNOWN_HOST : NOT_HTTP2));
       },

@@ -82,12 +82,7 @@ export class Pool {
   /** The number of instances in each state, and of waiting requests. */
   get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
     const busy = this.#instances.filter((pooled) => pooled.active > 0).length;
-    return {
-      starting: this.#starting,
-      busy,
-      idle: this.#instances.length - busy,
-      waiting: this.#queue.length,
-    };
+    return { starting: this.#starting, busy, idle: this.#instances.length - busy, waiting: this.#queue.length };
   }
 
   get active(): number {
@@ -220,7 +215,7 @@ export class Pool {
       starting: this.#starting,
       ready: this.#instances.length,
       concurrency,
-      maxInstances: maxInstances,
+      maxInstances,
     };
     for (let count = instancesToStart(load); count > 0; count--) if (!this.#startOne()) return;
   }
@@ -276,7 +271,7 @@ export class Pool {
     if (index < 0) return;
     this.#instances.splice(index, 1);
     this.#config.releaseBudget();
-    pooled.closeResources();
+    pooled.closeConnections();
     if (!pooled.stopping) this.#config.onCrashed(pooled.instance, exit);
     this.#scale();
   }

@@ -1,4 +1,6 @@
 /** An instance in a pool, with the connections of the forwarders to it. */
+import type { ClientHttp2Session } from "node:http2";
+import type { Dispatcher } from "undici";
 import type { Instance } from "../instances/instance.ts";
 
 /** Whether the connection was never established, so the instance received nothing. */
@@ -12,8 +14,9 @@ export class PooledInstance {
   leaving = false;
   /** The pool itself is stopping the instance. */
   stopping = false;
-  /** Connections and similar resources for the instance; closed with it. */
-  readonly resources = new Map<string, { close(): void }>();
+  /** The forwarders' connections to the instance. */
+  http1: Dispatcher | undefined;
+  http2: ClientHttp2Session | undefined;
 
   constructor(instance: Instance) {
     this.instance = instance;
@@ -24,17 +27,10 @@ export class PooledInstance {
     return `http://${host}:${port}`;
   }
 
-  /** Returns a resource for the instance; creates it at first use. */
-  resource<T extends { close(): void }>(name: string, make: () => T): T {
-    const present = this.resources.get(name) as T | undefined;
-    if (present !== undefined) return present;
-    const made = make();
-    this.resources.set(name, made);
-    return made;
-  }
-
-  closeResources(): void {
-    for (const resource of this.resources.values()) resource.close();
-    this.resources.clear();
+  closeConnections(): void {
+    void this.http1?.destroy();
+    this.http2?.destroy();
+    this.http1 = undefined;
+    this.http2 = undefined;
   }
 }

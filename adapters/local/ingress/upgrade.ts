@@ -9,6 +9,7 @@ import {
   BROKEN_CONNECTION,
   type ErrorResponse,
   errorBody,
+  errorHeaders,
   NO_UPGRADE,
   responseToRefusal,
   TIMED_OUT,
@@ -34,16 +35,11 @@ const headText = (status: number, reason: string, headers: Head): string => {
   return `${[`HTTP/1.1 ${status} ${reason}`, ...lines].join("\r\n")}\r\n\r\n`;
 };
 
-const refuse = (socket: Socket, { status, retryAfter, detail }: ErrorResponse, requestId: string): void => {
-  const body = errorBody({ status, detail });
-  const head = {
-    "content-type": "application/json",
-    "content-length": String(Buffer.byteLength(body)),
-    "x-request-id": requestId,
-    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
-    connection: "close",
-  };
-  socket.write(headText(status, "Refused", head) + body);
+const refuse = (socket: Socket, answer: ErrorResponse, requestId: string): void => {
+  const body = errorBody(answer);
+  const length = { "content-length": String(Buffer.byteLength(body)) };
+  const head = { ...errorHeaders(answer, requestId), ...length, connection: "close" };
+  socket.write(headText(answer.status, "Refused", head) + body);
   socket.destroySoon();
 };
 
