@@ -122,10 +122,8 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
-  const lock = lockDataDir(dataDir, logger);
-  stack.defer(() => lock.release());
-  const db = openState(dataDir, { acceptState: config.acceptState, logger });
-  stack.defer(() => db.close());
+  stack.use(lockDataDir(dataDir, logger));
+  const db = stack.use(openState(dataDir, { acceptState: config.acceptState, logger }));
   makeLayout(dataDir, logger);
   const copy = new StateCopy(db, dataDir, logger);
   stack.defer(() => copy.close());

@@ -52,7 +52,6 @@ const explain = (file: string, bad: BadBackup): BackupError => {
   return new BackupError(file, `${file} ${message}. Nothing was changed. ${step}`, cause);
 };
 
-const sizeOf = (path: string): number => readdirSync(path).length;
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 class Restore {
@@ -94,7 +93,7 @@ class Restore {
   }
 
   get #hasContent(): boolean {
-    return exists(this.#target) && sizeOf(this.#target) > 0;
+    return exists(this.#target) && readdirSync(this.#target).length > 0;
   }
 
   /** Throws if a server uses the folder, or if it has content and must not be replaced. Locks an existing folder. */

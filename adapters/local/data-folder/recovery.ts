@@ -1,5 +1,5 @@
 /** Cleans up at startup after a previous server: ends interrupted deploys and sweeps the build cache. */
-import { readdirSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type DeployNews, isFinal } from "../../../core/domain/deploy/events.ts";
 import { unsaidEnd } from "../../../core/domain/deploy/unreported-end.ts";
@@ -66,18 +66,12 @@ export const sweepCache = async (
   needed: ReadonlySet<string>,
   leftovers: Pick<Leftovers, "take">,
 ): Promise<void> => {
-  const folders = (path: string): string[] => {
-    try {
-      return readdirSync(path).map((name) => join(path, name));
-    } catch {
-      return [];
-    }
-  };
+  const folders = async (path: string) => (await readdir(path).catch(() => [])).map((name) => join(path, name));
   // Earlier versions created the environment in the folder itself.
   const isNeeded = (folder: string) => [...needed].some((path) => path === folder || path.startsWith(`${folder}/`));
-  for (const account of folders(cacheDir)) {
-    for (const venv of folders(join(account, "venvs"))) if (!isNeeded(venv)) await leftovers.take(venv);
-    for (const kept of folders(join(account, "node_modules")))
+  for (const account of await folders(cacheDir)) {
+    for (const venv of await folders(join(account, "venvs"))) if (!isNeeded(venv)) await leftovers.take(venv);
+    for (const kept of await folders(join(account, "node_modules")))
       if (kept.endsWith(PARTIAL_SUFFIX)) await leftovers.take(kept);
   }
 };

@@ -28,22 +28,18 @@ export const quarantineOf = (dataDir: string): Quarantine =>
 
 type Say = (line: string) => void;
 
-interface Candidate {
-  readonly name: string;
-  /** The path below the data folder. */
-  readonly file: string;
-  /** True if the write-ahead log is ignored. */
-  readonly alone: boolean;
-  readonly generation: number;
-  /** False if a digest does not match the content. */
-  readonly isWhole: boolean;
-}
-
+/** The possible states. `file` is a path below the data folder, and `alone` ignores the write-ahead log. */
 const sources = [
   { name: "the state", file: STATE_FILE, alone: false },
   { name: "the state without its write-ahead log", file: STATE_FILE, alone: true },
   { name: "the copy of the state", file: COPY_FILE, alone: true },
 ] as const;
+
+type Candidate = (typeof sources)[number] & {
+  readonly generation: number;
+  /** False if a digest does not match the content. */
+  readonly isWhole: boolean;
+};
 
 const inspected = (path: string, alone: boolean): InspectedState["state"] => {
   try {
@@ -55,11 +51,11 @@ const inspected = (path: string, alone: boolean): InspectedState["state"] => {
 
 /** The usable states, best first: whole states come before altered ones, and recent changes before older ones. */
 const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
-  const found = sources.flatMap(({ name, file, alone }): Candidate[] => {
+  const found = sources.flatMap((source): Candidate[] => {
+    const { name, file, alone } = source;
     const state = inspected(join(dataDir, file), alone);
-    const candidate = { name, file, alone };
-    if (state.kind === "whole") return [{ ...candidate, generation: state.version?.generation ?? 0, isWhole: true }];
-    if (state.kind === "altered") return [{ ...candidate, generation: state.generation, isWhole: false }];
+    if (state.kind === "whole") return [{ ...source, generation: state.version?.generation ?? 0, isWhole: true }];
+    if (state.kind === "altered") return [{ ...source, generation: state.generation, isWhole: false }];
     say(`${name} (${file}) is ${state.kind}${state.kind === "unreadable" ? `: ${state.problem}` : ""}`);
     return [];
   });
@@ -137,16 +133,12 @@ const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: S
   say("recreated state.check and the copy of the state");
 };
 
-const refuseNothing = (dataDir: string): void => {
-  if (!isFolder(dataDir)) throw noDataFolder(dataDir);
-};
-
 /**
  * Installs the newest good state and merges the folder's volumes. Calls `say` for each action and each loss.
  * Throws a `DataFolderError` if a server uses the folder or no state is left.
  */
 export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
-  refuseNothing(dataDir);
+  if (!isFolder(dataDir)) throw noDataFolder(dataDir);
   using _lock = lockDataDir(dataDir, logger);
   const [best] = candidatesIn(dataDir, say);
   if (best === undefined)
@@ -179,7 +171,7 @@ const inspectDataFolderOrNothing = (dataDir: string): Parameters<typeof knownGen
  * Throws a `DataFolderError` if a server uses the folder, or if `repairDataFolder` can use a state or a copy.
  */
 export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
-  refuseNothing(dataDir);
+  if (!isFolder(dataDir)) throw noDataFolder(dataDir);
   using _lock = lockDataDir(dataDir, logger);
   if (candidatesIn(dataDir, say).length > 0)
     throw new DataFolderError(

@@ -22,13 +22,10 @@ const refusals: Readonly<Record<Exclude<RouteRefusal["kind"], "did_not_start">, 
 export const responseToRefusal = (refusal: RouteRefusal): ErrorResponse => {
   if (refusal.kind !== "did_not_start") return refusals[refusal.kind];
   const { reason } = refusal.failure;
-  return reason === "image_not_found"
-    ? unavailable(
-        "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.",
-        30,
-      )
-    : // Only the owner may read the details, which are in the log.
-      unavailable(`The service does not start (${reason}).`, 5);
+  // Only the owner may read the details, which are in the log.
+  if (reason !== "image_not_found") return unavailable(`The service does not start (${reason}).`, 5);
+  const noImage = "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.";
+  return unavailable(noImage, 30);
 };
 
 export const TIMED_OUT: ErrorResponse = { status: 504, detail: "The service took longer than its timeout." };

@@ -59,10 +59,8 @@ export class VolumeRows {
 
   /** Returns false, and changes nothing, if the volume is not hidden. */
   moveToTrash(id: string, deletedAt: Timestamp): boolean {
-    return (
-      this.#db.prepare("UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND hidden = 1").run(deletedAt, id)
-        .changes === 1
-    );
+    const update = "UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND hidden = 1";
+    return this.#db.prepare(update).run(deletedAt, id).changes === 1;
   }
 
   trash(owner: AccountId): DeletedVolume[] {

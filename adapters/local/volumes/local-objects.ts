@@ -140,9 +140,8 @@ export class LocalObjects implements ObjectBytes {
   async remove(bucket: string, path: ObjectPath): Promise<boolean> {
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
-    const folder = await descend(root, parts, false).catch(orNothing);
-    if (folder === undefined) return false;
     try {
+      await using folder = await descend(root, parts, false);
       if (!(await lstat(folder.at(name))).isFile()) return false;
       await unlink(folder.at(name));
       await folder.sync();
@@ -150,8 +149,6 @@ export class LocalObjects implements ObjectBytes {
     } catch (error) {
       orNothing(error);
       return false;
-    } finally {
-      if (folder !== root) await folder.close();
     }
   }
 
@@ -174,13 +171,10 @@ export class LocalObjects implements ObjectBytes {
   async #open(bucket: string, path: ObjectPath): Promise<FileHandle> {
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
-    const folder = await descend(root, parts, false);
-    try {
-      // Without O_NONBLOCK, a pipe created by a service would wait for a writer.
-      return await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    } finally {
-      if (folder !== root) await folder.close();
-    }
+    // May be the root. The second close of a handle does nothing.
+    await using folder = await descend(root, parts, false);
+    // Without O_NONBLOCK, a pipe created by a service would wait for a writer.
+    return await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   }
 
   async #conditionsHold(bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<boolean> {
@@ -210,9 +204,8 @@ export class LocalObjects implements ObjectBytes {
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
-    let folder: Folder | undefined;
     try {
-      folder = await descend(root, parts, true, this.#config.userOf(bucket));
+      await using folder = await descend(root, parts, true, this.#config.userOf(bucket));
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
@@ -227,8 +220,6 @@ export class LocalObjects implements ObjectBytes {
       if (error instanceof Blocked) return { kind: "in_the_way", other: error.at };
       if (codeOf(error) === "EEXIST") return { kind: "condition_failed" };
       throw error;
-    } finally {
-      if (folder !== undefined && folder !== root) await folder.close();
     }
   }
 
