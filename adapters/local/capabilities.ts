@@ -9,7 +9,7 @@ import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 
-/** The maximum duration of a fire: the limit of the clouds' schedulers, so that a service works there, too. */
+/** The maximum duration of a fire: the limit of the clouds' schedulers, so that a service can move to a cloud. */
 export const MAX_FIRE_SECONDS = 1800;
 
 /** Describes the network of sandboxes. */

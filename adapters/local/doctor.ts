@@ -8,7 +8,7 @@ import { installCommand } from "../shared/runtime/optional-package.ts";
 import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
 import { silent } from "./accounts/identity.ts";
 import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
-import { existing } from "./data-folder/data-folder-error.ts";
+import { nearestExisting } from "./data-folder/data-folder-error.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
 import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
@@ -36,7 +36,7 @@ const ROOMY = 5 * GiB;
 
 const dataFolder = (dataDir: string): Finding => {
   const what = `data folder ${dataDir}`;
-  const folder = existing(dataDir);
+  const folder = nearestExisting(dataDir);
   if (!isWritable(folder)) return fail(what, `${folder} is not a writable folder`, "portside serve --data-dir DIR");
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;

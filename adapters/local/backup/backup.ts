@@ -3,8 +3,8 @@
  *
  * The server may run and change the folder meanwhile, so files that refer to other files are copied last. The state names
  * volumes and images, and the backup must contain all of them. So volumes and images come first, and then the state, in
- * rounds, until a round finds nothing new to copy. The backup contains the last copy of the state. A volume without a row is
- * harmless, because the next start moves it to quarantine.
+ * rounds, until a round finds nothing new to copy. The backup contains the last copy of the state. A volume that this state
+ * does not name is harmless, because the next start moves it to quarantine.
  */
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
@@ -140,7 +140,7 @@ class DataFolderBackup {
   }
 
   async #copyUntilComplete(): Promise<StateContent> {
-    // Paths that two rounds in a row miss are missing from the data folder, such as a volume that was deleted by hand.
+    // A path that two consecutive rounds do not find does not exist, for example because an operator deleted the volume by hand.
     let missing: string | undefined;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const before = this.#done.size;
@@ -228,14 +228,14 @@ class DataFolderBackup {
     return exists;
   }
 
-  /** Copies a file that must not change meanwhile. */
+  /** Copies the file `from` as the entry `path`. The caller must not change the file meanwhile. */
   async #copyFrom(from: string, path: string): Promise<void> {
     await (await this.#parentOf(path))?.close();
     await using folder = await openRoot(dirname(from));
     await this.#trees.copy(folder, basename(from), path);
   }
 
-  /** Opens the parent folder of the path. Writes the entries of its parent folders. */
+  /** Opens the parent folder of the path. Writes the missing entries of all folders above the path. */
   async #parentOf(path: string): Promise<Folder | undefined> {
     let folder = await openRoot(this.#deps.dataDir);
     const names = path.split("/").slice(0, -1);

@@ -78,8 +78,8 @@ export const isDamage = (error: unknown): boolean => [11, 26].includes(sqliteCod
 export const isBusy = (error: unknown): boolean => sqliteCodeOf(error) === 5;
 
 /** Returns the path, or its nearest existing parent folder. */
-export const existing = (path: string): string =>
-  existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+export const nearestExisting = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 
 /** Returns the system's error code for reading and writing the path; undefined if access is permitted. */
 const refusalOf = (path: string): string | undefined => {
@@ -94,7 +94,7 @@ const refusalOf = (path: string): string | undefined => {
 /** SQLite reports "unable to open" and "readonly" for many causes. Checks the file and its folder for the actual one. */
 const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => {
   if (problem !== "unreadable" && problem !== "read_only") return problem;
-  const refusal = refusalOf(existing(path));
+  const refusal = refusalOf(nearestExisting(path));
   return refusal === "EACCES" || refusal === "EROFS" ? (systemCodes[refusal] as DataFolderProblem) : problem;
 };
 

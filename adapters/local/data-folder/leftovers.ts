@@ -26,7 +26,7 @@ export class Leftovers {
   readonly #script: URL | null;
   #sweeper: ChildProcess | undefined;
   #sweeping: Promise<void> | undefined;
-  /** True if trees were moved aside since the process started. */
+  /** True if trees were moved aside after the current removal began. */
   #hasMore = false;
   #isClosed = false;
 

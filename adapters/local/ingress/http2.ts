@@ -138,7 +138,8 @@ const exchange = (
     });
     stream.on("trailers", (trailers) => client.trailers(trailers));
     stream.on("end", () => {
-      // Node also ends streams that were reset or lost their session, at times without a code. Those are destroyed.
+      // Node also emits `end` for streams that were reset or lost their session, sometimes without an error code. It has
+      // destroyed those streams.
       if (over || stream.destroyed) return;
       over = true;
       client.sink.end();

@@ -83,15 +83,13 @@ export class Ingress {
   }
 
   async open(): Promise<void> {
-    const byHost = (host: string | undefined) => this.#routeOf(host);
-    const { host, port, rememberedSharedPort } = this.#config;
+    const { host, port, platform, rememberedSharedPort } = this.#config;
     const preferredPort = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
-    this.#shared = await listen(host, preferredPort, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
-      (error: unknown) => {
-        const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
-        throw new Error(describeListenError(error, listening), { cause: error });
-      },
-    );
+    const handlers = this.#handlers((name) => this.#routeOf(name), platform);
+    this.#shared = await listen(host, preferredPort, handlers, port !== 0).catch((error: unknown) => {
+      const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
+      throw new Error(describeListenError(error, listening), { cause: error });
+    });
     rememberedSharedPort.set(String(this.#shared.port));
     await this.#openStorage();
     await this.#refill();

@@ -2,9 +2,9 @@
  * `state.check` records the newest version of the state outside of the state. With it, the server detects at startup that
  * `state.sqlite` has become older, for example because SQLite dropped a damaged write-ahead log.
  *
- * Two records alternate in one file of constant length. If a power cut tears a write, or a record is damaged, the other
- * one remains, which is one write older. That costs one flush for each change. A new file and a rename would cost three,
- * and could fail on a full disk.
+ * The file has two records of constant length, which the server overwrites alternately. If a power cut tears a write, or a
+ * record is damaged, the other record remains. It is one write older. Each change costs one flush. A new file and a rename
+ * would cost three, and could fail on a full disk.
  */
 import { closeSync, constants, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";

@@ -3,7 +3,7 @@
  *
  * Temporary triggers maintain both, so no statement can change a row without updating them. The digest is the sum of the
  * rows' hashes: a change costs the hashes of the rows it touches, and the order of rows does not matter. It detects
- * damage. It does not protect against a person who edits the file on purpose.
+ * damage, not deliberate edits.
  */
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";

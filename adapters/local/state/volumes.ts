@@ -22,7 +22,7 @@ export class VolumeRows {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#living = db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
-    // The process that hid them has ended.
+    // The previous process ended before these deletes did.
     db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
 

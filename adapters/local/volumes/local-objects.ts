@@ -154,7 +154,7 @@ export class LocalObjects implements ObjectBytes {
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
     if (!this.#config.lives(bucket)) return { kind: "no_volume" };
-    // An early check, so that a client does not upload in vain.
+    // `#commit` checks again. This check saves the client a useless upload.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const partial = join(this.#config.uploads, this.#config.ids.id());
     try {
