@@ -18,13 +18,11 @@ const openFolders = (why: string, ...functions: string[]): WrittenFiles => ({ fu
 export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/backup/backup.ts": outOfReach(
     "Reads a copy of the state, and moves the finished file out of the work folder.",
-    "DatabaseSync",
     "rename",
   ),
   "adapters/local/backup/copy-database.ts": outOfReach(
     "Reads databases of the platform, and writes to the work folder beside the backup file.",
     "DatabaseSync",
-    "openSync",
     "rm",
   ),
   "adapters/local/backup/copy-tree.ts": openFolders("Opens for reading, from open folders, and refuses links.", "open"),
@@ -177,7 +175,8 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "openSync",
     "writeSync",
   ),
-  "adapters/local/state/state-copy.ts": outOfReach("Files of the state.", "open", "openSync", "renameSync", "rmSync"),
+  "adapters/local/state/state-copy.ts": outOfReach("Files of the state.", "open", "renameSync", "rmSync"),
+  "adapters/local/state/sql.ts": outOfReach("Reads files of the state and its copies.", "DatabaseSync"),
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
   "adapters/local/state/services.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
   "adapters/local/state/lock-data-dir.ts": outOfReach("A file of the state.", "truncateSync"),
