@@ -20,7 +20,7 @@ import {
   sourceObjectBytes,
   sqlLimits,
   trashDays,
-  unpackDeadline,
+  unpackDeadlineMs,
 } from "../core/domain/accounts/limits.ts";
 import { formatMemory } from "../core/domain/deploy/resources.ts";
 import type { Capabilities, Feature } from "../core/domain/wire/capabilities.ts";
@@ -86,7 +86,7 @@ const limits = (): string => {
     ["depth of folders", String(archiveLimits.depth)],
     ["bytes per path", String(archiveLimits.pathBytes)],
     ["bytes per file or folder name", String(archiveLimits.partBytes)],
-    ["time to unpack it, on one machine", seconds(unpackDeadline)],
+    ["time to unpack it, on one machine", seconds(unpackDeadlineMs)],
   ];
   const account = [
     ["deployments", String(accountLimits.deployments)],
@@ -97,19 +97,19 @@ const limits = (): string => {
     ["requests per minute", String(accountLimits.requestsPerMinute)],
   ];
   const deploy = [
-    ["build", `${seconds(deployLimits.buildDeadline)}; on a cloud ${seconds(cloudDeadlines.buildDeadline)}`],
+    ["build", `${seconds(deployLimits.buildDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.buildDeadlineMs)}`],
     [
       "until a service listens",
-      `${seconds(deployLimits.listenDeadline)}; on a cloud ${seconds(cloudDeadlines.listenDeadline)}`,
+      `${seconds(deployLimits.listenDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.listenDeadlineMs)}`,
     ],
     [
       "complete rollout",
-      `${seconds(deployLimits.rolloutDeadline)}; on a cloud ${seconds(cloudDeadlines.rolloutDeadline)}`,
+      `${seconds(deployLimits.rolloutDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.rolloutDeadlineMs)}`,
     ],
-    ["setting the schedule", seconds(deployLimits.scheduleDeadline)],
-    ["interval of repeated status records in a silent step", seconds(deployLimits.heartbeat)],
+    ["setting the schedule", seconds(deployLimits.scheduleDeadlineMs)],
+    ["interval of repeated status records in a silent step", seconds(deployLimits.heartbeatMs)],
     ["waiting deploys of one name", String(deployLimits.queuedPerName)],
-    ["time to follow a finished deploy", seconds(deployLimits.kept)],
+    ["time to follow a finished deploy", seconds(deployLimits.keptMs)],
     [
       "build output in the stream",
       `the first ${deployLimits.outputLines} lines or ${formatMemory(deployLimits.outputBytes)}, and the last ${deployLimits.lastOutputLines} lines or ${formatMemory(deployLimits.lastOutputBytes)}`,
@@ -122,7 +122,7 @@ const limits = (): string => {
   ];
   const queries = [
     ["characters per statement", String(sqlLimits.chars)],
-    ["time", seconds(sqlLimits.deadline)],
+    ["time", seconds(sqlLimits.timeoutMs)],
     ["rows per response", String(sqlLimits.rows)],
     ["bytes per response", formatMemory(sqlLimits.bytes)],
   ];

@@ -253,7 +253,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     clock,
     logger,
     telemetry,
-    listenMillis: deployLimits.listenDeadline,
+    listenMillis: deployLimits.listenDeadlineMs,
   });
   stack.defer(() => platform.settle());
   stack.defer(telemetry.watchLoad(() => ({ ...platform.load(), logEntriesWaiting: logs.waiting })));

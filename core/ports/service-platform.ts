@@ -34,7 +34,7 @@ export interface RolloutRequest {
   /** The state of the name when the deploy began. */
   readonly expected: Expected;
   /** Milliseconds within which the new revision must listen. */
-  readonly listenDeadline: number;
+  readonly listenDeadlineMs: number;
   /**
    * A last check by the caller. The platform must call it after all readers see the template as `rollingOut` and before
    * it moves traffic. If the check returns a failure, the rollout must end with that failure. Absent: no check.

@@ -22,9 +22,9 @@ export interface Source {
 /** The result of receiving an archive. */
 export type ReceivedSource =
   /** The archive is valid and stored. The caller must `discard` the source when it is no longer needed. */
-  | { readonly kind: "kept"; readonly source: Source }
+  | { readonly kind: "accepted"; readonly source: Source }
   /** The archive is invalid and nothing is stored. */
-  | { readonly kind: "refused"; readonly issues: readonly Issue[] };
+  | { readonly kind: "rejected"; readonly issues: readonly Issue[] };
 
 /** Options of `SourceSpool.receive`. */
 export interface ReceiveOptions extends CallOptions {
@@ -37,7 +37,7 @@ export interface SourceSpool {
   /**
    * Receives, validates and stores an archive. Must use bounded memory, whatever the size of the archive.
    *
-   * Returns `refused` as soon as it finds the archive invalid, without reading the rest of `bytes`. The issue has the
+   * Returns `rejected` as soon as it finds the archive invalid, without reading the rest of `bytes`. The issue has the
    * type `too_large` or `archive_invalid`; its message names the entry. Fails with `unavailable`, and stores nothing,
    * if no space is left or if `bytes` throws.
    */

@@ -17,7 +17,7 @@ export type SqlFailure =
   | { readonly kind: "invalid_statement"; readonly message: string }
   /** The statement failed during execution, for example in a division or a cast, or because it ran out of memory. */
   | { readonly kind: "failed"; readonly message: string }
-  /** The statement exceeded `SqlLimits.deadline`. */
+  /** The statement exceeded `SqlLimits.timeoutMs`. */
   | { readonly kind: "timeout" }
   /** The result exceeded `SqlLimits.rows`. */
   | { readonly kind: "too_many_rows" }
@@ -30,7 +30,7 @@ export interface SqlLimits {
    * Milliseconds from the start of execution to the last row. The statement may wait in a queue for the same time
    * before.
    */
-  readonly deadline: number;
+  readonly timeoutMs: number;
   /** Maximum number of rows. */
   readonly rows: number;
   /** Maximum size of the rows as JSON, in bytes. */
@@ -70,7 +70,7 @@ export interface SqlEngine {
    * It must not see entries of other accounts. A statement that exceeds a limit must end with a failure. If the engine
    * is busy, the statement must wait in a queue that is fair between accounts.
    *
-   * Fails with `unavailable` if the engine is down or not ready, or if the statement waits longer than the deadline. A
+   * Fails with `unavailable` if the engine is down or not ready, or if the statement waits longer than `timeoutMs`. A
    * retry may succeed.
    */
   run(

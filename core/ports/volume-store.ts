@@ -28,7 +28,7 @@ export type VolumeState =
   /** The account has a volume of this name, and its deletion is in progress. */
   | { readonly kind: "hidden" }
   /** Another account has a volume of this name. The calling account has none. */
-  | { readonly kind: "elsewhere" }
+  | { readonly kind: "other_account" }
   /** No account has a volume of this name. */
   | { readonly kind: "free" };
 

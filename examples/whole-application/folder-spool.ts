@@ -22,7 +22,7 @@ export const createFolderSpool = (folder: string): SourceSpool => {
     try {
       // It hashes and validates the archive, and stops at the first invalid entry.
       const received = await receiveArchive(bytes, { write: (chunk) => file.writeFile(chunk) }, options);
-      if (!received.ok) return { kind: "refused", issues: received.issues };
+      if (!received.ok) return { kind: "rejected", issues: received.issues };
       kept = true;
       const source: Source = {
         digest: received.digest,
@@ -30,7 +30,7 @@ export const createFolderSpool = (folder: string): SourceSpool => {
         open: () => createReadStream(path),
         discard: () => rm(path, { force: true }),
       };
-      return { kind: "kept", source };
+      return { kind: "accepted", source };
     } finally {
       await file.close();
       if (!kept) await rm(path, { force: true });

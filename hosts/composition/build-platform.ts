@@ -61,8 +61,8 @@ const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): Set
     ...(envAliases === undefined ? {} : { envAliases }),
     accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
     deployLimits: {
-      ...(buildSeconds === undefined ? {} : { buildDeadline: buildSeconds * 1000 }),
-      ...(listenSeconds === undefined ? {} : { listenDeadline: listenSeconds * 1000 }),
+      ...(buildSeconds === undefined ? {} : { buildDeadlineMs: buildSeconds * 1000 }),
+      ...(listenSeconds === undefined ? {} : { listenDeadlineMs: listenSeconds * 1000 }),
       queuedPerName: deploysQueued,
     },
   };

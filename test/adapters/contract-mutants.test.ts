@@ -369,7 +369,7 @@ async function* firstByte(source: Source): AsyncGenerator<Uint8Array> {
 
 /** Accepts anything, and stores nothing of it. */
 const keptAnyway: ReceivedSource = {
-  kind: "kept",
+  kind: "accepted",
   source: { digest: `sha256:${"0".repeat(64)}`, bytes: 0, open: () => empty(), discard: async () => undefined },
 };
 
@@ -385,7 +385,7 @@ const overlooking =
   ({ receive }: SourceSpool): SourceSpool => ({
     receive: (...args) =>
       receive(...args).map((received) =>
-        received.kind === "refused" && received.issues.some(({ message }) => fault.test(message))
+        received.kind === "rejected" && received.issues.some(({ message }) => fault.test(message))
           ? keptAnyway
           : received,
       ),
@@ -397,8 +397,8 @@ const spoolMutants: Mutants<ProviderSubject> = {
       port
         .receive(bytes)
         .map((received) =>
-          received.kind === "kept"
-            ? { kind: "kept", source: { ...received.source, open: () => firstByte(received.source) } }
+          received.kind === "accepted"
+            ? { kind: "accepted", source: { ...received.source, open: () => firstByte(received.source) } }
             : received,
         ),
   })),
@@ -428,8 +428,8 @@ const spoolMutants: Mutants<ProviderSubject> = {
       port
         .receive(bytes, options)
         .map((received) =>
-          received.kind === "kept"
-            ? { kind: "kept", source: { ...received.source, discard: async () => undefined } }
+          received.kind === "accepted"
+            ? { kind: "accepted", source: { ...received.source, discard: async () => undefined } }
             : received,
         ),
   })),

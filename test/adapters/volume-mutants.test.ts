@@ -30,7 +30,7 @@ const storeMutants: Mutants<ProviderSubject> = {
       list: () => port.list(shared),
     })),
     "store that does not report other accounts' volumes": volumes((port) => ({
-      find: (...args) => port.find(...args).map((state) => (state.kind === "elsewhere" ? { kind: "free" } : state)),
+      find: (...args) => port.find(...args).map((state) => (state.kind === "other_account" ? { kind: "free" } : state)),
     })),
     "store that lists the last one first": volumes((port) => ({
       list: (...args) => port.list(...args).map((all) => all.toReversed()),

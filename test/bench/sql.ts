@@ -39,7 +39,7 @@ const engineOver = (count: number) => {
   if (count > 0) fill(logs.pathOf(owner), count);
   const sql = createLocalSql({ folder: join(folder, "sql"), logs, billing: noBilling });
   const ask = async (statement: string) => {
-    const run = await sql.run({ owner }, statement, { ...sqlLimits, deadline: 600_000 });
+    const run = await sql.run({ owner }, statement, { ...sqlLimits, timeoutMs: 600_000 });
     if (run.isErr()) throw new Error(JSON.stringify(run.error));
   };
   const close = async () => {

@@ -85,7 +85,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
       cloud.spool(world.fakes, runtimeDeps(), PIECE).receive(bytes, signal === undefined ? {} : { signal });
     const kept = async (bytes: Uint8Array): Promise<Source> => {
       const received = (await receive(bytesOf(bytes)))._unsafeUnwrap();
-      if (received.kind !== "kept") throw new Error(JSON.stringify(received.issues));
+      if (received.kind !== "accepted") throw new Error(JSON.stringify(received.issues));
       return received.source;
     };
     const build = async ({ builder }: Provider, source: Source) =>
@@ -112,7 +112,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
         seen = waiting();
         yield bad.subarray(-2060);
       }
-      expect((await receive(watched()))._unsafeUnwrap()).toMatchObject({ kind: "refused" });
+      expect((await receive(watched()))._unsafeUnwrap()).toMatchObject({ kind: "rejected" });
       expect(seen).toEqual([]);
       expectNothing("refused");
     });
@@ -138,8 +138,8 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
     test("the provider's piece size suits both clouds", async () => {
       const archive = gzipSync(tarOf([{ path: "b", content: randomBytes(PIECE_BYTES + 1000) }]), { level: 0 });
       const received = (await world.provider.spool.receive(bytesOf(archive)))._unsafeUnwrap();
-      expect(received).toMatchObject({ kind: "kept", source: { bytes: archive.length } });
-      if (received.kind === "kept") await received.source.discard();
+      expect(received).toMatchObject({ kind: "accepted", source: { bytes: archive.length } });
+      if (received.kind === "accepted") await received.source.discard();
       expectNothing("discarded");
     });
 

@@ -167,7 +167,7 @@ test("a registry that never responds ends with the build's deadline", async (con
   const { port } = silent.address() as AddressInfo;
   await using own = await startLocal(
     { runner: "process", allowHostPort: [port] },
-    { deployLimits: { buildDeadline: 1500 } },
+    { deployLimits: { buildDeadlineMs: 1500 } },
   );
   const source = sourceOf({ Dockerfile: `FROM localhost:${port}/x\n` });
   expect((await own.deploy(source)).at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });

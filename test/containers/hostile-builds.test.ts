@@ -105,7 +105,7 @@ describe("a Dockerfile", () => {
   test("with a pipe as the account file does not hold up the deploy", async (context) => {
     needs(context, "base images", "root");
     const lines = `FROM ${BASE}\nCOPY server.js /\nCMD ["node", "/server.js"]\nRUN rm /etc/passwd && mkfifo /etc/passwd\n`;
-    await using own = await startLocal({ runner: "process" }, { deployLimits: { listenDeadline: 2000 } });
+    await using own = await startLocal({ runner: "process" }, { deployLimits: { listenDeadlineMs: 2000 } });
     const records = await own.deploy(sourceOf({ Dockerfile: lines, "server.js": server }), { function_name: "piped" });
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "did_not_listen" });
     // The engine waits at the pipe several times. It continues when another process opens the pipe.

@@ -123,7 +123,7 @@ test("hostile builds in containers change nothing outside and stall no other bui
   const dataDir = mkdtempSync(join(tmpdir(), "portside-hostile-"));
   const options = { runner: "container", graceSeconds: 1, drainSeconds: 1 } as const;
   // Programs of the build itself may wait for a planted pipe.
-  const settings = { deployLimits: { buildDeadline: 20_000 } };
+  const settings = { deployLimits: { buildDeadlineMs: 20_000 } };
   const start = () => startLocalIn(dataDir, options, settings, { keepsImages: false });
   const before = fingerprint(outside.path);
   {

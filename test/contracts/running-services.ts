@@ -76,7 +76,7 @@ export const runningServiceCases: readonly Case[] = [
     run: async (subject) => {
       const before = await running(subject, "still here");
       const { template, expected } = await next(subject, before, subject.sources.silent());
-      await failedWith(rollOut(subject, template, expected, { listenDeadline: 1500 }), "did_not_listen");
+      await failedWith(rollOut(subject, template, expected, { listenDeadlineMs: 1500 }), "did_not_listen");
       expect(await textAt(before.ready.url)).toBe("still here");
     },
   },

@@ -46,7 +46,7 @@ const refusing = (what: string, named: string, ...entries: readonly ArchivedEntr
     const bytes = archiveOf({ path: "package.json", content: "{}" }, ...entries);
     const received = await expectOk(provider.spool.receive(chunked(bytes)));
     const issue = { path: ["source_archive"], type: "archive_invalid", message: expect.stringContaining(named) };
-    expect(received).toMatchObject({ kind: "refused", issues: [issue] });
+    expect(received).toMatchObject({ kind: "rejected", issues: [issue] });
   },
 });
 
@@ -86,7 +86,7 @@ export const sourceSpoolCases: readonly Case[] = [
       for (const bytes of [Buffer.from("not an archive"), Buffer.alloc(0), whole.subarray(0, whole.length - 20)]) {
         const received = await expectOk(provider.spool.receive(chunked(bytes)));
         expect(received).toMatchObject({
-          kind: "refused",
+          kind: "rejected",
           issues: [{ path: ["source_archive"], type: "archive_invalid" }],
         });
       }
@@ -134,7 +134,7 @@ export const sourceSpoolCases: readonly Case[] = [
         provider.spool.receive(chunked(archiveOf(...Array.from({ length: files }, (_, at) => deep(at)).flat()))),
       );
       expect(received).toMatchObject({
-        kind: "refused",
+        kind: "rejected",
         issues: [{ type: "archive_invalid", message: expect.stringContaining(`${files - 1}/d/d/`) }],
       });
     },
@@ -160,7 +160,7 @@ export const sourceSpoolCases: readonly Case[] = [
     run: async ({ provider }) => {
       const many = Array.from({ length: archiveLimits.entries + 1 }, (_, at) => ({ path: `${at}` }));
       const received = await expectOk(provider.spool.receive(chunked(archiveOf(...many))));
-      expect(received.kind).toBe("refused");
+      expect(received.kind).toBe("rejected");
     },
   },
   {
@@ -169,10 +169,10 @@ export const sourceSpoolCases: readonly Case[] = [
     run: async ({ provider, sources }) => {
       const bytes = sources.hello("bounded");
       const over = await expectOk(provider.spool.receive(chunked(bytes), { fileBytes: bytes.length - 1 }));
-      expect(over).toMatchObject({ kind: "refused", issues: [{ path: ["source_archive"], type: "too_large" }] });
+      expect(over).toMatchObject({ kind: "rejected", issues: [{ path: ["source_archive"], type: "too_large" }] });
       const within = await expectOk(provider.spool.receive(chunked(bytes), { fileBytes: bytes.length }));
-      expect(within.kind).toBe("kept");
-      if (within.kind === "kept") await within.source.discard();
+      expect(within.kind).toBe("accepted");
+      if (within.kind === "accepted") await within.source.discard();
     },
   },
   {
@@ -187,7 +187,7 @@ export const sourceSpoolCases: readonly Case[] = [
         }
       }
       const received = await expectOk(provider.spool.receive(endless()));
-      expect(received.kind).toBe("refused");
+      expect(received.kind).toBe("rejected");
       expect(given).toBeLessThan(100);
     },
   },

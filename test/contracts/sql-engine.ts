@@ -12,7 +12,7 @@ type Case = ContractCase<ProviderSubject>;
 
 const offers = ({ sql }: Capabilities): boolean => sql.queries.supported;
 
-const plenty: SqlLimits = { deadline: 60_000, rows: 10_000, bytes: 1024 * 1024 };
+const plenty: SqlLimits = { timeoutMs: 60_000, rows: 10_000, bytes: 1024 * 1024 };
 
 interface Answer {
   readonly columns: readonly string[];
@@ -227,7 +227,7 @@ export const sqlEngineCases: readonly Case[] = [
       // Far more work than the deadline allows, but finite: an engine may finish it in the background.
       const long = `SELECT COUNT(*) AS n FROM logs AS a CROSS JOIN logs AS b CROSS JOIN logs AS c
         WHERE LENGTH(CONCAT(a.text_payload, b.text_payload, c.text_payload)) > 100`;
-      expect(await failureOf(subject, scope, long, { ...plenty, deadline: 20 })).toEqual({ kind: "timeout" });
+      expect(await failureOf(subject, scope, long, { ...plenty, timeoutMs: 20 })).toEqual({ kind: "timeout" });
       expect(await rowsOf(subject, scope, COUNT)).toEqual([[300]]);
     },
   },

@@ -30,7 +30,7 @@ export async function* chunked(bytes: Uint8Array, size = 4096): AsyncGenerator<U
 
 export const receive = async ({ provider }: ProviderSubject, bytes: Uint8Array): Promise<Source> => {
   const received = await expectOk(provider.spool.receive(chunked(bytes)));
-  if (received.kind === "refused") throw new Error(`the source was refused: ${inspect(received.issues)}`);
+  if (received.kind === "rejected") throw new Error(`the source was refused: ${inspect(received.issues)}`);
   return received.source;
 };
 
@@ -90,11 +90,11 @@ export const rollOut = (
   { provider }: ProviderSubject,
   template: ServiceTemplate,
   expected: Expected,
-  options: Partial<Pick<RolloutRequest, "listenDeadline" | "mayServe">> & { readonly signal?: AbortSignal } = {},
+  options: Partial<Pick<RolloutRequest, "listenDeadlineMs" | "mayServe">> & { readonly signal?: AbortSignal } = {},
 ): AsyncIterable<RolloutEvent> => {
   const { signal, ...rest } = options;
   return provider.services.rollout(
-    { template, expected, listenDeadline: LISTEN_MS, ...rest },
+    { template, expected, listenDeadlineMs: LISTEN_MS, ...rest },
     signal === undefined ? {} : { signal },
   );
 };

@@ -59,7 +59,7 @@ const making = inGroup("volumes", [
       const [owner, other] = [subject.account(), subject.account()];
       const name = freshName(subject);
       const mine = await newVolume(subject, owner, name);
-      expect(await stateOf(subject, other, name)).toBe("elsewhere");
+      expect(await stateOf(subject, other, name)).toBe("other_account");
       const theirs = await newVolume(subject, other, name);
       expect(theirs.id).not.toBe(mine.id);
       await put(subject, mine, "a", "mine");

@@ -26,9 +26,9 @@ test("each setting defaults to the contract's value independently of the others"
     envAliases: {},
     policies: [],
   });
-  const told = createControlPlane(ports, { accountLimits: { deployments: 3 }, deployLimits: { heartbeat: 1000 } });
+  const told = createControlPlane(ports, { accountLimits: { deployments: 3 }, deployLimits: { heartbeatMs: 1000 } });
   expect(told.settings.accountLimits).toEqual({ ...accountLimits, deployments: 3 });
-  expect(told.settings.deployLimits).toEqual({ ...deployLimits, heartbeat: 1000 });
+  expect(told.settings.deployLimits).toEqual({ ...deployLimits, heartbeatMs: 1000 });
 });
 
 test("capabilities combine the provider's record and the account's limits", () => {

@@ -56,7 +56,7 @@ export const simulateDeploy = async (
   const controlPlane = createControlPlane(cloud.ports, settings);
   const startedAt = cloud.clock.now();
   const deploy = async (): Promise<Pick<SimulatedDeploy, "refused" | "records">> => {
-    const run = await controlPlane.deploy(principal, { fields, archive: { kind: "kept", source } });
+    const run = await controlPlane.deploy(principal, { fields, archive: { kind: "accepted", source } });
     return run.isErr() ? { refused: run.error, records: [] } : { records: await Array.fromAsync(run.value.follow()) };
   };
   const ended = await cloud.during(deploy());

@@ -159,13 +159,13 @@ export interface ServiceSettings {
   /** The former revision's number of instances, so that the new one can take over its load. */
   readonly instances: number;
   /** Milliseconds. */
-  readonly listenDeadline: number;
+  readonly listenDeadlineMs: number;
 }
 
 export const renderService = (
   { shared }: Pick<AwsConfig, "shared">,
   template: ServiceTemplate,
-  { revision, write, definition, group, instances, listenDeadline }: ServiceSettings,
+  { revision, write, definition, group, instances, listenDeadlineMs }: ServiceSettings,
 ): CreateServiceCommandInput => ({
   cluster: shared.cluster,
   serviceName: revision,
@@ -188,7 +188,7 @@ export const renderService = (
       assignPublicIp: "ENABLED",
     },
   },
-  healthCheckGracePeriodSeconds: Math.ceil(listenDeadline / 1000),
+  healthCheckGracePeriodSeconds: Math.ceil(listenDeadlineMs / 1000),
   tags: tagsOf({ ...template, revision }).map(([key, value]) => ({ key, value })),
   propagateTags: "SERVICE",
   enableECSManagedTags: true,

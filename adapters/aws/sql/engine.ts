@@ -86,9 +86,9 @@ export class AwsSql implements SqlEngine {
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
     const { clock } = this.#runtime;
-    const end = millisOf(clock.now()) + limits.deadline;
+    const end = millisOf(clock.now()) + limits.timeoutMs;
     const left = () => Math.max(end - millisOf(clock.now()), 1);
-    return withinDeadline(clock, limits.deadline, signal, (ended) =>
+    return withinDeadline(clock, limits.timeoutMs, signal, (ended) =>
       this.#query(scope, statement, limits, { left, signal: ended }),
     );
   }

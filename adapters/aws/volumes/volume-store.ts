@@ -135,7 +135,7 @@ const volumesOver = (deps: VolumeDeps, signer: Signer): AwsVolumes => {
         if (found?.state === "live") return ok<VolumeState>({ kind: "held", volume: volumeOf(found, owner) });
         if (found?.state === "hidden") return ok<VolumeState>({ kind: "hidden" });
         const isHeldByOther = yield* await marks.isHeldByOther(owner, name, options);
-        return ok<VolumeState>({ kind: isHeldByOther ? "elsewhere" : "free" });
+        return ok<VolumeState>({ kind: isHeldByOther ? "other_account" : "free" });
       }),
 
     list: (owner, options = {}) =>

@@ -36,7 +36,7 @@ export interface RevisionSettings {
   readonly identity: string;
   readonly revision: string;
   /** Milliseconds within which the service must listen. */
-  readonly listenDeadline: number;
+  readonly listenDeadlineMs: number;
 }
 
 /** Memory on Run, in bytes. Services that mount buckets need the second generation, which has a minimum. */
@@ -86,8 +86,8 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
 };
 
 /** Few long attempts, like Run's default probe: within an attempt, Run retries a refused connection. */
-const probeOf = ({ port }: ServiceTemplate, listenDeadline: number): NonNullable<Container["startupProbe"]> => {
-  const seconds = Math.min(Math.max(Math.ceil(listenDeadline / 1000), 1), PROBE.total);
+const probeOf = ({ port }: ServiceTemplate, listenDeadlineMs: number): NonNullable<Container["startupProbe"]> => {
+  const seconds = Math.min(Math.max(Math.ceil(listenDeadlineMs / 1000), 1), PROBE.total);
   const failureThreshold = Math.ceil(seconds / PROBE.period);
   const periodSeconds = Math.ceil(seconds / failureThreshold);
   return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
@@ -105,7 +105,7 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
  */
 export const renderTemplate = (
   template: ServiceTemplate,
-  { identity, revision, listenDeadline }: RevisionSettings,
+  { identity, revision, listenDeadlineMs }: RevisionSettings,
   present: RunTemplate = {},
   former?: ServiceTemplate,
 ): RunTemplate => {
@@ -139,7 +139,7 @@ export const renderTemplate = (
           cpuIdle: true,
         },
         ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
-        startupProbe: probeOf(template, listenDeadline),
+        startupProbe: probeOf(template, listenDeadlineMs),
         volumeMounts: [...volumeMounts, ...(container?.volumeMounts ?? []).filter((one) => !isOurs(one))],
       },
       ...sidecars,

@@ -62,7 +62,7 @@ export class Rollout {
     this.#deps = deps;
     this.#request = request;
     this.#signal = signal;
-    this.#end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.#end = plusMillis(deps.clock.now(), request.listenDeadlineMs + SLACK_MS);
     this.#write = deps.ids.id();
     this.#revision = revisionIdOf(request.template.name, this.#write);
   }
@@ -121,13 +121,13 @@ export class Rollout {
 
   /** Creates the revision without moving traffic. */
   #begin(identity: string): Step<string> {
-    const { template, expected, listenDeadline } = this.#request;
+    const { template, expected, listenDeadlineMs } = this.#request;
     const { name, owner } = template;
     const change = (seen: CurrentState): Change => {
       const { run, own } = seen;
       const former = own?.service.serving ?? [];
       const record = { state: this.#state(this.#write, "rolling"), attempted: template, former };
-      const settings = { identity, revision: this.#revision, listenDeadline };
+      const settings = { identity, revision: this.#revision, listenDeadlineMs };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },
         annotations: { ...run?.annotations, ...renderRecord(record) },

@@ -69,7 +69,7 @@ export class GcpSql implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    return withinDeadline(this.#runtime.clock, limits.deadline, signal, (ended) =>
+    return withinDeadline(this.#runtime.clock, limits.timeoutMs, signal, (ended) =>
       this.#run(scope, statement, limits, ended),
     );
   }
@@ -79,7 +79,7 @@ export class GcpSql implements SqlEngine {
   }
 
   async #run(scope: SqlScope, statement: string, limits: SqlLimits, signal: AbortSignal): Promise<SqlRows> {
-    const end = millisOf(this.#runtime.clock.now()) + limits.deadline;
+    const end = millisOf(this.#runtime.clock.now()) + limits.timeoutMs;
     const query = await this.#composeAndCheck(scope, statement, signal);
     return this.#fetchRows(query, limits, end, signal);
   }

@@ -66,7 +66,7 @@ export class GcpVolumes implements VolumeStore {
       const bucket = yield* current(call, name);
       if (bucket?.state === "live") return ok<VolumeState>({ kind: "held", volume: volumeOf(bucket, owner) });
       if (bucket?.state === "hidden") return ok<VolumeState>({ kind: "hidden" });
-      return ok<VolumeState>({ kind: (yield* call.claims.isHeldByOther(name)) ? "elsewhere" : "free" });
+      return ok<VolumeState>({ kind: (yield* call.claims.isHeldByOther(name)) ? "other_account" : "free" });
     });
   }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { archiveLimits, unpackDeadline } from "../../../core/domain/accounts/limits.ts";
+import { archiveLimits, unpackDeadlineMs } from "../../../core/domain/accounts/limits.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
@@ -120,7 +120,7 @@ export class Extractor {
    * @param script the script of the thread; null in a bundle, where the caller's thread unpacks the archives
    * @param deadline milliseconds for one archive, without the time that it waits for a thread
    */
-  constructor(script: URL | null = thread, deadline: number = unpackDeadline) {
+  constructor(script: URL | null = thread, deadline: number = unpackDeadlineMs) {
     this.#script = script;
     this.#deadline = deadline;
   }

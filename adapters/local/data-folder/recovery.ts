@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type DeployNews, isFinal } from "../../../core/domain/deploy/events.ts";
-import { unsaidEnd } from "../../../core/domain/deploy/unreported-end.ts";
+import { unreportedOutcome } from "../../../core/domain/deploy/unreported-outcome.ts";
 import { deployEntry } from "../../../core/domain/logs/entry.ts";
 import { everything } from "../../../core/domain/logs/filter/tree.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -19,7 +19,7 @@ type End = Pick<StoredDeploy, "status" | "reason">;
 const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): DeployNews => {
   const service = rows.get(name);
   const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
-  const { status, reason } = unsaidEnd(deployId, serving);
+  const { status, reason } = unreportedOutcome(deployId, serving);
   if (reason !== null) return { status, reason, message: "The server stopped during the deploy. Deploy again." };
   const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could report that`;
   return { status, message };

@@ -161,7 +161,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   async #rollout(
-    { template, expected, listenDeadline, mayServe }: RolloutRequest,
+    { template, expected, listenDeadlineMs, mayServe }: RolloutRequest,
     signal: AbortSignal,
     say: (message: string) => void,
   ): Promise<RolloutEvent> {
@@ -190,7 +190,7 @@ export class LocalPlatform implements ServicePlatform {
     taken.defer(() => this.#giveBudget(owner));
     const begun = Date.now();
     const spec = { template, revision: rolling.id, image };
-    const options = { listenMillis: listenDeadline, signal, say, verifies: true };
+    const options = { listenMillis: listenDeadlineMs, signal, say, verifies: true };
     const instance = await startInstance(instances, spec, options);
     if ("reason" in instance) return failed(instance);
     taken.defer(async () => void (await instance.stop()));

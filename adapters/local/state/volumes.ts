@@ -41,7 +41,7 @@ export class VolumeRows {
       return hidden === 1 ? { kind: "hidden" } : { kind: "held", volume };
     }
     const other = this.#db.prepare("SELECT 1 FROM volumes WHERE name = ? AND deleted_at IS NULL LIMIT 1").get(name);
-    return { kind: other === undefined ? "free" : "elsewhere" };
+    return { kind: other === undefined ? "free" : "other_account" };
   }
 
   list(owner: AccountId): StoredVolume[] {

@@ -18,12 +18,12 @@ export const createMemorySpool = (): SourceSpool => ({
     const write = async (chunk: Uint8Array) => void chunks.push(Uint8Array.from(chunk));
     const receive = async (): Promise<ReceivedSource> => {
       const received = await receiveArchive(bytes, { write }, options);
-      if (!received.ok) return { kind: "refused", issues: received.issues };
+      if (!received.ok) return { kind: "rejected", issues: received.issues };
       const discard = async () => {
         chunks = [];
       };
       return {
-        kind: "kept",
+        kind: "accepted",
         source: { digest: received.digest, bytes: received.bytes, open: () => replay(chunks), discard },
       };
     };

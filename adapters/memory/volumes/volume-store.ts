@@ -59,7 +59,7 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     find: (owner, name) => {
       const own = named(world, owner, name);
       if (own !== undefined) return okAsync(own.hidden ? { kind: "hidden" } : { kind: "held", volume: volumeOf(own) });
-      return okAsync({ kind: living(world).some((one) => one.name === name) ? "elsewhere" : "free" });
+      return okAsync({ kind: living(world).some((one) => one.name === name) ? "other_account" : "free" });
     },
     list: (owner) =>
       okAsync(

@@ -154,10 +154,10 @@ export const createBucketSpool = (
           const received = await receiveArchive(bytes, pieces, options);
           if (received.ok) {
             await pieces.finish();
-            return { kind: "kept", source: sourceAt(name, received.digest, received.bytes) };
+            return { kind: "accepted", source: sourceAt(name, received.digest, received.bytes) };
           }
           await takenBack(name, pieces.abort());
-          return { kind: "refused", issues: received.issues };
+          return { kind: "rejected", issues: received.issues };
         } catch (error) {
           // If the response to the last call was lost, the object may exist, so both are deleted.
           await takenBack(name, pieces.abort());

@@ -30,9 +30,9 @@ export const createDiskSpool = (folder: string, ids: Ids, makesParents = true): 
       try {
         const write = async (chunk: Uint8Array) => void (await file.writeFile(chunk));
         const received = await receiveArchive(bytes, { write }, options);
-        if (received.ok) return { kind: "kept", source: sourceAt(path, received.digest, received.bytes) };
+        if (received.ok) return { kind: "accepted", source: sourceAt(path, received.digest, received.bytes) };
         await rm(path, { force: true });
-        return { kind: "refused", issues: received.issues };
+        return { kind: "rejected", issues: received.issues };
       } catch (error) {
         await rm(path, { force: true });
         throw error;

@@ -4,7 +4,7 @@ import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
 import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
 import type { Revision } from "../../../core/domain/deploy/service-template.ts";
-import { unsaidEnd } from "../../../core/domain/deploy/unreported-end.ts";
+import { unreportedOutcome } from "../../../core/domain/deploy/unreported-outcome.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 
 export const noteSchema = z.object({
@@ -36,10 +36,10 @@ const silentSince = (
   { serving, until }: NotedService,
   now: Instant,
 ): Instant | undefined => {
-  const serves = unsaidEnd(deployId, serving).status === "DONE";
+  const serves = unreportedOutcome(deployId, serving).status === "DONE";
   const [noted, over] = [parseInstant(at), serves ? parseInstant(until) : undefined];
   // After the rollout, a deploy only sets the schedule.
-  const scheduled = over && plusMillis(over, deployLimits.scheduleDeadline);
+  const scheduled = over && plusMillis(over, deployLimits.scheduleDeadlineMs);
   return [scheduled, noted && plusMillis(noted, NOTE_MS)].find((moment) => moment !== undefined && moment <= now);
 };
 
@@ -48,6 +48,6 @@ export const outcomeOf = (note: DeployNote, service: NotedService, now: Instant)
   const { at: _, ...outcome } = note;
   const silent = outcome.finishedAt === null ? silentSince(note, service, now) : undefined;
   if (silent === undefined) return outcome;
-  const end = unsaidEnd(outcome.deployId, service.serving);
+  const end = unreportedOutcome(outcome.deployId, service.serving);
   return { deployId: outcome.deployId, ...end, finishedAt: timestampOf(silent) };
 };

@@ -34,7 +34,7 @@ export const archiveLimits = {
 export const sourceObjectBytes = 2 * GiB;
 
 /** Deadline in milliseconds for unpacking an archive. A slow disk writes the largest archive in a fifth of it. */
-export const unpackDeadline = 5 * 60_000;
+export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
 
@@ -54,14 +54,14 @@ export type AccountLimits = { readonly [K in keyof typeof accountLimits]: number
 
 /** Limits of a deploy. Times are in milliseconds. */
 export const deployLimits = {
-  buildDeadline: 15 * 60_000,
-  listenDeadline: 60_000,
-  rolloutDeadline: 5 * 60_000,
-  scheduleDeadline: 60_000,
+  buildDeadlineMs: 15 * 60_000,
+  listenDeadlineMs: 60_000,
+  rolloutDeadlineMs: 5 * 60_000,
+  scheduleDeadlineMs: 60_000,
   /** The longest gap between two records of a silent step, which repeats its status. */
-  heartbeat: 15_000,
+  heartbeatMs: 15_000,
   /** How long a client can follow a finished deploy by its id. */
-  kept: 60 * 60_000,
+  keptMs: 60 * 60_000,
   queuedPerName: 5,
   /** The stream shows the first and the last part of the build output, up to these limits. A record reports the cut. */
   outputLines: 20_000,
@@ -75,9 +75,9 @@ export const deployLimits = {
 
 /** Deadlines for clouds, which allocate machines over a network and pull images to them. In milliseconds. */
 export const cloudDeadlines = {
-  buildDeadline: 30 * 60_000,
-  listenDeadline: 5 * 60_000,
-  rolloutDeadline: 15 * 60_000,
+  buildDeadlineMs: 30 * 60_000,
+  listenDeadlineMs: 5 * 60_000,
+  rolloutDeadlineMs: 15 * 60_000,
 } as const;
 
 /** Limits of a deploy. See `deployLimits` for the defaults and units. */
@@ -107,8 +107,8 @@ export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
 
 /** Limits of a SQL query. */
 export const sqlLimits = {
-  /** Milliseconds. */
-  deadline: 30_000,
+  /** From the start of the statement to its last row. */
+  timeoutMs: 30_000,
   rows: 10_000,
   bytes: 16 * MiB,
   /** Maximum characters of a statement. */

@@ -45,7 +45,7 @@ type ReadLine = Pick<NewLogEntry, "severity" | "text" | "json">;
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
 /** No real log record nests deeper, and code that writes or forwards it would overflow the stack. */
-const MOST_LEVELS = 100;
+const MAX_DEPTH = 100;
 
 const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
@@ -63,7 +63,7 @@ const objectOf = (line: string): JsonPayload | undefined => {
   try {
     const json = JSON.parse(line) as JsonPayload;
     // Each level needs at least two characters, so most lines skip the check.
-    if (line.length > 2 * MOST_LEVELS && isDeeper(json, MOST_LEVELS)) return undefined;
+    if (line.length > 2 * MAX_DEPTH && isDeeper(json, MAX_DEPTH)) return undefined;
     return /\d{16}/.test(line) ? (JSON.parse(line, exactly) as JsonPayload) : json;
   } catch {
     return undefined;

@@ -2,18 +2,18 @@
 import { type LogEntry, messageOf } from "./entry.ts";
 
 /** Maximum characters of all messages. A page may have fewer entries than its limit because of it. */
-const PAGE_LETTERS = 8 * 1024 * 1024;
+const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /**
  * Returns a function that reports whether the next entry, given its length in characters, still fits on the page.
  * The first entry always fits, so that a client that follows the log makes progress.
  */
-export const pageRoom = (): ((letters: number) => boolean) => {
+export const pageRoom = (): ((chars: number) => boolean) => {
   let taken = 0;
-  return (letters) => {
-    const fits = taken === 0 || taken + letters <= PAGE_LETTERS;
+  return (chars) => {
+    const fits = taken === 0 || taken + chars <= MAX_PAGE_CHARS;
     // Add 1, so that an empty entry counts as taken too.
-    taken += letters + 1;
+    taken += chars + 1;
     return fits;
   };
 };

@@ -2,7 +2,7 @@
 import type { AccountId } from "../accounts/account.ts";
 import type { ServiceTemplate } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";
-import { longestRun } from "./fire-policy.ts";
+import { attemptTimeout } from "./fire-policy.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** The schedule of a service, with all data of a fire. */
@@ -20,13 +20,13 @@ export interface CronJob {
 
 /**
  * Returns the job of a serving service, or null if it has no schedule.
- * @param providerMost the provider's limit for an attempt, in seconds
+ * @param providerMax the provider's limit for an attempt, in seconds
  */
 export const cronJobOf = (
   { name, owner, schedule, cronToken, timeout }: Omit<ServiceTemplate, "image" | "deployId" | "mounts">,
   url: string,
-  providerMost: number,
+  providerMax: number,
 ): CronJob | null =>
   schedule === null
     ? null
-    : { name, owner, schedule, token: cronToken, url, maxSeconds: longestRun(timeout, providerMost) };
+    : { name, owner, schedule, token: cronToken, url, maxSeconds: attemptTimeout(timeout, providerMax) };

@@ -51,4 +51,4 @@ export const isTooLate = (scheduled: Instant, now: Instant): boolean =>
   now > plusMillis(scheduled, fireLimits.lateness);
 
 /** Returns the timeout of an attempt in seconds: the lower of the service's timeout and the provider's limit. */
-export const longestRun = (timeout: number, providerMost: number): number => Math.min(timeout, providerMost);
+export const attemptTimeout = (timeout: number, providerMax: number): number => Math.min(timeout, providerMax);

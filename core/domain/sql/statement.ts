@@ -37,10 +37,10 @@ const place = ({ line, column }: StatementPart): string =>
 const wrong = (message: string): Issue => issue(["query"], message, "value_error");
 
 /** The number of distinct names to report per kind. A statement may contain thousands. */
-const MOST = 20;
+const MAX_NAMES = 20;
 
-const once = (parts: readonly StatementPart[]): readonly StatementPart[] =>
-  [...new Map(parts.map((part) => [part.name, part])).values()].slice(0, MOST);
+const distinct = (parts: readonly StatementPart[]): readonly StatementPart[] =>
+  [...new Map(parts.map((part) => [part.name, part])).values()].slice(0, MAX_NAMES);
 
 /** Returns the reasons why a statement must not run. Empty if it may run. */
 export const statementProblems = (summary: StatementSummary): readonly Issue[] => {
@@ -52,14 +52,16 @@ export const statementProblems = (summary: StatementSummary): readonly Issue[] =
   const tables = summary.tables.filter(({ name }) => !sqlTableNames.has(name.toLowerCase()));
   const functions = summary.functions.filter(({ name }) => !sqlFunctionNames.has(name.toUpperCase()));
   return [
-    ...once(tables).map((part) => wrong(`unknown table '${part.name}'${place(part)}; the tables are logs and billing`)),
-    ...once(functions).map((part) =>
+    ...distinct(tables).map((part) =>
+      wrong(`unknown table '${part.name}'${place(part)}; the tables are logs and billing`),
+    ),
+    ...distinct(functions).map((part) =>
       wrong(`the function ${part.name}${place(part)} is not supported; see docs/sql.md`),
     ),
-    ...once(summary.tableFunctions).map((part) =>
+    ...distinct(summary.tableFunctions).map((part) =>
       wrong(`the table function ${part.name}${place(part)} is not supported`),
     ),
-    ...once(summary.others).map((part) => wrong(`${part.name}${place(part)} is not supported`)),
+    ...distinct(summary.others).map((part) => wrong(`${part.name}${place(part)} is not supported`)),
     ...summary.unnamed.map((n) => wrong(`column ${n} of the result has no name; add one with ... AS name`)),
   ];
 };

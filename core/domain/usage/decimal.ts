@@ -14,14 +14,14 @@ export const zero: Decimal = { digits: 0n, scale: 0 };
 const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** No sum of money needs more. Without a bound, `1e999999999` would exhaust the memory. */
-const MOST_DIGITS = 100;
+const MAX_DIGITS = 100;
 
 /** Parses a JSON number exactly. Returns undefined if it is malformed or needs more than 100 digits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = JSON_NUMBER.exec(text) ?? [];
-  if (whole === "" || text.length > MOST_DIGITS || exponent.length > 4) return undefined;
+  if (whole === "" || text.length > MAX_DIGITS || exponent.length > 4) return undefined;
   const shift = Number(exponent) - fraction.length;
-  if (Math.abs(shift) > MOST_DIGITS) return undefined;
+  if (Math.abs(shift) > MAX_DIGITS) return undefined;
   const digits = BigInt(`${sign}${whole}${fraction}`);
   return shift >= 0 ? { digits: digits * 10n ** BigInt(shift), scale: 0 } : { digits, scale: -shift };
 };

@@ -23,7 +23,7 @@ export interface Usage {
 export const USAGE_FILTER = 'jsonPayload.level="usage"';
 
 /** A number with its original digits. A JavaScript number keeps only seventeen. */
-class Written {
+class ExactNumber {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
@@ -37,11 +37,15 @@ type Reviver = (this: unknown, key: string, value: unknown, context: { readonly 
 const LONG_NUMBER = /[\d.]{16}/;
 
 const keepNumbers: Reviver = (_key, value, { source }) =>
-  typeof value === "number" ? new Written(source as string) : value;
+  typeof value === "number" ? new ExactNumber(source as string) : value;
 
 /** Returns the text of a number or string; empty for other values. */
 const textOf = (value: unknown): string =>
-  value instanceof Written ? value.text : typeof value === "string" || typeof value === "number" ? String(value) : "";
+  value instanceof ExactNumber
+    ? value.text
+    : typeof value === "string" || typeof value === "number"
+      ? String(value)
+      : "";
 
 const parseLine = (text: string): unknown =>
   LONG_NUMBER.test(text) ? JSON.parse(text, keepNumbers as Parameters<typeof JSON.parse>[1]) : JSON.parse(text);

@@ -122,11 +122,11 @@ export const withFormerNames = (capabilities: Capabilities): AnsweredCapabilitie
 
 /** Converts deadlines from the milliseconds of the limits to the seconds of the capabilities. */
 export const deadlinesIn = (
-  limits: Pick<DeployLimits, "buildDeadline" | "listenDeadline" | "rolloutDeadline">,
+  limits: Pick<DeployLimits, "buildDeadlineMs" | "listenDeadlineMs" | "rolloutDeadlineMs">,
 ): Capabilities["deadlines"] => ({
-  build: limits.buildDeadline / 1000,
-  listen: limits.listenDeadline / 1000,
-  rollout: limits.rolloutDeadline / 1000,
+  build: limits.buildDeadlineMs / 1000,
+  listen: limits.listenDeadlineMs / 1000,
+  rollout: limits.rolloutDeadlineMs / 1000,
 });
 
 /** Returns an `unsupported` error with the provider's reason, or undefined if the feature is supported. */

@@ -16,7 +16,7 @@ export const build = async (
   const { owner, name, deployId } = run;
   const { end, timedOut } = await awaitFinalEvent<BuildEvent>(
     (signal) => ports.provider.builder.build({ owner, name, deployId, source }, { signal }),
-    { clock: ports.clock, signal: run.signal, deadline: limits.buildDeadline },
+    { clock: ports.clock, signal: run.signal, deadline: limits.buildDeadlineMs },
     (message) => {
       const line = output.take(message);
       if (line !== undefined) run.emit(building(line));
@@ -24,7 +24,7 @@ export const build = async (
   );
   for (const line of output.end()) run.emit(building(line));
   if (end?.kind === "built") return run.signal.aborted ? err(endedEarly(run)) : ok(end.image);
-  const message = `The build took longer than ${formatDuration(limits.buildDeadline)} and was ended.`;
+  const message = `The build took longer than ${formatDuration(limits.buildDeadlineMs)} and was ended.`;
   const failure = failureOf({ end, timedOut }, run, { reason: "build_timeout", message }, output.tail);
   return err({
     ...failure,

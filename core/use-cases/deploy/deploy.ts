@@ -47,7 +47,7 @@ const start = (call: Call<DeployRequest>, received: Source | undefined) =>
 export const deploy = parsedUseCase({
   run: async (call: Call<DeployRequest>) => {
     const { archive } = call.input;
-    const received = archive?.kind === "kept" ? archive.source : undefined;
+    const received = archive?.kind === "accepted" ? archive.source : undefined;
     const started = await catchBugs(() => start(call, received));
     // Discard the source before the error returns.
     if (started.isErr()) await discardSource(call.context, received);

@@ -51,7 +51,7 @@ const failureOfFetch = (reference: string, error: ControlPlaneError): DeployFail
 export const fetchSource = async ({ ports, settings, run, located }: DeployContext): Promise<PhaseResult<Source>> => {
   if (located.kind === "received") return ok(located.source);
   const { reference } = located;
-  const { buildDeadline } = settings.deployLimits;
+  const { buildDeadlineMs } = settings.deployLimits;
   run.emit(building(`Fetching the source '${reference}'`));
   const fetch = async (signal: AbortSignal) => {
     const received = await located
@@ -59,17 +59,17 @@ export const fetchSource = async ({ ports, settings, run, located }: DeployConte
       .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
     if (!signal.aborted) return received;
     // Nothing waits for the source any more.
-    if (received.isOk() && received.value.kind === "kept") await discardSource({ ports }, received.value.source);
+    if (received.isOk() && received.value.kind === "accepted") await discardSource({ ports }, received.value.source);
     return undefined;
   };
-  const received = await withinDeadline(ports.clock, buildDeadline, fetch, run.signal);
+  const received = await withinDeadline(ports.clock, buildDeadlineMs, fetch, run.signal);
   if (received === undefined) {
     if (run.signal.aborted) return err(endedEarly(run));
-    const message = `${reference}: fetching it took longer than ${formatDuration(buildDeadline)} and was ended.`;
+    const message = `${reference}: fetching it took longer than ${formatDuration(buildDeadlineMs)} and was ended.`;
     return err({ reason: "build_timeout", message });
   }
   if (received.isErr()) return err(run.signal.aborted ? endedEarly(run) : failureOfFetch(reference, received.error));
-  return received.value.kind === "kept"
+  return received.value.kind === "accepted"
     ? ok(received.value.source)
     : err(failureOfArchive(reference, received.value.issues));
 };

@@ -4,7 +4,7 @@ import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../.
 import { describePlan, planDeploy } from "../../domain/deploy/plan.ts";
 import { applyPolicies } from "../../domain/deploy/policy.ts";
 import { shownTemplate } from "../../domain/deploy/service-template.ts";
-import { longestRun } from "../../domain/schedules/fire-policy.ts";
+import { attemptTimeout } from "../../domain/schedules/fire-policy.ts";
 import type { RawFields } from "../../domain/wire/fields.ts";
 import { type Issue, issue } from "../../domain/wire/issue.ts";
 import type { planSchema } from "../../domain/wire/responses.ts";
@@ -45,7 +45,7 @@ export const readDeclaration = (
   const { archive, issues = [] } = request;
   const declared = declareDeploy(request.fields, {
     ...declareContext(context),
-    archive: archive === undefined ? undefined : { issues: archive.kind === "refused" ? archive.issues : [] },
+    archive: archive === undefined ? undefined : { issues: archive.kind === "rejected" ? archive.issues : [] },
     sourceOptional,
   });
   if (declared.isOk() && issues.length === 0) return ok(declared.value);
@@ -100,7 +100,10 @@ export const plan = parsedUseCase({
             action: planned.schedule,
             cron: planned.spec.schedule?.cron ?? null,
             timezone: planned.spec.schedule?.timezone ?? null,
-            max_seconds: longestRun(planned.spec.timeout, call.context.ports.provider.capabilities.cron.max_seconds),
+            max_seconds: attemptTimeout(
+              planned.spec.timeout,
+              call.context.ports.provider.capabilities.cron.max_seconds,
+            ),
           },
           not_enforced: [...planned.notEnforced],
         }),

@@ -35,13 +35,13 @@ export const rollOut = async (
   const { end, timedOut } = await awaitFinalEvent<RolloutEvent>(
     (signal) =>
       ports.provider.services.rollout(
-        { template, expected: plan.expected, listenDeadline: limits.listenDeadline, mayServe },
+        { template, expected: plan.expected, listenDeadlineMs: limits.listenDeadlineMs, mayServe },
         { signal },
       ),
-    { clock: ports.clock, signal: run.signal, deadline: limits.rolloutDeadline },
+    { clock: ports.clock, signal: run.signal, deadline: limits.rolloutDeadlineMs },
     (message) => run.emit(deploying(message)),
   );
   if (end?.kind === "ready") return ok({ ...end, cronToken });
-  const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadline)} and was ended; what served before serves still.`;
+  const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadlineMs)} and was ended; what served before serves still.`;
   return err(failureOf({ end, timedOut }, run, { reason: "rollout_timeout", message }, []));
 };

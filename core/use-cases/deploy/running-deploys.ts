@@ -71,7 +71,7 @@ export class RunningDeploys {
     const settled = new AbortController();
     void run.settled.then(() => settled.abort());
     while (!settled.signal.aborted) {
-      const due = plusMillis(run.lastAt, this.#limits.heartbeat);
+      const due = plusMillis(run.lastAt, this.#limits.heartbeatMs);
       const wait = Number((due - this.#clock.now()) / 1_000_000n);
       if (wait > 0) await this.#clock.sleep(wait, settled.signal);
       else run.repeat();
@@ -84,7 +84,7 @@ export class RunningDeploys {
     const now = this.#clock.now();
     let bytes = ended.reduce((sum, run) => sum + run.bytes, 0);
     for (const run of ended) {
-      const old = run.endedAt !== undefined && plusMillis(run.endedAt, this.#limits.kept) <= now;
+      const old = run.endedAt !== undefined && plusMillis(run.endedAt, this.#limits.keptMs) <= now;
       if (!old && bytes <= MAX_ENDED_BYTES) continue;
       bytes -= run.bytes;
       this.#runs.delete(run.deployId);

@@ -20,11 +20,11 @@ export const setSchedule = async (
   const { name, owner } = plan.spec;
   const job = cronJobOf({ ...plan.spec, cronToken }, url, capabilities.cron.max_seconds);
   if (job === null && (plan.action === "create" || !capabilities.cron.schedules.supported)) return ok(undefined);
-  const set = await withinDeadline(ports.clock, limits.scheduleDeadline, (signal) =>
+  const set = await withinDeadline(ports.clock, limits.scheduleDeadlineMs, (signal) =>
     job === null ? scheduler.remove({ name, owner }, { signal }) : scheduler.put(job, { signal }),
   );
   if (set === undefined || set.isErr()) {
-    const why = set === undefined ? `It took longer than ${limits.scheduleDeadline / 1000} s.` : set.error.message;
+    const why = set === undefined ? `It took longer than ${limits.scheduleDeadlineMs / 1000} s.` : set.error.message;
     const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
     return err({ reason: "schedule_failed", message });
   }

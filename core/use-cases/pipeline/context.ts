@@ -47,7 +47,7 @@ export interface SettingsInput extends Partial<Pick<Settings, "reservedNames" | 
 /** The default deadlines of the provider. */
 const deadlinesOf = ({ provider }: Ports): Partial<DeployLimits> => {
   const { build, listen, rollout } = provider.capabilities.deadlines;
-  return { buildDeadline: build * 1000, listenDeadline: listen * 1000, rolloutDeadline: rollout * 1000 };
+  return { buildDeadlineMs: build * 1000, listenDeadlineMs: listen * 1000, rolloutDeadlineMs: rollout * 1000 };
 };
 
 export const createContext = (ports: Ports, input: SettingsInput): Context => {

@@ -15,7 +15,7 @@ const formatFailure = (failure: SqlFailure): string => {
     case "failed":
       return failure.message;
     case "timeout":
-      return `the query took longer than ${sqlLimits.deadline / 1000} s; narrow it with WHERE timestamp > ...`;
+      return `the query took longer than ${sqlLimits.timeoutMs / 1000} s; narrow it with WHERE timestamp > ...`;
     case "too_many_rows":
       return `the answer has more than ${sqlLimits.rows} rows; add LIMIT ${sqlLimits.rows}, or aggregate them`;
     case "too_large":

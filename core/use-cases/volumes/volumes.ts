@@ -29,7 +29,7 @@ export const findOwnVolume = async (
   switch (found.value.kind) {
     case "held":
       return ok(found.value.volume);
-    case "elsewhere":
+    case "other_account":
       return err(forbidden(`The volume '${name}' belongs to another account.`));
     case "hidden":
       return err(conflict(`'${name}' is being deleted.`));
@@ -142,7 +142,7 @@ export const restoreVolume = useCase({
       const { kind } = yield* await volumes.find(account, name, options);
       if (trashed === undefined)
         return err(
-          kind === "elsewhere"
+          kind === "other_account"
             ? forbidden(`The volume '${name}' belongs to another account.`)
             : notFound(`No deleted volume '${name}' can be restored. The trash keeps volumes for 7 days.`),
         );

@@ -89,7 +89,7 @@ class FormReader {
     if (end !== "whole") this.#stop.abort();
     await Promise.all(this.#work).finally(() => clearTimeout(this.#drained));
     if (end === "disconnected") {
-      if (this.#archive?.kind === "kept") await this.#archive.source.discard();
+      if (this.#archive?.kind === "accepted") await this.#archive.source.discard();
       return undefined;
     }
     this.#checkSizes();
@@ -172,7 +172,7 @@ class FormReader {
     const received = await this.#receive(this.#counted(file), this.#stop.signal);
     if (received.isErr()) this.#error = received.error;
     else this.#archive = received.value;
-    if (received.isErr() || received.value.kind === "refused") this.#drain(file);
+    if (received.isErr() || received.value.kind === "rejected") this.#drain(file);
   }
 
   #countFile(chunk: Uint8Array): void {
@@ -197,7 +197,7 @@ class FormReader {
   #checkSizes(): void {
     if (this.#bodyBytes > BODY_BYTES) this.#issues.push(issue([], `is over ${formatMemory(BODY_BYTES)}`, "too_large"));
     const archive = this.#archive;
-    if (archive?.kind !== "refused" || archive.issues.some(({ type }) => type === "too_large")) return;
+    if (archive?.kind !== "rejected" || archive.issues.some(({ type }) => type === "too_large")) return;
     // An archive with other issues may also be too large.
     if (this.#fileBytes > archiveLimits.fileBytes)
       this.#issues.push(issue([FILE], `is over ${formatMemory(archiveLimits.fileBytes)}`, "too_large"));

@@ -30,7 +30,7 @@ const streamRun = (reply: FastifyReply, run: DeployRun, after: number): unknown 
 };
 
 const discard = async (archive: ReceivedSource | undefined): Promise<void> => {
-  if (archive?.kind === "kept") await archive.source.discard();
+  if (archive?.kind === "accepted") await archive.source.discard();
 };
 
 /**

@@ -46,7 +46,7 @@ test("a rollout of a deleted service fails with `deleted`, of a replaced one wit
   if (service === undefined) throw new Error("nothing was deployed");
   const { etag, owner, name } = service;
   const begin = (expected: Parameters<typeof services.rollout>[0]["expected"]) =>
-    services.rollout({ template: service.attempted, expected, listenDeadline: 1000 })[Symbol.asyncIterator]();
+    services.rollout({ template: service.attempted, expected, listenDeadlineMs: 1000 })[Symbol.asyncIterator]();
   const first = begin({ etag, owner });
   await first.next();
   const now = (await services.list(owner))._unsafeUnwrap()[0]?.etag ?? "";

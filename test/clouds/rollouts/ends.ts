@@ -149,7 +149,7 @@ export const rolloutEndTests = <W extends FakePlatform>(
     const abort = new AbortController();
     const hanging = run.template("app", "acme", { image: run.image("hangs") });
     const startedAt = run.clock.now();
-    const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
+    const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadlineMs: 60_000 };
     const events: RolloutEvent[] = [];
     for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
       events.push(event);

@@ -27,7 +27,7 @@ export const rolloutSteps = ({ replica, image }: PlatformParts) => {
     more: Partial<RolloutRequest> & { signal?: AbortSignal; by?: ServicePlatform } = {},
   ): Promise<RolloutEvent[]> => {
     const { signal, by = platform, ...rest } = more;
-    const request = { template, expected, listenDeadline: 60_000, ...rest };
+    const request = { template, expected, listenDeadlineMs: 60_000, ...rest };
     return collect(by.rollout(request, signal === undefined ? {} : { signal }));
   };
   const stateOf = async (name: string): Promise<NameState> => (await platform.find(nameOf(name)))._unsafeUnwrap();

@@ -123,7 +123,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
     const request = {
       template: templateOf(spec),
       expected,
-      listenDeadline: spec.listenMillis,
+      listenDeadlineMs: spec.listenMillis,
       mayServe: () => {
         listens.resolve(true);
         return mayServe.promise;
@@ -182,7 +182,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
           })(),
         )
       )._unsafeUnwrap();
-      if (received.kind === "refused") return { failure: { reason: "archive_invalid", message: "It is no archive." } };
+      if (received.kind === "rejected") return { failure: { reason: "archive_invalid", message: "It is no archive." } };
       const request = { owner: OWNER, name: "build" as DeploymentName, deployId: "build", source: received.source };
       try {
         for await (const event of builder.build(request, { signal })) {

@@ -80,7 +80,7 @@ export const startMemory = (options: MemoryOptions = {}): MemoryPlatform => {
     submit: async (fields = {}, account = "acme") =>
       controlPlane.deploy(principal(account), {
         fields: { function_name: "app", volumes: {}, ...fields },
-        archive: { kind: "kept", source: newSource() },
+        archive: { kind: "accepted", source: newSource() },
       }),
   };
 };

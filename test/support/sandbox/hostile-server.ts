@@ -28,7 +28,7 @@ const answerTo = async (
 ): Promise<unknown> => {
   if (question.ask === "deploy") {
     const { source, fields, account, deadline } = question.order;
-    const own = createControlPlane(local.ports, { deployLimits: { buildDeadline: deadline } });
+    const own = createControlPlane(local.ports, { deployLimits: { buildDeadlineMs: deadline } });
     return (await deployThrough(own)(source, fields, account)).at(-1);
   }
   const principal = principalOf(question.account);

@@ -25,7 +25,7 @@ export const awaitReady = async (
   report: ReportProgress,
 ): Promise<Result<void, DeployFailure>> => {
   const { deps, request, revision, signal, end } = attempt;
-  const { template, listenDeadline } = request;
+  const { template, listenDeadlineMs } = request;
   const candidate = { template, revision, group };
   let listensUntil: Instant | undefined;
   for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
@@ -39,7 +39,7 @@ export const awaitReady = async (
     const now = deps.clock.now();
     if (verdict.value === "running" && listensUntil === undefined) {
       report("The service has started; waiting until it responds");
-      listensUntil = plusMillis(now, listenDeadline);
+      listensUntil = plusMillis(now, listenDeadlineMs);
     }
     if (listensUntil !== undefined && now >= listensUntil)
       return err(await withLastLines(deps, candidate, didNotListen(template.port), signal));

@@ -33,7 +33,7 @@ export interface NewRevision {
   readonly taskRole: string;
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
-  readonly listenDeadline: number;
+  readonly listenDeadlineMs: number;
   /** The serving revision; the new one starts from its settings. */
   readonly former: RevisionTemplate | undefined;
 }
@@ -108,7 +108,7 @@ export const createRevision = (
 ): Step<CreatedRevision> =>
   safeTry(async function* () {
     const { services, balancer, location } = deps;
-    const { template, revision, write, former, listenDeadline } = newRevision;
+    const { template, revision, write, former, listenDeadlineMs } = newRevision;
     const toFailure = (error: CallState | Unavailable) => failureOf(deps, revision, error);
     const before: FormerResources =
       former === undefined ? { instances: 1 } : yield* await readFormer(deps, former.id, retry).mapErr(toFailure);
@@ -128,7 +128,7 @@ export const createRevision = (
       definition,
       group,
       instances,
-      listenDeadline,
+      listenDeadlineMs,
     });
     yield* await createService(deps, service, retry).mapErr(toFailure);
     return ok({ group, placeholderRule: placeholder.arn });

@@ -55,7 +55,7 @@ export class RolloutAttempt {
     this.deps = deps;
     this.request = request;
     this.signal = signal;
-    this.end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.end = plusMillis(deps.clock.now(), request.listenDeadlineMs + SLACK_MS);
     this.write = deps.ids.id();
     this.revision = revisionIdOf(request.template.name, this.write);
     this.host = hostOf(deps.location.shared, request.template.name);

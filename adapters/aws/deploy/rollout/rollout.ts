@@ -26,7 +26,7 @@ export const rollOut = async (
   signal: AbortSignal,
   report: ReportProgress,
 ): Promise<RolloutEvent> => {
-  const { template, listenDeadline, mayServe } = request;
+  const { template, listenDeadlineMs, mayServe } = request;
   const prepared = await prepare(deps, template, { signal });
   if (signal.aborted) return failed(INTERRUPTED);
   if (prepared.isErr()) return failed(prepared.error);
@@ -39,7 +39,7 @@ export const rollOut = async (
   const [former] = record.former;
 
   report(`Starting revision ${revision}`);
-  const newRevision = { ...prepared.value, revision, write, template, listenDeadline, former };
+  const newRevision = { ...prepared.value, revision, write, template, listenDeadlineMs, former };
   const created = await createRevision(deps, newRevision, attempt.left());
   if (created.isErr()) return failRollout(attempt, record, created.error);
   const { group, placeholderRule } = created.value;

@@ -66,7 +66,7 @@ export const askAboutText = (
   order: TextOrder,
   signal: AbortSignal | undefined,
 ): ResultAsync<Translated, Failed> =>
-  withProcess(pool, scope, sqlLimits.deadline, signal, async (child) => {
+  withProcess(pool, scope, sqlLimits.timeoutMs, signal, async (child) => {
     using watch = guard(child, TEXT_MS, signal);
     try {
       for await (const news of child.tell(order))

@@ -61,9 +61,9 @@ export class ProcessSqlEngine implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    return withProcess(this.#pool, scope, limits.deadline, signal, async (child) => {
+    return withProcess(this.#pool, scope, limits.timeoutMs, signal, async (child) => {
       const { owner } = scope;
-      using watch = guard(child, limits.deadline, signal);
+      using watch = guard(child, limits.timeoutMs, signal);
       let caughtUp = false;
       try {
         await this.#config.beforeRun(owner);

@@ -13,7 +13,7 @@ export interface SourceFiles {
 }
 
 /** Thrown if no command can start the source. It does not leave these rules. */
-export class NothingStarts extends Error {
+export class SourcePlanError extends Error {
   readonly failure: DeployFailure;
 
   constructor(message: string, reason: DeployReason = "no_builder") {

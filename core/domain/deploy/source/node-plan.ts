@@ -1,7 +1,7 @@
 /** Chooses the start command and the package manager of a Node source. Pure. */
 import { z } from "zod";
 import { archiveLimits } from "../../accounts/limits.ts";
-import { NothingStarts, type SourceFiles } from "./files.ts";
+import { type SourceFiles, SourcePlanError } from "./files.ts";
 import { quoteForShell } from "./quote-for-shell.ts";
 
 const textMap = z.record(z.string(), z.string()).catch({});
@@ -40,7 +40,7 @@ export interface NodePlan {
 }
 
 const fail = (message: string): never => {
-  throw new NothingStarts(message, "build_failed");
+  throw new SourcePlanError(message, "build_failed");
 };
 
 export const readPackage = (text: string | undefined): NodePackage => {

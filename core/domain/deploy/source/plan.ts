@@ -1,6 +1,6 @@
 /** Detects the kind of a source and its start command, by the same rule for every provider. Pure. */
 import type { DeployFailure } from "../reason.ts";
-import { NothingStarts, type SourceFiles } from "./files.ts";
+import { type SourceFiles, SourcePlanError } from "./files.ts";
 import { type NodePlan, planNode, readPackage, starts } from "./node-plan.ts";
 import { webCommand } from "./procfile.ts";
 import { type PythonPlan, planPython } from "./python-plan.ts";
@@ -39,9 +39,9 @@ const nothingFound = ({ paths, folders }: SourceFiles): DeployFailure => {
 const procfileCommand = ({ paths, texts }: SourceFiles): string | undefined => {
   if (!paths.has("Procfile")) return undefined;
   const text = texts.get("Procfile");
-  if (text === undefined) throw new NothingStarts("The Procfile is too large to read.", "build_failed");
+  if (text === undefined) throw new SourcePlanError("The Procfile is too large to read.", "build_failed");
   const web = webCommand(text);
-  if ("failure" in web) throw new NothingStarts(web.failure.message, web.failure.reason);
+  if ("failure" in web) throw new SourcePlanError(web.failure.message, web.failure.reason);
   return web.command;
 };
 
@@ -71,7 +71,7 @@ export const planSource = (
     const made = plan(files);
     return "kind" in made ? { plan: made } : { failure: made, isUnknown: true };
   } catch (error) {
-    if (error instanceof NothingStarts) return { failure: error.failure, isUnknown: false };
+    if (error instanceof SourcePlanError) return { failure: error.failure, isUnknown: false };
     throw error;
   }
 };

@@ -1,5 +1,5 @@
 /** Chooses the start command of a Python source. Pure. */
-import { NothingStarts, type SourceFiles } from "./files.ts";
+import { type SourceFiles, SourcePlanError } from "./files.ts";
 import { findPythonApp, type PythonApp } from "./python-app.ts";
 import { type PythonInstall, type PythonProject, type Requirements, readPythonProject } from "./requirements.ts";
 
@@ -56,8 +56,8 @@ const serverFor = (kind: "wsgi" | "asgi", requirements: Requirements): Server | 
 const developmentServer = (framework: string): string =>
   `warning: the requirements include no production server, so ${framework}'s development server starts; add 'gunicorn'`;
 
-const missing = (what: string, lines: readonly string[]): NothingStarts =>
-  new NothingStarts(
+const missing = (what: string, lines: readonly string[]): SourcePlanError =>
+  new SourcePlanError(
     `${what} Add requirements.txt with ${lines.length === 1 ? "the line" : "the lines"} ${lines.map((line) => `'${line}'`).join(" and ")}.`,
   );
 
@@ -74,7 +74,7 @@ const startApp = (app: PythonApp, { install, requirements }: PythonProject, file
   if (server !== undefined) return { command: `exec ${inRoot}${server(app, files)}`, warnings: [] };
   if (startsItself(files, app.path)) return { command: `exec python3 -u ${app.path}`, warnings: [] };
   if (kind === "asgi")
-    throw new NothingStarts(
+    throw new SourcePlanError(
       `${app.path} uses ${app.framework}, but the requirements include no server for it. Add 'uvicorn' to ${install.file === "requirements.txt" ? install.file : "the dependencies in pyproject.toml"}, or write the command in a Procfile: 'web: COMMAND'.`,
     );
   const flask = `flask --app ${app.module}:${app.name} run --host 0.0.0.0 --port $PORT`;
@@ -137,14 +137,14 @@ const startDjango = (
 const SCRIPTS = ["web", "start", "serve", "server"];
 const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-const nothingStarts = ({ requirements }: PythonProject): NothingStarts => {
+const nothingStarts = ({ requirements }: PythonProject): SourcePlanError => {
   const framework = ["Django", "FastAPI", "Flask", "Starlette"].find((name) => requirements.has(name.toLowerCase()));
   const example =
     framework === undefined || framework === "Django" || framework === "Flask"
       ? "web: gunicorn --bind 0.0.0.0:$PORT MODULE:app"
       : "web: uvicorn --host 0.0.0.0 --port $PORT MODULE:app";
   const found = framework === undefined ? "no start command was found" : `no file creates a ${framework} application`;
-  return new NothingStarts(
+  return new SourcePlanError(
     `The source is Python, but ${found}. Add main.py, or a Procfile with 'web: COMMAND', for example '${example}'.`,
   );
 };

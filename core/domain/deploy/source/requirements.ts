@@ -1,6 +1,6 @@
 /** Reads the requirements of a Python project from requirements.txt, pyproject.toml and lock files. Pure. */
 
-import { NothingStarts, type SourceFiles } from "./files.ts";
+import { type SourceFiles, SourcePlanError } from "./files.ts";
 import { readToml, type TomlTable, type TomlValue, tomlList, tomlTable, tomlText } from "./toml.ts";
 
 /** Maps normalized package names to their extras. */
@@ -65,10 +65,10 @@ const linesOf = (files: SourceFiles, path: string): string[] => {
 
 const parse = (files: SourceFiles, path: string): TomlTable => {
   const text = files.texts.get(path);
-  if (text === undefined) throw new NothingStarts(`${path} is too large to read.`, "build_failed");
+  if (text === undefined) throw new SourcePlanError(`${path} is too large to read.`, "build_failed");
   const read = readToml(text);
   if ("table" in read) return read.table;
-  throw new NothingStarts(`${path} is not valid TOML at line ${read.flawedLine}.`, "build_failed");
+  throw new SourcePlanError(`${path} is not valid TOML at line ${read.flawedLine}.`, "build_failed");
 };
 
 const textsIn = (values: readonly TomlValue[]): string[] => values.filter((value) => typeof value === "string");
@@ -110,7 +110,7 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
   if (at("type") === "url" || (source?.size === 1 && at("url") !== undefined)) return ` @ ${at("url")}`;
   const isRegistry = source === undefined || at("registry") !== undefined || at("type") === "legacy";
   if (isRegistry && version !== undefined) return `==${version}`;
-  throw new NothingStarts(
+  throw new SourcePlanError(
     `${lock} installs '${name}' from a folder or from another source that pip does not support. Create requirements.txt with '${EXPORTS[lock]}'.`,
     "build_failed",
   );
@@ -171,7 +171,7 @@ export const readPythonProject = (files: SourceFiles): PythonProject => {
   const isPoetryWithoutLock = lock === undefined && tomlTable(project, "tool", "poetry", "dependencies") !== undefined;
   const installsItself = isPackage(project, files);
   if (isPoetryWithoutLock && !installsItself)
-    throw new NothingStarts(
+    throw new SourcePlanError(
       "pyproject.toml lists dependencies for Poetry, but poetry.lock is missing. Run 'poetry lock' and deploy again.",
       "build_failed",
     );

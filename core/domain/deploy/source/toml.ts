@@ -64,9 +64,9 @@ class Reader {
     if (this.#read > MAX_KEYS_AND_VALUES) throw new Malformed();
   }
 
-  #while(goesOn: (character: string) => boolean): string {
+  #while(accepts: (character: string) => boolean): string {
     const from = this.at;
-    while (this.next !== "" && goesOn(this.next)) this.at++;
+    while (this.next !== "" && accepts(this.next)) this.at++;
     return this.#text.slice(from, this.at);
   }
 

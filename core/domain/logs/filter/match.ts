@@ -13,7 +13,7 @@ import { nanosOf, numberOf, severityRank, timeOf, truthOf } from "./literals.ts"
 import { type CompilePattern, searchOf } from "./pattern.ts";
 import { partOf, recordOf } from "./record.ts";
 import type { Comparison, FieldPath, LogFilter } from "./tree.ts";
-import { type Leaf, someLeaf, standsAt, valuesAt } from "./values.ts";
+import { existsAt, type Leaf, someLeaf, valuesAt } from "./values.ts";
 
 type Predicate = (entry: LogEntry) => boolean;
 
@@ -45,7 +45,7 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
 };
 
 /** A number has no parts to search, so `:` means `=`. */
-const wholly = (op: Comparison): Comparison => (op === ":" ? "=" : op);
+const asEquals = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
 /** Returns a comparison with a text. It ignores case, unless it is a regular expression. */
 export const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
@@ -69,9 +69,9 @@ const anyTest = (op: Comparison, literal: string, compile: CompilePattern): ((va
   const [number, truth] = [numberOf(literal), truthOf(literal)];
   const ofLeaf = (value: Leaf): boolean => {
     if (typeof value === "string") return ofText(value);
-    if (typeof value === "number") return number !== undefined && byOrder(wholly(op), value, number);
+    if (typeof value === "number") return number !== undefined && byOrder(asEquals(op), value, number);
     // true > false
-    return typeof value === "boolean" && truth !== undefined && byOrder(wholly(op), Number(value), Number(truth));
+    return typeof value === "boolean" && truth !== undefined && byOrder(asEquals(op), Number(value), Number(truth));
   };
   return (value) =>
     typeof value === "object" && value !== null ? op === ":" && someLeaf(value, ofLeaf) : ofLeaf(value as Leaf);
@@ -109,7 +109,7 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
   switch (type) {
     case "timestamp": {
       const time = timeOf(text) as Instant;
-      return ({ instant }) => byOrder<bigint>(wholly(op), instant, time);
+      return ({ instant }) => byOrder<bigint>(asEquals(op), instant, time);
     }
     case "severity": {
       if (op === ":") {
@@ -121,12 +121,12 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
     }
     case "number": {
       const number = numberOf(text) as number;
-      return (entry) => byOrder(wholly(op), (values(entry)[0] as number | undefined) ?? 0, number);
+      return (entry) => byOrder(asEquals(op), (values(entry)[0] as number | undefined) ?? 0, number);
     }
     case "duration": {
       const nanos = nanosOf(text) as bigint;
       const spent = (entry: LogEntry) => nanosOf((values(entry)[0] as string | undefined) ?? "0s") ?? 0n;
-      return (entry) => byOrder(wholly(op), spent(entry), nanos);
+      return (entry) => byOrder(asEquals(op), spent(entry), nanos);
     }
     case "truth": {
       const test = anyTest(op, text, compile);
@@ -163,7 +163,7 @@ const matcher = (filter: LogFilter, compile: CompilePattern, words: typeof words
       const [first, ...rest] = filter.path;
       return (entry) => {
         const part = partOf(entry, first);
-        return part !== undefined && standsAt(part, rest);
+        return part !== undefined && existsAt(part, rest);
       };
     }
     case "search": {

@@ -17,7 +17,7 @@ const MAX_DEPTH = 64;
 const MAX_PATTERNS = 30;
 
 /** Functions of the language that Portside does not support. */
-const elsewhere = ["source", "sample", "ip_in_net", "cast", "regexp_extract", "search", "timezone", "now"];
+const unsupportedFunctions = ["source", "sample", "ip_in_net", "cast", "regexp_extract", "search", "timezone", "now"];
 
 type Parsed = Result<LogFilter, FilterProblem>;
 
@@ -177,7 +177,7 @@ class Parser {
 
   #call(name: string, at: number): Parsed {
     if (name.toLowerCase() === "log_id") return this.#logId(at);
-    const known = elsewhere.includes(name.toLowerCase());
+    const known = unsupportedFunctions.includes(name.toLowerCase());
     return problemAt(at, known ? `the function '${name}' is not supported` : `unknown function '${name}'`);
   }
 

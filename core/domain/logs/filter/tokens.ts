@@ -55,12 +55,12 @@ const readString = (text: string, from: number): Result<{ value: string; end: nu
   return problemAt(from, 'this quote is not closed; write a quote inside a string as \\"');
 };
 
-const hiddenSign = (sign: string): string =>
+const invisibleCharacter = (sign: string): string =>
   `invisible character; inside quotes, write it as \\u${(sign.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
 
-const strange = (text: string, at: number): string => {
+const unexpectedCharacter = (text: string, at: number): string => {
   const unseen = matchAt(UNSEEN, text, at);
-  if (unseen !== null) return hiddenSign(unseen[0]);
+  if (unseen !== null) return invisibleCharacter(unseen[0]);
   switch (text[at]) {
     case "'":
       return 'write strings in double quotes: "..."';
@@ -75,7 +75,7 @@ const strange = (text: string, at: number): string => {
 
 export const tokensOf = (text: string): Result<readonly Token[], FilterProblem> => {
   const hidden = HIDDEN.exec(text);
-  if (hidden !== null) return problemAt(hidden.index, hiddenSign(hidden[0]));
+  if (hidden !== null) return problemAt(hidden.index, invisibleCharacter(hidden[0]));
   const tokens: Token[] = [];
   let at = 0;
   let glued = false;
@@ -99,7 +99,7 @@ export const tokensOf = (text: string): Result<readonly Token[], FilterProblem> 
       add("string", read.value.value, read.value.end - at);
     } else if (comparison !== undefined) add("comparison", comparison, comparison.length);
     else if (word !== null) add("text", word[0], word[0].length);
-    else return problemAt(at, strange(text, at));
+    else return problemAt(at, unexpectedCharacter(text, at));
   }
   tokens.push({ kind: "end", text: "", at, glued: false });
   return ok(tokens);

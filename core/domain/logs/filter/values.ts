@@ -28,7 +28,7 @@ const fieldsAt = (value: unknown, path: readonly string[]): unknown[] => {
 };
 
 /** Returns true if there is a value at the path, even an empty list. */
-export const standsAt = (value: unknown, path: readonly string[]): boolean => fieldsAt(value, path).length > 0;
+export const existsAt = (value: unknown, path: readonly string[]): boolean => fieldsAt(value, path).length > 0;
 
 /** Returns the values at a path, with lists replaced by their elements. Empty if the path does not exist. */
 export const valuesAt = (value: unknown, path: readonly string[]): unknown[] => flat(fieldsAt(value, path));

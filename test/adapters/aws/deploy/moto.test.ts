@@ -98,7 +98,7 @@ test("moto accepts every call of a revision's life", { timeout: 120_000 }, async
     template,
     taskRole: "arn:aws:iam::123456789012:role/a",
     fileSystems: new Map(),
-    listenDeadline: 60_000,
+    listenDeadlineMs: 60_000,
   };
   const make = async (revision: string, former?: string) => {
     const over = former === undefined ? undefined : { id: former, template };

@@ -46,7 +46,7 @@ describe("listed functions", () => {
   });
   afterAll(() => started.close());
   test.each(sqlFunctions)("$name", async (one) => {
-    const limits = { deadline: 30_000, rows: 10, bytes: 10_000 };
+    const limits = { timeoutMs: 30_000, rows: 10, bytes: 10_000 };
     const { rows } = await expectOk(started.sql.run({ owner: "acme" as AccountId }, exampleStatement(one), limits));
     const [row] = await Array.fromAsync(rows);
     expect(row !== undefined && !isSqlFailure(row) ? row[0] : row).toEqual(one.answer);

@@ -27,7 +27,7 @@ import { hostileStatements } from "../../../support/sql/hostile-sql.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 const acme = { owner: "acme" as AccountId };
-const plenty: SqlLimits = { deadline: 60_000, rows: 1000, bytes: 1024 * 1024 };
+const plenty: SqlLimits = { timeoutMs: 60_000, rows: 1000, bytes: 1024 * 1024 };
 const [START, LOOK, RESULTS, STOP] = [
   "StartQueryExecution",
   "GetQueryExecution",
@@ -256,7 +256,7 @@ describe("limits", () => {
     await rowsOf(COUNT);
     fake.faults.clear();
     fake.slowDown(60_000);
-    expect(await failedWith(COUNT, { deadline: 1500 })).toEqual({ kind: "timeout" });
+    expect(await failedWith(COUNT, { timeoutMs: 1500 })).toEqual({ kind: "timeout" });
     await eventually(() => expect(fake.faults.count(STOP as string)).toBe(1));
   });
 

@@ -48,7 +48,7 @@ describe("concurrent calls of several replicas", () => {
       expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
       expect((await expectOk(volumesOver(fake).find(owner, data))).kind).toBe("held");
       const other = await expectOk(volumesOver(fake).find(account(), data));
-      expect(other.kind).toBe("elsewhere");
+      expect(other.kind).toBe("other_account");
       await put(volumes, volume, "b", "again");
     }
   });
@@ -115,7 +115,7 @@ describe("interrupted calls", () => {
       await other.idle();
       expect(bucketOf(volume).policy).toBeUndefined();
       expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
-      expect((await expectOk(other.find(account(), data))).kind).toBe("elsewhere");
+      expect((await expectOk(other.find(account(), data))).kind).toBe("other_account");
       await put(volumes, volume, "b", "again");
       // Opening it once is enough.
       fake.faults.clear();
@@ -148,7 +148,7 @@ describe("interrupted calls", () => {
     fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("x") });
     const [record] = recordsOf(owner);
     writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "purging" }]);
-    expect(await expectOk(volumesOver(fake).find(owner, data))).toEqual({ kind: "elsewhere" });
+    expect(await expectOk(volumesOver(fake).find(owner, data))).toEqual({ kind: "other_account" });
     expect(await expectOk(volumesOver(fake).trash(owner))).toEqual([]);
     expect((await expectError(volumesOver(fake).restore(owner, volume.id))).kind).toBe("not_found");
     const other = volumesOver(fake, { clock: later(180_000), files: files.client });

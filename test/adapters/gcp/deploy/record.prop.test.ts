@@ -24,7 +24,7 @@ const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): Ru
     name: `projects/p/locations/r/services/${template.name}`,
     labels: labelsOf(template),
     annotations: renderRecord({ state, attempted: template, former: revisions }),
-    template: renderTemplate(template, { identity, revision, listenDeadline: 60_000 }),
+    template: renderTemplate(template, { identity, revision, listenDeadlineMs: 60_000 }),
     trafficStatuses: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION", revision, percent: 100 }],
   };
 };

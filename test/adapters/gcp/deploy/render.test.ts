@@ -5,13 +5,13 @@ import type { ServiceTemplate } from "../../../../core/domain/deploy/service-tem
 import { templateFor } from "../../../contracts/support.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 
-const needs = { identity: "id@p.iam.gserviceaccount.com", revision: "app-1", listenDeadline: 60_000 };
+const needs = { identity: "id@p.iam.gserviceaccount.com", revision: "app-1", listenDeadlineMs: 60_000 };
 const template = (more: Partial<ServiceTemplate> = {}) => ({
   ...templateFor(accountOf("acme"), nameOf("app"), "image"),
   ...more,
 });
-const rendered = (more: Partial<ServiceTemplate>, listenDeadline = 60_000) => {
-  const whole = renderTemplate(template(more), { ...needs, listenDeadline });
+const rendered = (more: Partial<ServiceTemplate>, listenDeadlineMs = 60_000) => {
+  const whole = renderTemplate(template(more), { ...needs, listenDeadlineMs });
   return { ...whole, container: whole.containers?.[0] };
 };
 

@@ -21,7 +21,7 @@ import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 const acme = { owner: "acme" as AccountId };
-const plenty: SqlLimits = { deadline: 20_000, rows: 1000, bytes: 1024 * 1024 };
+const plenty: SqlLimits = { timeoutMs: 20_000, rows: 1000, bytes: 1024 * 1024 };
 const [DRY, QUERY, RESULTS, CANCEL] = [
   "bigquery.jobs.insert",
   "bigquery.jobs.query",
@@ -227,7 +227,7 @@ describe("limits", () => {
     expect(await rowsOf(COUNT)).toEqual([[2]]);
     fake.faults.clear();
     fake.slowDown(60_000);
-    expect(await failureOf(COUNT, { deadline: 1500 })).toEqual({ kind: "timeout" });
+    expect(await failureOf(COUNT, { timeoutMs: 1500 })).toEqual({ kind: "timeout" });
   });
 
   test("cancels a query after its client has disconnected", async () => {

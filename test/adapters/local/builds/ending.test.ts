@@ -46,7 +46,7 @@ const cancel = async (platform: TestPlatform, run: Run): Promise<boolean> => {
 const waitingBuild = async (platform: TestPlatform, archive: Uint8Array, signal: AbortSignal) => {
   const { builder, spool } = platform.local.ports.provider;
   const received = (await spool.receive(bytesOf(archive)))._unsafeUnwrap();
-  if (received.kind !== "kept") throw new Error("the source was refused");
+  if (received.kind !== "accepted") throw new Error("the source was refused");
   const request = {
     owner: acme.account,
     name: "second" as DeploymentName,
@@ -87,7 +87,7 @@ describe.each(runners)("%s", (runner) => {
 
   test("ends a build at its deadline, and leaves nothing", async (context) => {
     needs(context, "npm");
-    await using platform = await startLocal({ runner }, { deployLimits: { buildDeadline: 3000 } });
+    await using platform = await startLocal({ runner }, { deployLimits: { buildDeadlineMs: 3000 } });
     const run = await begin(platform, buildSource(HANGS));
     const mark = await waitForOutput(run, "mark:");
     const last = await lastOf(run);

@@ -43,7 +43,7 @@ test.for(runners)(
   "ends a build that prints endlessly at its deadline, with its last lines (%s)",
   async (runner, context) => {
     needs(context, "npm");
-    await using platform = await startLocal({ runner }, { deployLimits: { buildDeadline: 4000 } });
+    await using platform = await startLocal({ runner }, { deployLimits: { buildDeadlineMs: 4000 } });
     const records = await Array.fromAsync((await beginNoisy(platform)).follow());
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });
     expect(records.at(-1)?.log_tail).toEqual(Array.from({ length: 20 }, () => "y"));

@@ -57,7 +57,7 @@ describe.each(runners)("%s", (runner) => {
   });
 
   test("contains a service that forks endlessly, and removes it with its deployment", async () => {
-    await using platform = await startLocal({ runner }, { deployLimits: { listenDeadline: 2000 } });
+    await using platform = await startLocal({ runner }, { deployLimits: { listenDeadlineMs: 2000 } });
     const url = await platform.up(nodeSource(serverWith("")));
     const before = await text(url);
     const bomb = sourceOf({ Procfile: "web: while :; do sleep 1000 & done" });

@@ -90,7 +90,7 @@ describe.each(runners)("%s", (runner) => {
   afterAll(() => platform[Symbol.asyncDispose]());
 
   test.each(cases)("fails with a reason if the service %s", async (_what, source, sick) => {
-    const deployLimits = sick.within === undefined ? {} : { listenDeadline: sick.within };
+    const deployLimits = sick.within === undefined ? {} : { listenDeadlineMs: sick.within };
     const deploy = deployThrough(createControlPlane(platform.local.ports, { deployLimits }))(source);
     let during = 0;
     let ended = false;

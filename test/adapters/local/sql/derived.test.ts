@@ -63,7 +63,7 @@ const log = async (count: number, service = "app", account = owner): Promise<voi
 };
 
 const rows = async (statement: string, account = owner) => {
-  const run = await sql.run({ owner: account }, statement, { deadline: 60_000, rows: 100, bytes: 100_000 });
+  const run = await sql.run({ owner: account }, statement, { timeoutMs: 60_000, rows: 100, bytes: 100_000 });
   return run.isErr() ? run.error : Array.fromAsync(run.value.rows);
 };
 const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
@@ -163,7 +163,7 @@ const occupy = async (...accounts: readonly AccountId[]) => {
     await count(account);
   }
   const client = new AbortController();
-  const limits = { deadline: 60_000, rows: 10, bytes: 1000 };
+  const limits = { timeoutMs: 60_000, rows: 10, bytes: 1000 };
   const ran = accounts.map((one) => sql.run({ owner: one }, endless, limits, client));
   return { ran, client };
 };
@@ -171,7 +171,7 @@ const occupy = async (...accounts: readonly AccountId[]) => {
 test("queries of one account run one after the other, and do not delay others", async () => {
   await log(2000);
   await count();
-  const running = sql.run({ owner }, endless, { deadline: 3000, rows: 10, bytes: 1000 });
+  const running = sql.run({ owner }, endless, { timeoutMs: 3000, rows: 10, bytes: 1000 });
   const waiting = Promise.all([count(), count()]);
   expect(await count("other" as AccountId)).toEqual([[0]]);
   expect((await running)._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
@@ -202,7 +202,7 @@ test("accounts wait round-robin while all processes are busy", async () => {
 
 test("a wait ends at its deadline, with its client and with the engine, and leaves nothing", async () => {
   const { ran } = await occupy("a" as AccountId, "b" as AccountId);
-  const limits = { deadline: 100, rows: 10, bytes: 1000 };
+  const limits = { timeoutMs: 100, rows: 10, bytes: 1000 };
   const overdue = await sql.run({ owner }, "SELECT 1 AS n", limits);
   expect(overdue._unsafeUnwrapErr()).toMatchObject({
     kind: "unavailable",

@@ -120,7 +120,7 @@ test("ends a cross join of a million squared at its deadline", async () => {
   const ended = watch();
   const { sql } = platform.local.provider;
   const cross = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
-  const run = await sql.run({ owner }, cross, { deadline: 2000, rows: 10, bytes: 1000 });
+  const run = await sql.run({ owner }, cross, { timeoutMs: 2000, rows: 10, bytes: 1000 });
   expect(run._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
   expect(ended().grown).toBeLessThan(200 * 1024 * 1024);
   await works();

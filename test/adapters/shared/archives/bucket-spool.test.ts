@@ -59,7 +59,7 @@ test("reads at most one piece and one chunk ahead of the upload", async () => {
     }
   }
   const received = (await spoolIn(place).receive(counted()))._unsafeUnwrap();
-  expect(received).toMatchObject({ kind: "kept", source: { bytes: archive.length } });
+  expect(received).toMatchObject({ kind: "accepted", source: { bytes: archive.length } });
   const full = `put ${PIECE_BYTES} to an upload`;
   const last = `finish an upload by ${archive.length - 3 * PIECE_BYTES}`;
   expect(notes).toEqual(["begin", full, full, full, last]);
@@ -70,7 +70,7 @@ test("uploads an archive of exactly one piece as the last piece", async () => {
   const archive = archiveOf(PIECE_BYTES - 4096);
   const exact = Buffer.concat([archive, gzipSync(Buffer.alloc(0))]);
   const { place, notes } = notingBucket();
-  expect((await spoolIn(place).receive(bytesOf(exact)))._unsafeUnwrap().kind).toBe("kept");
+  expect((await spoolIn(place).receive(bytesOf(exact)))._unsafeUnwrap().kind).toBe("accepted");
   expect(notes).toEqual([`whole ${exact.length}`]);
 });
 
@@ -100,14 +100,14 @@ test.for([
 ])("a refused source's upload is aborted; reported to the operator after $answer: $isReported", async (failed) => {
   const { logger, logged } = recordingLogger();
   const { place, notes } = notingBucket(["abort an upload"], failed.failure);
-  expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("refused");
+  expect((await spoolIn(place, logger).receive(bytesOf(cutShort)))._unsafeUnwrap().kind).toBe("rejected");
   expect(notes).toEqual(["begin", PUT, "abort an upload"]);
   expect(logged.join("\n").includes("could not delete a part of a source")).toBe(failed.isReported);
 });
 
 test("a source names its own bucket only", async () => {
   const received = (await spoolIn(notingBucket().place).receive(bytesOf(archiveOf(1000))))._unsafeUnwrap();
-  if (received.kind !== "kept") throw new Error("it was refused");
+  if (received.kind !== "accepted") throw new Error("it was refused");
   expect(spooledIn("b", received.source)).toMatch(/^spool\/.+\.tar\.gz$/);
   expect(spooledIn("another", received.source)).toBeUndefined();
 });

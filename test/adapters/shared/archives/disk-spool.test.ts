@@ -14,7 +14,7 @@ const spoolIn = (path: string) => createDiskSpool(path, randomIds);
 
 const kept = async (spool: ReturnType<typeof spoolIn>, bytes: Uint8Array) => {
   const received = (await spool.receive(bytesOf(bytes, 100)))._unsafeUnwrap();
-  if (received.kind !== "kept") throw new Error(JSON.stringify(received.issues));
+  if (received.kind !== "accepted") throw new Error(JSON.stringify(received.issues));
   return received.source;
 };
 
@@ -52,7 +52,7 @@ test("a rejected archive leaves nothing, and the rest is not read", async () => 
     }
   }
   const received = (await spoolIn(folder.path).receive(endless()))._unsafeUnwrap();
-  expect(received).toMatchObject({ kind: "refused", issues: [{ path: ["source_archive"], type: "archive_invalid" }] });
+  expect(received).toMatchObject({ kind: "rejected", issues: [{ path: ["source_archive"], type: "archive_invalid" }] });
   expect(read).toBe(1);
   expect(readdirSync(folder.path)).toEqual([]);
 });

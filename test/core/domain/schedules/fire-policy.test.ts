@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { fireLimits } from "../../../../core/domain/accounts/limits.ts";
 import {
   attemptSeverity,
+  attemptTimeout,
   type FailedFire,
   isFailedAttempt,
   isTooLate,
-  longestRun,
   retryAt,
 } from "../../../../core/domain/schedules/fire-policy.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
@@ -28,7 +28,7 @@ describe("an attempt", () => {
     [3600, 1800, 1800],
     [1800, 1800, 1800],
   ])("with a timeout of %i s, of a provider that allows %i s, runs for at most %i s", (timeout, most, longest) =>
-    expect(longestRun(timeout, most)).toBe(longest),
+    expect(attemptTimeout(timeout, most)).toBe(longest),
   );
 });
 

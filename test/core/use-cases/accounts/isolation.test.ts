@@ -31,7 +31,7 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
     expect(controlPlane.countRequest(other).isOk()).toBe(true);
   },
   receiveSource: async (controlPlane, other) => {
-    expect((await source(controlPlane, other)).kind).toBe("kept");
+    expect((await source(controlPlane, other)).kind).toBe("accepted");
   },
   checkName: async (controlPlane, other) => {
     expect((await controlPlane.checkName(other, { name: "app" }))._unsafeUnwrap()).toEqual({

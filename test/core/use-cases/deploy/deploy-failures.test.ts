@@ -121,7 +121,7 @@ describe("deadlines", () => {
 
   test("abandons a port that ignores the abort; deadlines are settings", async () => {
     const platform = startMemory({
-      settings: { deployLimits: { buildDeadline: 3000 } },
+      settings: { deployLimits: { buildDeadlineMs: 3000 } },
       around: () => ({
         builder: {
           build: async function* () {

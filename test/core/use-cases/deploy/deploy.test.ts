@@ -105,7 +105,7 @@ describe("rejects before the stream begins", () => {
     const refused = await controlPlane.deploy(principal(), {
       fields: { function_name: "app", volumes: {}, port: 0 },
       archive: {
-        kind: "refused",
+        kind: "rejected",
         issues: [{ path: ["source_archive"], message: "is empty", type: "archive_invalid" }],
       },
       issues: [{ path: ["cpu"], message: "is given twice", type: "value_error" }],

@@ -31,7 +31,7 @@ const start = (around: (provider: Provider, clock: ManualClock) => Partial<Provi
       const changed = { ...provider, ...around(provider, clock) };
       const receive: Provider["spool"]["receive"] = (...args) =>
         changed.spool.receive(...args).map((received) => {
-          if (received.kind === "refused") return received;
+          if (received.kind === "rejected") return received;
           const { source } = received;
           const discard = async () => {
             fetched.delete(watched);
@@ -40,7 +40,7 @@ const start = (around: (provider: Provider, clock: ManualClock) => Partial<Provi
           };
           const watched = { ...source, discard };
           fetched.add(watched);
-          return { kind: "kept", source: watched };
+          return { kind: "accepted", source: watched };
         });
       return { ...changed, spool: { receive } };
     },
@@ -230,7 +230,7 @@ describe("a storage that does not respond", () => {
     const last = (await whileTicking(platform.clock, Array.fromAsync(run.follow()))).at(-1);
     expect(last?.reason).toBe("build_timeout");
     letGo();
-    expect(await received).toMatchObject({ value: { kind: "refused" } });
+    expect(await received).toMatchObject({ value: { kind: "rejected" } });
     await platform.controlPlane.close();
     expect(platform.discarded).toEqual([]);
   });
@@ -280,8 +280,8 @@ test("a source that cannot be discarded is not the client's error", async () => 
     spool: {
       receive: (...args) =>
         spool.receive(...args).map((received) => {
-          if (received.kind === "refused") return received;
-          return { kind: "kept", source: { ...received.source, discard: () => Promise.reject(new Error("disk")) } };
+          if (received.kind === "rejected") return received;
+          return { kind: "accepted", source: { ...received.source, discard: () => Promise.reject(new Error("disk")) } };
         }),
     },
   }));

@@ -57,7 +57,7 @@ test("a waiting deploy repeats, too", async () => {
 
 test("the interval is a setting, and an ended deploy repeats nothing", async () => {
   const clock = createManualClock();
-  const runs = new RunningDeploys(clock, { ...deployLimits, heartbeat: 1000 }, 1);
+  const runs = new RunningDeploys(clock, { ...deployLimits, heartbeatMs: 1000 }, 1);
   const run = runs.begin(identity);
   run.emit(building("one"));
   await clock.advance(3500);

@@ -74,7 +74,7 @@ test("fails for the same reasons as the deploy", async () => {
   expect(await kindOf({ function_name: "app" }, "other")).toMatchObject({ kind: "forbidden" });
   expect(await kindOf({ function_name: "second" })).toMatchObject({ issues: [{ type: "quota_exceeded" }] });
   const refused = {
-    kind: "refused",
+    kind: "rejected",
     issues: [{ path: ["source_archive"], message: "is empty", type: "archive_invalid" }],
   } as const;
   const bad = await platform.controlPlane.plan(platform.principal(), {

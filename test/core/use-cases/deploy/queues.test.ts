@@ -172,7 +172,7 @@ describe("uploads of one account", () => {
     });
     expect((await controlPlane.receiveSource(principal("other"), bytesOf(source))).isOk()).toBe(true);
     hold.resolve();
-    expect((await first)._unsafeUnwrap().kind).toBe("kept");
+    expect((await first)._unsafeUnwrap().kind).toBe("accepted");
     expect((await second)._unsafeUnwrapErr().kind).toBe("unavailable");
     const again = [
       controlPlane.receiveSource(principal(), bytesOf(source)),
@@ -184,7 +184,7 @@ describe("uploads of one account", () => {
   test("an invalid archive is a value, so that it is reported with all other issues", async () => {
     const { controlPlane, principal } = startMemory();
     const received = await controlPlane.receiveSource(principal(), bytesOf(Buffer.from("not a gzip")));
-    expect(received._unsafeUnwrap()).toMatchObject({ kind: "refused", issues: [{ type: "archive_invalid" }] });
+    expect(received._unsafeUnwrap()).toMatchObject({ kind: "rejected", issues: [{ type: "archive_invalid" }] });
   });
 });
 

@@ -94,7 +94,7 @@ describe("how long", () => {
 
   test("a running deploy is never dropped, however long it takes", async () => {
     const platform = startMemory({
-      settings: { deployLimits: { buildDeadline: 3 * 3_600_000 } },
+      settings: { deployLimits: { buildDeadlineMs: 3 * 3_600_000 } },
       around: ({ builder }, clock) => ({
         builder: {
           build: async function* (request, options) {

@@ -84,7 +84,7 @@ test("a plan leaves it to the caller", async () => {
     open: async function* () {},
     discard: async () => void discarded++,
   };
-  const archive = { kind: "kept", source } as const;
+  const archive = { kind: "accepted", source } as const;
   const request = { fields: { function_name: "app", volumes: {} }, archive };
   expect((await platform.controlPlane.plan(platform.principal(), request)).isOk()).toBe(true);
   expect(discarded).toBe(0);

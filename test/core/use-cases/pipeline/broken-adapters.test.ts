@@ -73,7 +73,7 @@ test("a source that cannot be discarded affects neither the deploy nor the serve
   const deploy = (fields: Record<string, unknown>) =>
     platform.controlPlane.deploy(platform.principal(), {
       fields: { function_name: "app", volumes: {}, ...fields },
-      archive: { kind: "kept", source },
+      archive: { kind: "accepted", source },
     });
   const records = await recordsOf(platform, (await deploy({}))._unsafeUnwrap());
   expect(records.at(-1)?.status).toBe("DONE");

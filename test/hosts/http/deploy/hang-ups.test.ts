@@ -118,7 +118,7 @@ describe("a client that stops sending", () => {
     const receive: Receive = (chunks, signal) => {
       givenUp = signal;
       const read = Array.fromAsync(chunks).catch(() => []);
-      return ResultAsync.fromSafePromise(read).map(() => ({ kind: "refused", issues: [] }));
+      return ResultAsync.fromSafePromise(read).map(() => ({ kind: "rejected", issues: [] }));
     };
     const form = readForm(request, receive);
     await new Promise((resolve) => setImmediate(resolve));

@@ -3,7 +3,10 @@ import type { DeployOutcome } from "./events.ts";
 import type { Revision } from "./service-template.ts";
 
 /** Returns `DONE` if a revision of the deploy serves: a platform moves traffic in one step. Otherwise `interrupted`. */
-export const unsaidEnd = (deployId: string, serving: readonly Revision[]): Pick<DeployOutcome, "status" | "reason"> =>
+export const unreportedOutcome = (
+  deployId: string,
+  serving: readonly Revision[],
+): Pick<DeployOutcome, "status" | "reason"> =>
   serving.some(({ template }) => template.deployId === deployId)
     ? { status: "DONE", reason: null }
     : { status: "ERROR", reason: "interrupted" };
