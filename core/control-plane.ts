@@ -96,6 +96,7 @@ export interface ControlPlane {
   restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<Volume>;
   /** Returns a page of a volume's objects. */
   listObjects(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ObjectPage>;
+  /** Deletes an object of a volume. */
   deleteObject(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a signed URL to PUT an object. */
   grantUpload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<UploadGrant>;
@@ -104,7 +105,9 @@ export interface ControlPlane {
 
   /** Creates an API key. Its result is the only one that contains the key. */
   createKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<credentials.NewKey>;
+  /** Lists the keys of the account, oldest first. */
   listKeys(principal: Principal, options?: CallOptions): Outcome<readonly credentials.ListedKey[]>;
+  /** Revokes a key. Tokens that it created end within 10 seconds. */
   revokeKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;

@@ -17,10 +17,12 @@ export interface ConfigSchema<Config> {
   };
 }
 
+/** The validated configuration, or its issues. */
 export type ConfigResult<Config> =
   | { readonly value: Config; readonly issues?: undefined }
   | { readonly issues: readonly ConfigIssue[] };
 
+/** A problem of a configuration. `path` leads to the setting. */
 export interface ConfigIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

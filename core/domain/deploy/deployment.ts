@@ -9,22 +9,24 @@ const time = z.string().meta({ format: "date-time" });
 /** The schema of a deployment in `GET /v1/deployment/list`. */
 export const deploymentSchema = z
   .object({
-    name: z.string(),
-    function_name: z.string(),
+    name: z.string().meta({ description: "The deployment's name." }),
+    function_name: z.string().meta({ description: "The same as `name`." }),
     url: z.string().meta({ description: "Empty while the first build runs." }),
-    region: z.string(),
-    status: z.enum(["READY", "DEPLOYING", "FAILED"]),
+    region: z.string().meta({ description: "The region of the provider." }),
+    status: z
+      .enum(["READY", "DEPLOYING", "FAILED"])
+      .meta({ description: "READY: a revision serves. DEPLOYING: a rollout runs. FAILED: no revision serves." }),
     revision: z.string().nullable().meta({ description: "The revision that serves; null if none does." }),
     created_at: time,
     updated_at: time,
-    port: z.int(),
-    memory: z.string(),
+    port: z.int().meta({ description: "The port on which the service listens." }),
+    memory: z.string().meta({ description: "Memory of an instance, such as `1Gi`, after adjustments." }),
     cpu: z.int().meta({ description: "The CPUs of an instance, after adjustments." }),
-    timeout: z.int(),
-    concurrency: z.int(),
-    max_instances: z.int(),
-    session_affinity: z.boolean(),
-    use_http2: z.boolean(),
+    timeout: z.int().meta({ description: "The time limit of a request, in seconds." }),
+    concurrency: z.int().meta({ description: "The maximum number of concurrent requests per instance." }),
+    max_instances: z.int().meta({ description: "The maximum number of instances; 0 means the platform's default." }),
+    session_affinity: z.boolean().meta({ description: "True if requests of one client go to one instance." }),
+    use_http2: z.boolean().meta({ description: "True if the service receives HTTP/2 (h2c)." }),
     volumes: z.record(
       z.string(),
       z.object({ name: z.string(), read_only: z.boolean(), sub_path: z.string().optional() }),
@@ -39,7 +41,7 @@ export const deploymentSchema = z
               .int()
               .nullable()
               .meta({ description: "The status of the service's response; null if it did not respond." }),
-            attempts: z.int(),
+            attempts: z.int().meta({ description: "The number of attempts, including the first." }),
           })
           .nullable()
           .meta({ description: "The latest fire; null before the first." }),
@@ -52,7 +54,7 @@ export const deploymentSchema = z
         deploy_id: z.string(),
         status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
         reason: deployReasonSchema.nullable(),
-        finished_at: time.nullable(),
+        finished_at: time.nullable().meta({ description: "When the deploy ended; null while it runs." }),
       })
       .nullable(),
   })

@@ -9,16 +9,16 @@ import { type DeployFailure, type DeployReason, deployReasonSchema } from "./rea
 export const deployEventSchema = z
   .object({
     status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
-    message: z.string(),
+    message: z.string().meta({ description: "What the deploy does, or its outcome, as a sentence." }),
     time: z.string().meta({ format: "date-time" }),
-    deploy_id: z.string(),
+    deploy_id: z.string().meta({ description: "The id of the deploy, with which a client can follow or cancel it." }),
     seq: z.int().meta({ description: "The number of the record: 1 for the first, without gaps." }),
     url: z.string().optional().meta({ description: "The URL of the service. Present if the status is DONE." }),
     volume: z.string().optional().meta({ description: "The volume that the record is about." }),
     reason: deployReasonSchema
       .optional()
       .meta({ description: "Why the deploy failed. Present if the status is ERROR." }),
-    exit_code: z.int().optional(),
+    exit_code: z.int().optional().meta({ description: "The exit code of the build or the service, if it exited." }),
     log_tail: z
       .array(z.string())
       .optional()

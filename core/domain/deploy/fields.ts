@@ -43,7 +43,7 @@ const memory = readField<number>(
       ? { problem: `must be at least ${formatMemory(least)}`, type: "greater_than_equal" }
       : { value: bytes };
   },
-  "Memory of one instance as a Kubernetes quantity, from 128Mi up to the provider's maximum.",
+  "Memory of one instance as a Kubernetes quantity, from 128Mi to the provider's maximum.",
   ["512Mi", "1Gi", "2G"],
   memoryShape,
 );
@@ -121,13 +121,13 @@ export const serviceFields = {
 
 const scheduleFields = {
   schedule: parsedField(parseScheduleField, {
-    description: "Five-field cron expression, or {cron, timezone}. Removes the schedule if empty or absent.",
+    description: "A five-field cron expression, or {cron, timezone}. If empty or absent, the service has no schedule.",
     examples: ["0 9 * * 1-5", '{"cron": "0 9 * * 1-5", "timezone": "Europe/Paris"}'],
     type: "string",
     default: "",
   }),
   timezone: parsedField(parseTimeZoneField, {
-    description: "IANA time zone of the schedule; defaults to UTC.",
+    description: "The IANA time zone of the schedule; defaults to UTC.",
     examples: ["Europe/Paris"],
     type: "string",
     default: "",
@@ -155,7 +155,7 @@ const parseSourceObject = (raw: unknown): Result<SourceObject | null, readonly I
 };
 
 const sourceObject = parsedField(parseSourceObject, {
-  description: "VOLUME/PATH of a tar.gz in one of your volumes.",
+  description: "The source as VOLUME/PATH: a tar.gz of at most 2 GiB in one of your volumes.",
   type: ["string", "null"],
 }).optional();
 

@@ -42,6 +42,7 @@ export interface HttpRequestLog {
   readonly latency: string;
 }
 
+/** The fields of a structured entry. */
 export type JsonPayload = Readonly<Record<string, unknown>>;
 
 /** An entry before the store assigns its position. */

@@ -9,7 +9,11 @@ const time = z.string().meta({ format: "date-time" });
 export const volumeSchema = z
   .object({
     name: z.string(),
-    id: z.string().meta({ description: "The bucket. Another volume of the same name has another id." }),
+    id: z
+      .string()
+      .meta({
+        description: "The id of the bucket. A volume that is created again under the same name has another id.",
+      }),
     created_at: time,
     attached_to: z
       .array(z.string())
@@ -17,6 +21,7 @@ export const volumeSchema = z
   })
   .readonly();
 
+/** A volume, with the deployments that mount it. */
 export type Volume = z.output<typeof volumeSchema>;
 
 export const createdVolumeSchema = z
@@ -36,6 +41,7 @@ export const trashedVolumeSchema = z
   })
   .readonly();
 
+/** A volume in the trash, and until when it can be restored. */
 export type TrashedVolume = z.output<typeof trashedVolumeSchema>;
 
 export const objectPageSchema = z
@@ -48,6 +54,7 @@ export const objectPageSchema = z
   })
   .readonly();
 
+/** A page of the objects of a volume. */
 export type ObjectPage = z.output<typeof objectPageSchema>;
 
 const bytes = z.int().meta({ description: "Bytes." });
@@ -72,7 +79,10 @@ export const uploadGrantSchema = z
   .readonly();
 export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();
 
+/** A signed URL to PUT an object, or the URLs of its parts. */
 export type UploadGrant = z.output<typeof uploadGrantSchema>;
+
+/** A signed URL to GET an object. */
 export type DownloadGrant = z.output<typeof downloadGrantSchema>;
 
 /** A deleted volume, as its store remembers it. */

@@ -40,7 +40,7 @@ export const capabilitiesSchema = z
       .meta({ description: "The available sizes, with memory in bytes." }),
     instances: z.object({
       preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
-      max: z.int(),
+      max: z.int().meta({ description: "The maximum of `max_instances`." }),
     }),
     scale_to_zero: feature,
     concurrency_cap: feature.meta({ description: "No instance receives more concurrent requests than declared." }),
@@ -72,24 +72,29 @@ export const capabilitiesSchema = z
       }),
       visible_seconds: z.number().meta({
         description:
-          "The maximum delay until an upload appears in mounts, and until a write to a mount appears in downloads.",
+          "The maximum delay in seconds until an upload appears in mounts, and a write to a mount in downloads.",
       }),
     }),
     source_object: feature,
     deadlines: z.object({ build: z.int(), listen: z.int(), rollout: z.int() }).meta({
       description: "Default time limits of a deploy's phases, in seconds. The platform's settings may override them.",
     }),
-    cron: z.object({ schedules: feature, max_seconds: z.int() }),
+    cron: z.object({
+      schedules: feature,
+      max_seconds: z.int().meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
+    }),
     logs: z.object({
       newest: feature,
       since: feature,
       query: feature,
-      settle_seconds: z.number(),
-      retention_days: z.int(),
+      settle_seconds: z
+        .number()
+        .meta({ description: "The maximum delay until an entry appears in reads, in seconds." }),
+      retention_days: z.int().meta({ description: "The number of days for which entries are stored." }),
     }),
     sql: z.object({
       queries: feature,
-      lag_seconds: z.number().meta({ description: "The maximum delay until an entry appears in queries." }),
+      lag_seconds: z.number().meta({ description: "The maximum delay until an entry appears in queries, in seconds." }),
     }),
     subscription: feature,
   })

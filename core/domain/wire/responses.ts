@@ -14,17 +14,26 @@ export const nameCheckSchema = z
   .readonly();
 
 export const apiKeySchema = z
-  .object({ id: z.string(), prefix: z.string(), label: z.string(), created_at: time, last_used_at: time.nullable() })
+  .object({
+    id: z.string(),
+    prefix: z.string().meta({ description: "The first characters of the key." }),
+    label: z.string().meta({ description: "The purpose of the key." }),
+    created_at: time,
+    last_used_at: time
+      .nullable()
+      .meta({ description: "The last use of the key, to the minute; null if it was never used." }),
+  })
   .readonly();
 
 export const newKeySchema = z
   .object({
     id: z.string(),
-    prefix: z.string(),
-    key: z.string().meta({ description: "The key. No other response has it." }),
+    prefix: z.string().meta({ description: "The first characters of the key." }),
+    key: z.string().meta({ description: "The key. No other response contains it." }),
   })
   .readonly();
 
+/** The response to a request for a bearer token. */
 export const tokenSchema = z.object({ access_token: z.string(), expires_at: time }).readonly();
 
 export const planSchema = z
@@ -39,20 +48,22 @@ export const planSchema = z
       action: z.enum(["put", "remove", "none"]),
       cron: z.string().nullable(),
       timezone: z.string().nullable(),
-      max_seconds: z.int().meta({ description: "The time limit of a fire." }),
+      max_seconds: z.int().meta({ description: "The time limit of an attempt of a fire, in seconds." }),
     }),
-    not_enforced: z.array(z.string()),
+    not_enforced: z
+      .array(z.string())
+      .meta({ description: "The declared limits that the provider does not enforce, as sentences." }),
   })
   .readonly();
 
 export const limitsSchema = z.object({
-  deployments: z.int(),
-  instances: z.int(),
-  volumes: z.int(),
-  builds_at_once: z.int(),
-  uploads_at_once: z.int(),
-  sql_at_once: z.int(),
-  requests_per_minute: z.int(),
+  deployments: z.int().meta({ description: "The maximum number of deployments." }),
+  instances: z.int().meta({ description: "The maximum of `max_instances` of a deployment." }),
+  volumes: z.int().meta({ description: "The maximum number of volumes." }),
+  builds_at_once: z.int().meta({ description: "The maximum number of concurrent builds." }),
+  uploads_at_once: z.int().meta({ description: "The maximum number of concurrent uploads of sources." }),
+  sql_at_once: z.int().meta({ description: "The maximum number of concurrent SQL queries." }),
+  requests_per_minute: z.int().meta({ description: "The maximum number of requests per minute." }),
 });
 
 const capabilitiesShape = capabilitiesSchema.unwrap().shape;

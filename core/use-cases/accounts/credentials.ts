@@ -32,8 +32,13 @@ export const authenticate = (
   return authenticator.authenticate({ kind: "bearer", value: bearer }, options);
 };
 
+/** A new API key with its secret. */
 export type NewKey = z.output<typeof newKeySchema>;
+
+/** An API key in a list, without its secret. */
 export type ListedKey = z.output<typeof apiKeySchema>;
+
+/** A bearer token and its expiry. */
 export type Token = z.output<typeof tokenSchema>;
 
 const mayCreate = ({ principal }: { readonly principal: Principal }): Result<undefined, Forbidden> =>

@@ -11,6 +11,7 @@ import { err, ok, type Result, safeTry } from "../../result.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { findName } from "./find-name.ts";
 
+/** Whether the account may deploy under a name, and why not. */
 export type NameCheck = z.output<typeof nameCheckSchema>;
 
 /** Checks if the account may deploy under a name. An invalid or taken name is a result with a reason, not a failure. */

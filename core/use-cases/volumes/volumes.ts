@@ -14,6 +14,7 @@ import { err, ok, type Result, safeTry } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 
+/** A created volume, or the one that existed. */
 export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 
 /** The capability that every use case of volumes needs. */
