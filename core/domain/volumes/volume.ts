@@ -9,11 +9,9 @@ const time = z.string().meta({ format: "date-time" });
 export const volumeSchema = z
   .object({
     name: z.string(),
-    id: z
-      .string()
-      .meta({
-        description: "The id of the bucket. A volume that is created again under the same name has another id.",
-      }),
+    id: z.string().meta({
+      description: "The id of the bucket. A volume that is created again under the same name has another id.",
+    }),
     created_at: time,
     attached_to: z
       .array(z.string())
