@@ -14,7 +14,7 @@ import { err, ok, type Result, safeTry } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 
-/** A created volume, or the one that existed. */
+/** The volume that a request created, or the existing one. */
 export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 
 /** The capability that every use case of volumes needs. */

@@ -95,3 +95,11 @@ describe("shows", () => {
     });
   });
 });
+
+test("reports a broken revision as the reason of its deploy, unless the deploy failed itself", () => {
+  const lastDeploy = { deployId: "d1", status: "DONE", reason: null, finishedAt: null } as const;
+  const broken = { ...serving, broken: "image_not_found", lastDeploy } as const;
+  expect(deploymentOf(broken).last_deploy).toMatchObject({ status: "ERROR", reason: "image_not_found" });
+  const failed = { ...broken, lastDeploy: { ...lastDeploy, status: "ERROR", reason: "crashed" } } as const;
+  expect(deploymentOf(failed).last_deploy).toMatchObject({ status: "ERROR", reason: "crashed" });
+});

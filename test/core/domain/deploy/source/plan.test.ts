@@ -413,3 +413,25 @@ test.each<readonly [string, Texts]>([
 ])("reads hostile texts in bounded time: %s", (_what, texts) => {
   expect(planSource(filesOf(texts))).toBeDefined();
 });
+
+test.each(["package.json", "Procfile", "pyproject.toml"])("fails if %s is too large to read", (name) => {
+  const planned = planSource({ paths: new Set([name]), folders: new Set(), texts: new Map() });
+  const message = expect.stringMatching(/is too large to read\.$/);
+  expect(planned).toMatchObject({ failure: { reason: "build_failed", message }, isUnknown: false });
+});
+
+test("fails with the problem of the Procfile", () => {
+  expect(failureOf({ Procfile: "worker: node worker.js" })).toEqual({
+    reason: "build_failed",
+    message: "The Procfile has no 'web' process; rename the process that listens on PORT to 'web'.",
+  });
+});
+
+test("reads requirements files that include each other once", () => {
+  const texts = { "main.py": FLASK, "requirements.txt": "-r requirements-web.txt\nflask" };
+  expect(commandOf({ ...texts, "requirements-web.txt": "-r requirements.txt\ngunicorn" })).toContain("gunicorn");
+});
+
+test("ignores a manage.py that names no settings", () => {
+  expect(commandOf({ "manage.py": "print('hello')", "main.py": "" })).toBe("exec python3 -u main.py");
+});
