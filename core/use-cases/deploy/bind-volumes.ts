@@ -6,7 +6,7 @@ import type { BoundMount } from "../../domain/volumes/mounts.ts";
 import type { VolumeName } from "../../domain/wire/names.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { VolumeState } from "../../ports/volume-store.ts";
-import { err, ok } from "../../result.ts";
+import { err, ok, safeTry } from "../../result.ts";
 import type { DeployContext, PhaseResult } from "./phase.ts";
 
 const deleted = (name: string): DeployFailure => ({
@@ -33,31 +33,25 @@ const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Pr
 };
 
 /** Returns the bucket of a planned volume. Never creates a volume again that the plan saw: its data would seem lost. */
-const bucketOf = async (deploy: DeployContext, { name, id }: PlannedVolume): Promise<PhaseResult<string>> => {
-  const { ports, run } = deploy;
-  const state = await settledState(deploy, name);
-  if (state.isErr()) return err(state.error);
-  if (id !== null) return state.value.kind === "held" && state.value.volume.id === id ? ok(id) : err(deleted(name));
-  const stored = await ports.provider.volumes.create(run.owner, name, { signal: run.signal });
-  if (stored.isErr()) return err(failureOfStore(name, stored.error));
-  if (stored.value.created) run.emit(deploying(`Created new volume '${name}'`, { volume: name }));
-  return ok(stored.value.volume.id);
-};
+const bucketOf = (deploy: DeployContext, { name, id }: PlannedVolume) =>
+  safeTry(async function* () {
+    const { ports, run } = deploy;
+    const state = yield* await settledState(deploy, name);
+    if (id !== null) return state.kind === "held" && state.volume.id === id ? ok(id) : err(deleted(name));
+    const stored = await ports.provider.volumes.create(run.owner, name, { signal: run.signal });
+    const { volume, created } = yield* stored.mapErr((error) => failureOfStore(name, error));
+    if (created) run.emit(deploying(`Created new volume '${name}'`, { volume: name }));
+    return ok(volume.id);
+  });
 
 /** Creates the missing volumes. Returns each mount with its bucket. */
-export const bindVolumes = async (
-  deploy: DeployContext,
-  { spec, volumes }: DeployPlan,
-): Promise<PhaseResult<readonly BoundMount[]>> => {
-  const buckets = new Map<string, string>();
-  for (const planned of volumes) {
-    const bucket = await bucketOf(deploy, planned);
-    if (bucket.isErr()) return err(bucket.error);
-    buckets.set(planned.name, bucket.value);
-  }
-  // The plan contains every mounted volume.
-  return ok(spec.mounts.map((mount) => ({ ...mount, bucket: buckets.get(mount.volume) as string })));
-};
+export const bindVolumes = (deploy: DeployContext, { spec, volumes }: DeployPlan) =>
+  safeTry(async function* () {
+    const buckets = new Map<string, string>();
+    for (const planned of volumes) buckets.set(planned.name, yield* await bucketOf(deploy, planned));
+    // The plan contains every mounted volume.
+    return ok(spec.mounts.map((mount): BoundMount => ({ ...mount, bucket: buckets.get(mount.volume) as string })));
+  });
 
 /**
  * Returns a failure if a mounted volume was deleted. The caller must call it when every reader sees the mounts: from then

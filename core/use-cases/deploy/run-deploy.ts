@@ -45,13 +45,10 @@ const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>>
     const plan = await preparePlan({ context: deploy, principal, options: { signal: run.signal } }, declaration);
     if (run.signal.aborted) return err(endedEarly(run));
     if (plan.isErr()) {
-      const { kind, message } = plan.error;
+      const { kind, message: bug } = plan.error;
+      const { deployId } = run;
       if (kind === "internal")
-        ports.logger.error("a deploy failed with a bug", {
-          deployId: run.deployId,
-          bug: message,
-          cause: plan.error.cause,
-        });
+        ports.logger.error("a deploy failed with a bug", { deployId, bug, cause: plan.error.cause });
       return err(failureOfError(plan.error));
     }
     const fetched = await fetchSource(deploy);

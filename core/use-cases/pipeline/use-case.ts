@@ -111,11 +111,10 @@ export const bindUseCase =
           ? await run(context, principal, ...args)
           : err(internal(`'${principal.account}' is not an account. Create accounts with accountOf().`)),
       );
-      if (result.isErr() && result.error.kind === "internal")
-        context.ports.logger.error("a use case failed with a bug", {
-          bug: result.error.message,
-          cause: result.error.cause,
-        });
+      if (result.isErr() && result.error.kind === "internal") {
+        const { message: bug, cause } = result.error;
+        context.ports.logger.error("a use case failed with a bug", { bug, cause });
+      }
       return result;
     };
     // Chained methods of ResultAsync allocate objects that live until the next full garbage collection.
