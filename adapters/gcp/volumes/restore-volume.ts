@@ -93,7 +93,7 @@ export const restoreVolume = (
 
 const POLL_MS = 250;
 
-/** For a creation that finds a restore of the same name: waits for the restore, or removes its claim if it is stale. */
+/** Waits for a restore of the same name before a creation, or removes the claim of the restore if it is stale. */
 export const awaitRestore = ({ buckets, claims, clock, signal }: VolumeCall, name: VolumeName): ApiResult<void> =>
   safeTry(async function* () {
     const claim = yield* claims.read(name);

@@ -1,4 +1,4 @@
-/** What one call of the volume store works with. */
+/** The dependencies of one call of the volume store. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { CallOptions, Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { GcpConfig } from "../config.ts";

@@ -1,7 +1,7 @@
 /** Cleans up at startup after a previous server: ends interrupted deploys and sweeps the build cache. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type DeployNews, isFinal } from "../../../core/domain/deploy/events.ts";
+import { type DeployUpdate, isFinal } from "../../../core/domain/deploy/events.ts";
 import { unreportedOutcome } from "../../../core/domain/deploy/unreported-outcome.ts";
 import { deployEntry } from "../../../core/domain/logs/entry.ts";
 import { everything } from "../../../core/domain/logs/filter/tree.ts";
@@ -16,7 +16,7 @@ import type { Leftovers } from "./leftovers.ts";
 type End = Pick<StoredDeploy, "status" | "reason">;
 
 /** Derives the end of a deploy from the state file: the transaction that moves traffic stores the deploy's id. */
-const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): DeployNews => {
+const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): DeployUpdate => {
   const service = rows.get(name);
   const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
   const { status, reason } = unreportedOutcome(deployId, serving);

@@ -146,7 +146,7 @@ export class ServiceRows {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return;
     const ended = { ...service, etag: this.#newEtag(), updatedAt: now, rolling: null, settled: true };
-    // Also if the write fails, because the next start abandons all rollouts that are under way in the file.
+    // Changes the memory even if the write fails: the next start abandons every rollout that the file shows as under way.
     this.#services.set(name, ended);
     this.#save(ended);
   }

@@ -38,7 +38,7 @@ const answer = (res: ServerResponse, status: number, detail: string, headers: Ou
 const methodOf = (method: string | undefined): StorageMethod | undefined =>
   method === "HEAD" ? "GET" : method === "GET" || method === "PUT" ? method : undefined;
 
-/** With `If-Range`, a range applies only if the object is the one of which the client has a part. */
+/** With `If-Range`, a range applies only if the object has not changed since the client read a part of it. */
 const rangeCounts = ({ headers }: IncomingMessage, { etag, modified }: FoundObject): boolean => {
   const only = headers["if-range"] as string | undefined;
   if (only === undefined || only === etag) return true;

@@ -49,16 +49,16 @@ export const advance = (phase: DeployPhase, status: DeployStatus): DeployPhase |
 export const isFinal = (status: DeployStatus): boolean => status === "DONE" || status === "ERROR";
 
 /** The content of a record, without its position in the stream. */
-export type DeployNews = Omit<DeployEvent, "time" | "deploy_id" | "seq">;
+export type DeployUpdate = Omit<DeployEvent, "time" | "deploy_id" | "seq">;
 
-export const building = (message: string): DeployNews => ({ status: "BUILDING", message });
-export const deploying = (message: string, extra: { volume?: string } = {}): DeployNews => ({
+export const building = (message: string): DeployUpdate => ({ status: "BUILDING", message });
+export const deploying = (message: string, extra: { volume?: string } = {}): DeployUpdate => ({
   status: "DEPLOYING",
   message,
   ...extra,
 });
-export const done = (url: string, message: string): DeployNews => ({ status: "DONE", message, url });
-export const failed = ({ reason, message, exitCode, logTail }: DeployFailure): DeployNews => ({
+export const done = (url: string, message: string): DeployUpdate => ({ status: "DONE", message, url });
+export const failed = ({ reason, message, exitCode, logTail }: DeployFailure): DeployUpdate => ({
   status: "ERROR",
   message,
   reason,

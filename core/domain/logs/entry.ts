@@ -1,7 +1,7 @@
 /** Log entries, and their positions in the total order of a deployment's log. */
 import { z } from "zod";
 import type { AccountId } from "../accounts/account.ts";
-import type { DeployNews } from "../deploy/events.ts";
+import type { DeployUpdate } from "../deploy/events.ts";
 import { type Timestamp, timestampOf } from "../wire/instant.ts";
 import type { DeploymentName } from "../wire/names.ts";
 import { cursorOf, type LogPosition } from "./cursor.ts";
@@ -76,19 +76,19 @@ export const deployEntry = (
   owner: AccountId,
   service: DeploymentName,
   deployId: string,
-  news: DeployNews,
+  update: DeployUpdate,
 ): NewLogEntry => ({
   owner,
   service,
-  severity: news.status === "ERROR" ? "ERROR" : "INFO",
+  severity: update.status === "ERROR" ? "ERROR" : "INFO",
   logName: "platform",
   json: {
     event: "deploy",
-    message: news.message,
+    message: update.message,
     deploy_id: deployId,
-    status: news.status,
-    ...(news.reason === undefined ? {} : { reason: news.reason }),
-    ...(news.exit_code === undefined ? {} : { exit_code: news.exit_code }),
+    status: update.status,
+    ...(update.reason === undefined ? {} : { reason: update.reason }),
+    ...(update.exit_code === undefined ? {} : { exit_code: update.exit_code }),
   },
 });
 

@@ -1,5 +1,5 @@
 /** Persists the status of a deploy where it outlives the process: in the platform's `lastDeploy` and in the deployment's log. */
-import { type DeployNews, type DeployOutcome, isFinal } from "../../domain/deploy/events.ts";
+import { type DeployOutcome, type DeployUpdate, isFinal } from "../../domain/deploy/events.ts";
 import { deployEntry } from "../../domain/logs/entry.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
 import type { DeployContext } from "./phase.ts";
@@ -10,9 +10,9 @@ import type { DeployContext } from "./phase.ts";
  * The process may be killed between the two writes. A start is therefore noted before it is logged, and an end is logged
  * before it is noted: the log then contains the end, or a note tells the next server that the end is missing.
  */
-export const recordStatus = async ({ ports, run }: DeployContext, news: DeployNews): Promise<void> => {
+export const recordStatus = async ({ ports, run }: DeployContext, update: DeployUpdate): Promise<void> => {
   const { provider, logger, clock } = ports;
-  const { status, reason } = news;
+  const { status, reason } = update;
   const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
   const outcome: DeployOutcome = { deployId: run.deployId, status, reason: reason ?? null, finishedAt };
   const note = async () => {
@@ -20,14 +20,14 @@ export const recordStatus = async ({ ports, run }: DeployContext, news: DeployNe
     if (noted.isErr()) logger.warn("the outcome of a deploy was not noted", { deployId: run.deployId });
   };
   const log = async () => {
-    const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, news)]);
+    const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, update)]);
     if (logged.isErr()) logger.warn("the outcome of a deploy was not logged", { deployId: run.deployId });
   };
   for (const write of isFinal(status) ? [log, note] : [note, log]) await write();
 };
 
 /** Persists the outcome before it is streamed, so that a client that saw the last record finds it in the list. */
-export const recordOutcome = async (deploy: DeployContext, news: DeployNews): Promise<void> => {
-  await recordStatus(deploy, news);
-  deploy.run.emit(news);
+export const recordOutcome = async (deploy: DeployContext, update: DeployUpdate): Promise<void> => {
+  await recordStatus(deploy, update);
+  deploy.run.emit(update);
 };

@@ -1,5 +1,5 @@
 /** Runs the phases of a deploy, in its turn and without its client. Every outcome is a record of the stream. */
-import { building, type DeployNews, done, failed } from "../../domain/deploy/events.ts";
+import { building, type DeployUpdate, done, failed } from "../../domain/deploy/events.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
@@ -69,7 +69,7 @@ const runPhases = async (deploy: DeployContext): Promise<PhaseResult<RolledOut>>
   }
 };
 
-const doneOf = ({ url, revision, runner }: RolledOut): DeployNews =>
+const doneOf = ({ url, revision, runner }: RolledOut): DeployUpdate =>
   done(url, `Revision ${revision} serves all traffic${runner === undefined ? "" : ` (${runner})`}`);
 
 /** Runs a deploy to its last record. Never throws: a bug ends the deploy with `internal`. */

@@ -3,9 +3,9 @@ import type { AccountId } from "../../domain/accounts/account.ts";
 import {
   advance,
   type DeployEvent,
-  type DeployNews,
   type DeployPhase,
   type DeployStatus,
+  type DeployUpdate,
 } from "../../domain/deploy/events.ts";
 import type { DeployReason } from "../../domain/deploy/reason.ts";
 import type { ServiceSpec } from "../../domain/deploy/service-template.ts";
@@ -97,12 +97,12 @@ export class RunningDeploy implements DeployRun {
   }
 
   /** Adds a record. Throws if the order of records forbids it. */
-  emit(news: DeployNews): void {
-    const phase = advance(this.#phase, news.status);
-    if (phase === undefined) throw new Error(`a deploy in the phase ${this.#phase} cannot report ${news.status}`);
+  emit(update: DeployUpdate): void {
+    const phase = advance(this.#phase, update.status);
+    if (phase === undefined) throw new Error(`a deploy in the phase ${this.#phase} cannot report ${update.status}`);
     this.#phase = phase;
     this.#lastAt = this.#clock.now();
-    const { status, message, ...rest } = news;
+    const { status, message, ...rest } = update;
     const seq = this.#records.length + 1;
     this.#records.push({ status, message, time: timestampOf(this.#lastAt), deploy_id: this.deployId, seq, ...rest });
     this.bytes += message.length + 150;

@@ -38,18 +38,18 @@ export async function* followLog(read: ReadPage, options: FollowOptions): AsyncG
   const { signal, onIdle, wait = waitFor } = options;
   let { since } = options;
   let idle = 0;
-  let told = IDLE_MS;
+  let reportAt = IDLE_MS;
   while (!signal.aborted) {
     const page = await read(since);
     if (signal.aborted) return;
     if (page !== undefined) {
       since = page.cursor;
       yield* page.logs;
-      if (page.logs.length > 0) [idle, told] = [0, IDLE_MS];
+      if (page.logs.length > 0) [idle, reportAt] = [0, IDLE_MS];
       if (page.logs.length === LOG_PAGE || page.partial) continue;
     }
-    if (idle >= told) {
-      told = idle + IDLE_AGAIN_MS;
+    if (idle >= reportAt) {
+      reportAt = idle + IDLE_AGAIN_MS;
       await onIdle?.();
     }
     const pause = page === undefined ? QUIET_MS : pauseAfter(idle);

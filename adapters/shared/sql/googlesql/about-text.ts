@@ -1,15 +1,15 @@
-/** Handles orders about a statement's text without running the statement. */
-import type { SqlNews, TextOrder, Translate } from "../process/protocol.ts";
+/** Handles requests about a statement's text without running the statement. */
+import type { SqlReply, TextRequest, Translate } from "../process/protocol.ts";
 import { composeStatement } from "./compose.ts";
 import { NotAStatement } from "./parser.ts";
 import { describeStatement } from "./translate.ts";
 
-export const aboutText = (order: TextOrder, translate: Translate = composeStatement): SqlNews => {
-  const { statement } = order;
+export const aboutText = (request: TextRequest, translate: Translate = composeStatement): SqlReply => {
+  const { statement } = request;
   try {
-    return order.kind === "describe"
+    return request.kind === "describe"
       ? { kind: "parsed", summary: describeStatement(statement), statement }
-      : { kind: "parsed", ...translate(statement, order.tables, order.columns) };
+      : { kind: "parsed", ...translate(statement, request.tables, request.columns) };
   } catch (error) {
     if (!(error instanceof NotAStatement)) return { kind: "trapped", message: String(error) };
     return { kind: "failure", failure: { kind: "invalid_statement", message: error.message } };

@@ -15,7 +15,7 @@ export const composeStatement = (text: string, tables: Readonly<Record<string, s
   const { summary, head } = readStatement(text);
   const { start, end, names } = head;
   const own = names?.find((name) => Object.hasOwn(tables, name));
-  if (own !== undefined) throw new NotAStatement(`WITH ${own}: that is the name of a table; call it otherwise`);
+  if (own !== undefined) throw new NotAStatement(`WITH ${own}: that is the name of a table; choose another name`);
   const clauses = Object.entries(tables).map(([name, query]) => `${name} AS (${query})`);
   const rest = `${text.slice(0, start)}${" ".repeat(end - start)}${text.slice(end)}`;
   return { summary, statement: `WITH ${clauses.join(", ")}${names === undefined ? "" : ","}\n${rest}` };

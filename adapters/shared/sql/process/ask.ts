@@ -8,7 +8,7 @@ import { outOfMemory } from "../errors.ts";
 import type { Failed } from "../remote.ts";
 import { ChildTrapped, ProcessEnded, type SqlChild } from "./child.ts";
 import { Busy, type SqlPool } from "./pool.ts";
-import type { TextOrder, Translated } from "./protocol.ts";
+import type { TextRequest, Translated } from "./protocol.ts";
 
 /** Timeout for parsing. Only hostile statements take longer. */
 const TEXT_MS = 10_000;
@@ -63,14 +63,14 @@ export const withProcess = <T>(
 export const askAboutText = (
   pool: SqlPool,
   scope: SqlScope,
-  order: TextOrder,
+  request: TextRequest,
   signal: AbortSignal | undefined,
 ): ResultAsync<Translated, Failed> =>
   withProcess(pool, scope, sqlLimits.timeoutMs, signal, async (child) => {
     using watch = guard(child, TEXT_MS, signal);
     try {
-      for await (const news of child.tell(order))
-        return news.kind === "parsed" ? ok(news) : err(news.kind === "failure" ? news.failure : silent(news));
+      for await (const reply of child.send(request))
+        return reply.kind === "parsed" ? ok(reply) : err(reply.kind === "failure" ? reply.failure : silent(reply));
       return err(silent());
     } catch (error) {
       if (error instanceof ChildTrapped) throw error;

@@ -1,13 +1,13 @@
 /**
  * One account's process, as the control plane sees it. It starts under limits of the operating system, receives one
- * order at a time, and is killed if it exceeds its time.
+ * request at a time, and is killed if it exceeds its time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { on } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { SqlNews, SqlOrder } from "./protocol.ts";
+import type { SqlReply, SqlRequest } from "./protocol.ts";
 
 const MiB = 1024 * 1024;
 
@@ -39,10 +39,10 @@ const limited = (argv: readonly string[]): [string, string[]] => [
   ["-c", `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null; exec "$@"`, "sh", ...argv],
 ];
 
-/** Thrown if an order made the parser trap. The process has ended. */
+/** Thrown if a request made the parser trap. The process has ended. */
 export class ChildTrapped extends Error {}
 
-/** Thrown if an order made the database unusable. The process has ended. */
+/** Thrown if a request made the database unusable. The process has ended. */
 export class DatabaseBroken extends Error {}
 
 /** https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html */
@@ -83,7 +83,7 @@ export class SqlChild {
       serialization: "advanced",
       env,
     });
-    this.#child.on("message", ({ kind }: SqlNews) => {
+    this.#child.on("message", ({ kind }: SqlReply) => {
       if (kind === "broken" || kind === "trapped") this.#over = true;
     });
     this.#child.on("error", () => this.#end());
@@ -98,7 +98,7 @@ export class SqlChild {
     const child = new SqlChild(script, args, compiled);
     const deadline = setTimeout(() => child.kill(), START_MS);
     try {
-      const [first] = await Array.fromAsync(child.#listen((news) => news.kind === "ready"));
+      const [first] = await Array.fromAsync(child.#listen((reply) => reply.kind === "ready"));
       if (first?.kind !== "ready") throw new ProcessEnded(false);
       child.#rest();
       return child;
@@ -115,15 +115,15 @@ export class SqlChild {
     return this.#child.pid;
   }
 
-  /** Sends an order and yields its replies. Throws `ProcessEnded` if the process ends first. */
-  async *tell(order: SqlOrder): AsyncGenerator<SqlNews> {
+  /** Sends a request and yields its replies. Throws `ProcessEnded` if the process ends first. */
+  async *send(request: SqlRequest): AsyncGenerator<SqlReply> {
     const look = setInterval(() => this.#look(), LOOK_MS);
     this.#child.ref();
     this.#child.channel?.ref();
     try {
-      const news = this.#listen(({ kind }) => kind !== "caught_up" && kind !== "columns" && kind !== "rows");
-      this.#child.send(order, () => {});
-      for await (const one of news) {
+      const replies = this.#listen(({ kind }) => kind !== "caught_up" && kind !== "columns" && kind !== "rows");
+      this.#child.send(request, () => {});
+      for await (const one of replies) {
         if (one.kind === "trapped") throw new ChildTrapped(one.message);
         if (one.kind === "broken") throw new DatabaseBroken(one.message);
         yield one;
@@ -169,11 +169,11 @@ export class SqlChild {
   }
 
   /** Yields messages up to the last one. Throws `ProcessEnded` if the process ends first. */
-  async *#listen(isLast: (news: SqlNews) => boolean): AsyncGenerator<SqlNews> {
+  async *#listen(isLast: (reply: SqlReply) => boolean): AsyncGenerator<SqlReply> {
     if (!this.#gone)
-      for await (const [news] of on(this.#child, "message", { close: ["exit"] }) as AsyncIterable<[SqlNews]>) {
-        yield news;
-        if (isLast(news)) return;
+      for await (const [reply] of on(this.#child, "message", { close: ["exit"] }) as AsyncIterable<[SqlReply]>) {
+        yield reply;
+        if (isLast(reply)) return;
       }
     throw new ProcessEnded(this.#tooBig || (this.#signalled && !this.#killed));
   }

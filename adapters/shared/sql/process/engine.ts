@@ -15,7 +15,7 @@ import type { EntryRow } from "../tables/entries.ts";
 import { askAboutText, failedOf, guard, withProcess } from "./ask.ts";
 import { ChildTrapped, DatabaseBroken } from "./child.ts";
 import { type PoolConfig, SqlPool } from "./pool.ts";
-import type { SqlNews } from "./protocol.ts";
+import type { SqlReply } from "./protocol.ts";
 
 export interface SqlEngineConfig extends PoolConfig {
   /** Called before each run. Must make all entries logged so far visible to the process. */
@@ -30,15 +30,15 @@ export interface SqlEngineConfig extends PoolConfig {
 /** Returns whether a statement may name `billing`; only then are its rows sent. GoogleSQL permits escapes in names. */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 
-/** Collects the replies to a `run` order. */
-const collect = async (replies: AsyncIterable<SqlNews>, onCaughtUp: () => void): Promise<Result<SqlRows, Failed>> => {
+/** Collects the replies to a `run` request. */
+const collect = async (replies: AsyncIterable<SqlReply>, onCaughtUp: () => void): Promise<Result<SqlRows, Failed>> => {
   let columns: readonly SqlColumn[] = [];
   const rows: (readonly SqlValue[])[] = [];
-  for await (const news of replies)
-    if (news.kind === "caught_up") onCaughtUp();
-    else if (news.kind === "columns") columns = news.columns;
-    else if (news.kind === "rows") rows.push(...news.rows);
-    else if (news.kind === "failure") return err(news.failure);
+  for await (const reply of replies)
+    if (reply.kind === "caught_up") onCaughtUp();
+    else if (reply.kind === "columns") columns = reply.columns;
+    else if (reply.kind === "rows") rows.push(...reply.rows);
+    else if (reply.kind === "failure") return err(reply.failure);
   return ok({ columns, rows: each(rows) });
 };
 
@@ -69,8 +69,8 @@ export class ProcessSqlEngine implements SqlEngine {
         await this.#config.beforeRun(owner);
         const fresh = this.#config.fresh?.(owner, child.pid);
         const billing = mayReadBilling(statement) ? await this.#config.billing(owner) : undefined;
-        const order = { kind: "run", statement, rows: limits.rows, bytes: limits.bytes, fresh, billing } as const;
-        return await collect(child.tell(order), () => {
+        const request = { kind: "run", statement, rows: limits.rows, bytes: limits.bytes, fresh, billing } as const;
+        return await collect(child.send(request), () => {
           caughtUp = true;
         });
       } catch (error) {

@@ -46,8 +46,8 @@ export class SqlPool {
   }
 
   /**
-   * Runs work with the account's process. If the parser trapped, runs it once more in a new process: the first was
-   * worn, or the statement is too large for any. Throws `Busy` if no process became free in time.
+   * Runs work with the account's process. If the parser trapped, runs it once more in a new process: earlier statements
+   * may have used up the memory of the first. Throws `Busy` if no process became free in time.
    */
   async with<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
     try {

@@ -27,9 +27,9 @@ export type Translate = (
   columns: readonly ShapedColumn[],
 ) => Translated;
 
-export type SqlOrder =
+export type SqlRequest =
   | { readonly kind: "describe"; readonly statement: string }
-  /** `Translate`, as an order. */
+  /** `Translate`, as a request. */
   | {
       readonly kind: "translate";
       readonly statement: string;
@@ -41,18 +41,18 @@ export type SqlOrder =
       readonly statement: string;
       readonly rows: number;
       readonly bytes: number;
-      /** Entries since the last order. Undefined if the process reads them itself. */
+      /** Entries since the last request. Undefined if the process reads them itself. */
       readonly fresh: readonly EntryRow[] | undefined;
-      /** All rows of `billing`. Undefined: those of the last order. */
+      /** All rows of `billing`. Undefined: those of the last request. */
       readonly billing: readonly BillingRow[] | undefined;
     };
 
-/** Orders about a statement's text, which do not run it. */
-export type TextOrder = Exclude<SqlOrder, { kind: "run" }>;
+/** Requests about a statement's text, which do not run it. */
+export type TextRequest = Exclude<SqlRequest, { kind: "run" }>;
 
-export type SqlNews =
+export type SqlReply =
   | { readonly kind: "ready" }
-  /** The result of a `TextOrder`. After `describe`, the statement is unchanged. */
+  /** The result of a `TextRequest`. After `describe`, the statement is unchanged. */
   | ({ readonly kind: "parsed" } & Translated)
   /** The log is read completely. The time from here on counts for the statement. */
   | { readonly kind: "caught_up"; readonly entries: number }
@@ -66,9 +66,9 @@ export type SqlNews =
   | { readonly kind: "broken"; readonly message: string };
 
 /** Sends a reply to the parent. Ends the process after a reply that makes it unusable. */
-export const tellParent = (news: SqlNews): void => {
-  const last = news.kind === "trapped" || news.kind === "broken";
-  process.send?.(news, () => {
+export const sendToParent = (reply: SqlReply): void => {
+  const last = reply.kind === "trapped" || reply.kind === "broken";
+  process.send?.(reply, () => {
     if (last) process.exit(1);
   });
 };

@@ -1,5 +1,5 @@
 /**
- * The process that runs one account's statements. It receives one order at a time from its parent and ends when the
+ * The process that runs one account's statements. It receives one request at a time from its parent and ends when the
  * parent disconnects. It holds no secrets, so the parent may kill it at any time.
  */
 
@@ -10,22 +10,22 @@ import { addEntries, ReadSoFar } from "../tables/catch-up.ts";
 import type { LogReader } from "../tables/entries.ts";
 import { runStatement } from "../tables/query.ts";
 import { setBilling } from "../tables/set-billing.ts";
-import { type SqlNews, type SqlOrder, tellParent } from "./protocol.ts";
+import { type SqlReply, type SqlRequest, sendToParent } from "./protocol.ts";
 
 export interface SqlProcess {
   /** The path of the database. Absent: in memory. */
   readonly database: string | undefined;
-  /** Opens the current log. Absent if entries arrive with orders. */
+  /** Opens the current log. Absent if entries arrive with requests. */
   readonly openLog?: () => LogReader | undefined;
 }
 
-type RunOrder = Extract<SqlOrder, { kind: "run" }>;
+type RunRequest = Extract<SqlRequest, { kind: "run" }>;
 
 export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void> => {
   const connection = await openDatabase(database);
   const readSoFar = await ReadSoFar.of(connection);
 
-  const catchUp = async ({ fresh, billing }: RunOrder): Promise<number> => {
+  const catchUp = async ({ fresh, billing }: RunRequest): Promise<number> => {
     using log = openLog?.();
     const added =
       fresh === undefined
@@ -37,25 +37,25 @@ export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void>
     return added;
   };
 
-  const run = async (order: RunOrder): Promise<SqlNews> => {
-    tellParent({ kind: "caught_up", entries: await catchUp(order) });
-    const failure = await runStatement(connection, order.statement, order, {
-      columns: (columns) => tellParent({ kind: "columns", columns }),
-      rows: (rows) => tellParent({ kind: "rows", rows }),
+  const run = async (request: RunRequest): Promise<SqlReply> => {
+    sendToParent({ kind: "caught_up", entries: await catchUp(request) });
+    const failure = await runStatement(connection, request.statement, request, {
+      columns: (columns) => sendToParent({ kind: "columns", columns }),
+      rows: (rows) => sendToParent({ kind: "rows", rows }),
     });
     return failure === undefined ? { kind: "end" } : { kind: "failure", failure };
   };
 
   const failed = (error: unknown): void => {
     const message = String(error);
-    if (error instanceof ParserTrapped) return tellParent({ kind: "trapped", message });
+    if (error instanceof ParserTrapped) return sendToParent({ kind: "trapped", message });
     if (database !== undefined) removeDatabase(database);
-    return tellParent({ kind: "broken", message });
+    return sendToParent({ kind: "broken", message });
   };
-  process.on("message", (order: SqlOrder) => {
-    if (order.kind === "run") void run(order).then(tellParent, failed);
-    else tellParent(aboutText(order));
+  process.on("message", (request: SqlRequest) => {
+    if (request.kind === "run") void run(request).then(sendToParent, failed);
+    else sendToParent(aboutText(request));
   });
   process.on("disconnect", () => process.exit(0));
-  tellParent({ kind: "ready" });
+  sendToParent({ kind: "ready" });
 };

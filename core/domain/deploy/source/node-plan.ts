@@ -62,7 +62,7 @@ const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefin
 export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
   manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
 
-const nothingStarts = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
+const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
   if (workspaces !== undefined || paths.has("pnpm-workspace.yaml"))
     return fail(
       'package.json is the root of workspaces and does not define which one to start (scripts.start). Add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
@@ -111,7 +111,7 @@ export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: st
   const script = manifest.scripts?.["start"];
   const main = procfile === undefined && script === undefined ? mainOf(manifest, files) : undefined;
   const command =
-    procfile ?? script ?? (main === undefined ? nothingStarts(manifest, files) : `exec node ${quoteForShell(main)}`);
+    procfile ?? script ?? (main === undefined ? noStartCommand(manifest, files) : `exec node ${quoteForShell(main)}`);
   const lock = LOCKS.find((name) => files.paths.has(name));
   const buildScripts = ["build", "prestart"].filter((name) => manifest.scripts?.[name] !== undefined);
   const { dependencies, optionalDependencies, devDependencies, workspaces } = manifest;

@@ -137,7 +137,7 @@ const startDjango = (
 const SCRIPTS = ["web", "start", "serve", "server"];
 const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-const nothingStarts = ({ requirements }: PythonProject): SourcePlanError => {
+const noStartCommand = ({ requirements }: PythonProject): SourcePlanError => {
   const framework = ["Django", "FastAPI", "Flask", "Starlette"].find((name) => requirements.has(name.toLowerCase()));
   const example =
     framework === undefined || framework === "Django" || framework === "Flask"
@@ -162,7 +162,7 @@ const startOf = (project: PythonProject, files: SourceFiles): Start => {
   if (file !== undefined) return plain(`python3 -u ${file}`);
   const [only] = scripts;
   if (only !== undefined && scripts.length === 1) return plain(only);
-  throw nothingStarts(project);
+  throw noStartCommand(project);
 };
 
 /** @param procfile the Procfile's command, which takes precedence */

@@ -145,7 +145,7 @@ class Reader {
   }
 }
 
-/** Returns the table at the keys and creates it if it is missing. Of an array of tables, uses the last one. */
+/** Returns the table at the keys and creates it if it is missing. In an array of tables, the last table counts. */
 const tableAt = (root: Table, keys: readonly string[]): Table => {
   let table = root;
   for (const key of keys) {
