@@ -1,7 +1,8 @@
 // Installs the packed package into an empty folder and uses it as a new user would. Every supported Node imports every
 // subpath. The two newest TypeScript majors check the types in a strict consumer. The binary runs. Importing the core
 // loads only zod and neverthrow. The examples pass their tests.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -14,9 +15,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { peerVersions } from "../dist/adapters/shared/runtime/optional-package.js";
 
-const NODES = ["22", "24", "26"];
+const NODES = ["24", "26"];
 const TYPESCRIPTS = ["7.0.2", "6.0.3"];
 const MOST_BYTES = 60 * 1000 * 1000;
 
@@ -94,12 +96,33 @@ for (const major of NODES) {
   run("npm", ["install", "--no-audit", "--no-fund", `node@${major}`], place);
   const node = join(place, "node_modules", "node", "bin", "node");
   for (const name of plain) run(node, ["--input-type=module", "-e", `await import(${JSON.stringify(name)})`]);
-  const cli = run(node, [
-    join(folder, "node_modules", "portside", "dist", "hosts", "cli", "main.js"),
-    "version",
-  ]).trim();
-  if (cli !== version) throw new Error(`on Node ${major} the binary prints ${cli}`);
-  console.log(`Node ${run(node, ["--version"]).trim()}: ${plain.length} subpaths import, and the binary runs`);
+  const cli = join(folder, "node_modules", "portside", "dist", "hosts", "cli", "main.js");
+  const printed = run(node, [cli, "version"]).trim();
+  if (printed !== version) throw new Error(`on Node ${major} the binary prints ${printed}`);
+  const flags = [
+    "--port",
+    "0",
+    "--ingress-port",
+    "0",
+    "--runner",
+    "process",
+    "--data-dir",
+    join(place, "data"),
+    "--json",
+  ];
+  const server = spawn(node, [cli, "serve", ...flags], { cwd: place, stdio: ["ignore", "pipe", "inherit"] });
+  const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  const { value: line } = await lines.next();
+  if (line === undefined) throw new Error(`on Node ${major} the server does not start`);
+  const { url, api_key: key } = JSON.parse(line);
+  const env = { ...process.env, PORTSIDE_URL: url, PORTSIDE_API_KEY: key };
+  run(node, [cli, "deploy", join("examples", "hello"), "--name", "hello"], ".", env);
+  server.kill("SIGTERM");
+  const [code] = await once(server, "exit");
+  if (code !== 0) throw new Error(`on Node ${major} the server ends with exit code ${code}`);
+  console.log(
+    `Node ${run(node, ["--version"]).trim()}: ${plain.length} subpaths import, the binary runs, a deploy serves`,
+  );
 }
 
 install(

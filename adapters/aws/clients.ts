@@ -2,7 +2,55 @@
  * AWS SDK clients. Each package loads at first use, so importing this adapter loads none of them. Embedders may pass
  * their own clients.
  */
+import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
+import type { AthenaClient } from "@aws-sdk/client-athena";
+import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
+import type { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
+import type { CodeBuildClient } from "@aws-sdk/client-codebuild";
+import type { ECRClient } from "@aws-sdk/client-ecr";
+import type { ECSClient } from "@aws-sdk/client-ecs";
+import type { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { IAMClient } from "@aws-sdk/client-iam";
+import type { S3Client } from "@aws-sdk/client-s3";
+import type { S3FilesClient } from "@aws-sdk/client-s3files";
+import type { SchedulerClient } from "@aws-sdk/client-scheduler";
+import type { STSClient } from "@aws-sdk/client-sts";
 import { needPackages } from "../shared/runtime/optional-package.ts";
+
+/** The SDK client of each service that the provider uses. */
+export interface AwsClients {
+  readonly ecs: ECSClient;
+  readonly balancer: ElasticLoadBalancingV2Client;
+  readonly scaling: ApplicationAutoScalingClient;
+  readonly builds: CodeBuildClient;
+  readonly registry: ECRClient;
+  readonly s3: S3Client;
+  readonly files: S3FilesClient;
+  readonly scheduler: SchedulerClient;
+  readonly logs: CloudWatchLogsClient;
+  readonly athena: AthenaClient;
+  readonly iam: IAMClient;
+  readonly sts: STSClient;
+  /** Reads the outputs of the stack that created the shared resources. */
+  readonly stacks: CloudFormationClient;
+}
+
+/** The modules of the clients' packages. Declared, because published declarations would contain the whole inferred types. */
+interface Sdks {
+  readonly ecs: typeof import("@aws-sdk/client-ecs");
+  readonly balancer: typeof import("@aws-sdk/client-elastic-load-balancing-v2");
+  readonly scaling: typeof import("@aws-sdk/client-application-auto-scaling");
+  readonly builds: typeof import("@aws-sdk/client-codebuild");
+  readonly registry: typeof import("@aws-sdk/client-ecr");
+  readonly s3: typeof import("@aws-sdk/client-s3");
+  readonly files: typeof import("@aws-sdk/client-s3files");
+  readonly scheduler: typeof import("@aws-sdk/client-scheduler");
+  readonly logs: typeof import("@aws-sdk/client-cloudwatch-logs");
+  readonly athena: typeof import("@aws-sdk/client-athena");
+  readonly iam: typeof import("@aws-sdk/client-iam");
+  readonly sts: typeof import("@aws-sdk/client-sts");
+  readonly stacks: typeof import("@aws-sdk/client-cloudformation");
+}
 
 /** Most SDK clients wait without limit for a connection or a response by default. */
 const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
@@ -15,19 +63,24 @@ interface Options {
   readonly requestHandler: typeof TIMEOUTS;
 }
 
+interface SdkPackage<Module, Client> {
+  readonly name: string;
+  load(): Promise<Module>;
+  create(options: Options): Promise<Client>;
+}
+
 /** @param load imports the package. Its `import()` must have a literal, which bundlers find. */
 const sdk = <Module, Client>(
   name: string,
   load: () => Promise<Module>,
   clientIn: (module: Module) => new (options: Options) => Client,
-) => ({
+): SdkPackage<Module, Client> => ({
   name,
   load,
-  create: async (options: Options): Promise<Client> =>
-    new (clientIn(await needPackages("The provider aws", [name], load)))(options),
+  create: async (options) => new (clientIn(await needPackages("The provider aws", [name], load)))(options),
 });
 
-const sdks = {
+const sdks: { readonly [K in keyof AwsClients]: SdkPackage<Sdks[K], AwsClients[K]> } = {
   ecs: sdk(
     "@aws-sdk/client-ecs",
     () => import("@aws-sdk/client-ecs"),
@@ -88,19 +141,12 @@ const sdks = {
     () => import("@aws-sdk/client-sts"),
     (module) => module.STSClient,
   ),
-  /** Reads the outputs of the stack that created the shared resources. */
   stacks: sdk(
     "@aws-sdk/client-cloudformation",
     () => import("@aws-sdk/client-cloudformation"),
     (module) => module.CloudFormationClient,
   ),
 };
-
-/** The SDK client of each service that the provider uses. */
-export type AwsClients = { readonly [K in keyof typeof sdks]: Awaited<ReturnType<(typeof sdks)[K]["create"]>> };
-
-/** The module of a client's package, which contains its commands. */
-export type Sdk<K extends keyof AwsClients> = Awaited<ReturnType<(typeof sdks)[K]["load"]>>;
 
 /** Returns a client, created at first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
@@ -110,8 +156,6 @@ export const packages = [
   ...Object.values(sdks).flatMap(({ name }) => (name === sdks.athena.name ? [] : [name])),
   "@aws-sdk/s3-request-presigner",
 ];
-
-const factories: { readonly [K in keyof AwsClients]: { create(options: Options): Promise<AwsClients[K]> } } = sdks;
 
 /**
  * Returns a source of clients that use the machine's credentials.
@@ -123,24 +167,24 @@ export const clientSource = (region: string, given: Partial<AwsClients> = {}): C
   return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {
     const known = given[name] ?? created.get(name);
     if (known !== undefined) return Promise.resolve(known as AwsClients[K] | Promise<AwsClients[K]>);
-    const client = factories[name].create({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
+    const client = sdks[name].create({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
     created.set(name, client);
     return client;
   };
 };
 
 /** The class names of a client's commands. */
-export type CommandName<K extends keyof AwsClients> = Extract<keyof Sdk<K>, `${string}Command`>;
+export type CommandName<K extends keyof AwsClients> = Extract<keyof Sdks[K], `${string}Command`>;
 
 /** The input of a command. */
-export type InputOf<K extends keyof AwsClients, C extends CommandName<K>> = Sdk<K>[C] extends new (
+export type InputOf<K extends keyof AwsClients, C extends CommandName<K>> = Sdks[K][C] extends new (
   ...args: never[]
 ) => { readonly input: infer Input }
   ? Input
   : never;
 
 /** The output of a command. */
-export type OutputOf<K extends keyof AwsClients, C extends CommandName<K>> = Sdk<K>[C] extends new (
+export type OutputOf<K extends keyof AwsClients, C extends CommandName<K>> = Sdks[K][C] extends new (
   ...args: never[]
 ) => {
   resolveMiddleware(...args: never[]): (...args: never[]) => Promise<{ readonly output: infer Output }>;

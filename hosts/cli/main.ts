@@ -9,10 +9,9 @@ true /*; exec node -- "$0" "$@"; */;
  */
 import module from "node:module";
 
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < 22 || (major === 22 && minor < 18)) {
+if (Number.parseInt(process.versions.node, 10) < 24) {
   process.stderr.write(
-    `error: Portside needs Node 22.18 or newer, but this is ${process.versions.node}. Install a newer Node.\n`,
+    `error: Portside needs Node 24 or newer, but this is ${process.versions.node}. Install a newer Node.\n`,
   );
   process.exit(1);
 }

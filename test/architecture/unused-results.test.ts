@@ -15,7 +15,9 @@ const run = async () => {
   await okAsync(1);
   const kept = await promised();
   void okAsync(2);
-  return kept;
+  let last = await promised();
+  last = await promised();
+  return [kept, last];
 };
 void run;
 `;

@@ -3,6 +3,7 @@
  * linter covers all four forms.
  */
 import { resolve } from "node:path";
+import { SyntaxKind } from "typescript/unstable/ast";
 import * as is from "typescript/unstable/ast/is";
 import { API } from "typescript/unstable/sync";
 
@@ -13,6 +14,10 @@ export interface UnusedResult {
 }
 
 const RESULT = /^(Promise<)?(Result|ResultAsync|Ok|Err)</;
+
+/** A variable that gets a Result may be read later. */
+const isAssignment = (node: Parameters<typeof is.isBinaryExpression>[0]): boolean =>
+  is.isBinaryExpression(node) && node.operatorToken.kind === SyntaxKind.EqualsToken;
 
 /** A node begins with the white space before it. */
 const lineOf = (text: string, position: number): number =>
@@ -36,7 +41,7 @@ export const findUnusedResults = (
       const source = program.getSourceFile(file);
       if (source === undefined) continue;
       const visit = (node: Parameters<typeof is.isExpressionStatement>[0]): void => {
-        if (is.isExpressionStatement(node)) {
+        if (is.isExpressionStatement(node) && !isAssignment(node.expression)) {
           const found = checker.getTypeAtLocation(node.expression);
           const type = found === undefined ? "" : checker.typeToString(found);
           const line = lineOf(source.text, node.expression.pos);

@@ -70,7 +70,7 @@ export const createRecords = (bucket: StateBucket): Records => {
 
   const writeCache = async (owner: AccountId, cacheEntries: CacheEntries, retry?: RetryOptions): Promise<void> => {
     // Best effort: if it fails, the next listing reads the same records again.
-    await bucket.put(listOf(owner), JSON.stringify(cacheEntries), "any", "", { ...retry, timeoutMs: 0 });
+    await bucket.put(listOf(owner), JSON.stringify(cacheEntries), "any", "", { ...retry, timeoutMs: 0 }).unwrapOr("");
   };
 
   return {
