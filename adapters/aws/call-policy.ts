@@ -49,7 +49,6 @@ export type RetryOptions = Omit<CallNeeds, "what">;
  * Returns a function that sends commands of one client and retries them.
  *
  * @param service the name of the service in logs
- *
  * @param abortRequests whether a command's signal also aborts its request, and not only the retries
  */
 export const commandSender =

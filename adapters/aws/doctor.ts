@@ -144,7 +144,7 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
 }
 
 /**
- * Checks the setup of the AWS account. Yields each finding as soon as it is known. Stops early if packages or credentials are missing.
+ * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages or credentials are missing.
  *
  * @param find finds an installed package; tests pass their own
  */

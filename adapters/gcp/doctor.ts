@@ -284,8 +284,8 @@ async function* quotas({ project }: DoctorConfig, get: Get): AsyncGenerator<Find
 }
 
 /**
- * Checks the project's setup. Yields each finding as soon as it is known. Stops early if the credentials, or the package
- * that loads them, are missing.
+ * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials, or the package that
+ * loads them, are missing.
  */
 export async function* diagnoseGcp(
   config: DoctorConfig,

@@ -9,11 +9,11 @@ export const untilAborted = <T>(
   error: Unavailable,
 ): ResultAsync<T, Unavailable> => {
   if (signal === undefined) return new ResultAsync(result);
-  const gone = Promise.withResolvers<Result<T, Unavailable>>();
-  const leave = () => gone.resolve(err(error));
-  if (signal.aborted) leave();
-  signal.addEventListener("abort", leave);
+  const aborted = Promise.withResolvers<Result<T, Unavailable>>();
+  const onAbort = () => aborted.resolve(err(error));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort);
   return new ResultAsync(
-    Promise.race([result, gone.promise]).finally(() => signal.removeEventListener("abort", leave)),
+    Promise.race([result, aborted.promise]).finally(() => signal.removeEventListener("abort", onAbort)),
   );
 };

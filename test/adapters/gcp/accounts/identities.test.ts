@@ -22,7 +22,8 @@ afterAll(() => world.close());
 beforeEach(() => {
   world.iam.accounts.clear();
   world.iam.faults.clear();
-  Object.assign(world.iam, { readsUntilVisible: 0, most: 100 });
+  world.iam.readsUntilVisible = 0;
+  world.iam.maxAccounts = 100;
   world.storage.world.live.delete("vol");
   world.storage.world.insertBucket({ name: "vol" });
   identities = createIdentities(PROJECT, world.clients, { clock: createLeapingClock(), logger: silentLogger });
