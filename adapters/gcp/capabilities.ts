@@ -19,7 +19,8 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   isolation: "full",
   runner: "Cloud Run",
   resources: [...cloudRunSizes],
-  instances: { preset: 100, max: 1000 },
+  // "determined by the lowest of the following relevant quota limits": docs.cloud.google.com/run/docs/configuring/max-instances-limits
+  instances: { preset: 100, max: 1000, note: "at most what the region's CPU and memory quotas allow" },
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
   concurrency_cap: offered(),
   request_timeout: offered("the client gets 504; the instance continues the request"),

@@ -17,7 +17,7 @@ import { err, ok, type Result, type ResultAsync } from "../../../core/result.ts"
 import { NOBODY } from "../../shared/accounts/account-digest.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
-import { failureOfUnavailable } from "../failures.ts";
+import { failureOfQuota, failureOfUnavailable } from "../failures.ts";
 import { etagOf, type OwnService, parseOwn } from "./parse.ts";
 import type { RunService } from "./render.ts";
 import type { RetryOptions, RunServices } from "./services.ts";
@@ -65,11 +65,12 @@ const TRIES = 20;
 const PAUSE_MS = 50;
 
 const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFailure => {
+  const quota = failureOfQuota(error instanceof Error ? error.message : String(error));
+  if (quota !== undefined) return quota;
   logger.error("Cloud Run rejected a service", { name, error });
   return {
     reason: codeOf(error) === grpcCodes.FAILED_PRECONDITION ? "permission" : "internal",
-    message:
-      "Cloud Run rejected the declaration, often because of a quota of the region. Declare less CPU or memory, or fewer max_instances.",
+    message: "Cloud Run rejected the declaration. The operator finds the reason in the server's log.",
   };
 };
 

@@ -41,6 +41,7 @@ export const capabilitiesSchema = z
     instances: z.object({
       preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
       max: z.int().meta({ description: "The maximum of `max_instances`." }),
+      note: z.string().optional().meta({ description: "What else limits the number of instances." }),
     }),
     scale_to_zero: feature,
     concurrency_cap: feature.meta({ description: "No instance receives more concurrent requests than declared." }),

@@ -54,6 +54,21 @@ test("a service that Portside does not own holds the name and stays unchanged", 
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
 });
 
+test("more instances than the region's quota allows is quota_exceeded, with the number that it allows", async () => {
+  run.run.quota = { cpu: 20_000, memory: 40 * 1024 ** 3 };
+  const over = run.template("app", "acme", { cpu: 4, memory: 2 * 1024 ** 3, maxInstances: 15 });
+  expect(await run.endOf(over, "absent")).toMatchObject({
+    kind: "failed",
+    failure: {
+      reason: "quota_exceeded",
+      message: expect.stringContaining("(60 CPU requested, 20 CPU allowed). Declare max_instances 5 or less, or less"),
+    },
+  });
+  expect(await run.endOf({ ...over, maxInstances: 5 }, "absent")).toMatchObject({ kind: "ready" });
+  const unlimited = run.template("other", "acme", { maxInstances: 0 });
+  expect(await run.endOf(unlimited, "absent")).toMatchObject({ kind: "ready" });
+});
+
 test("a deploy keeps manual settings and replaces declared ones", async () => {
   await run.rollOut(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent");
   await run.run.edit("app", (wanted) => {

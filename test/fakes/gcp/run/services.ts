@@ -8,7 +8,7 @@ import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
 import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
-import { checkService, checkServiceId } from "./validation.ts";
+import { checkQuota, checkService, checkServiceId, type RegionQuota } from "./validation.ts";
 
 const PACKAGE = "@google-cloud/run";
 const SERVICE = "google.cloud.run.v2.Service";
@@ -84,6 +84,8 @@ const fieldOf = (path: string): string => path.replace(/_([a-z])/g, (_, letter: 
 
 export class FakeRun {
   readonly faults = new Faults();
+  /** Unlimited by default. A new project has 20 CPU and 40 GiB. */
+  quota: RegionQuota = { cpu: Number.POSITIVE_INFINITY, memory: Number.POSITIVE_INFINITY };
   readonly #deps: FakeRunDeps;
   readonly #services = new Map<string, Stored>();
   readonly #operations = new Map<string, Message>();
@@ -211,6 +213,7 @@ export class FakeRun {
     const number = String(stored.revisions.size + 1).padStart(5, "0");
     const id: string = template.revision || `${stored.id}-${number}-gen`;
     checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]));
+    checkQuota(wanted, this.quota);
     stored.wanted = wanted;
     if (!changed) return;
     if (stored.revisions.has(id))

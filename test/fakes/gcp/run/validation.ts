@@ -108,3 +108,34 @@ export const checkService = (id: string, service: Message, revisions: ReadonlySe
   checkContainer(container ?? invalid("template.containers: one is required"), template);
   checkTraffic(service.traffic ?? [], revisions);
 };
+
+/** Quotas of a region: thousandths of a CPU, and bytes of memory. */
+export interface RegionQuota {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/**
+ * "regional CPU quota divided by the CPU configuration for the service", and the same for memory:
+ * docs.cloud.google.com/run/docs/configuring/max-instances-limits. Without a declared maximum, Run takes what the quota
+ * allows. https://github.com/googlecodelabs/feedback/issues/1856 quotes the text.
+ */
+export const checkQuota = ({ template }: Message, { cpu, memory }: RegionQuota): void => {
+  const instances = Number(template.scaling?.maxInstanceCount ?? 0);
+  const { cpu: cpus = "1", memory: quantity = "512Mi" } = template.containers[0].resources?.limits ?? {};
+  const sizes = [
+    ["Cpu", "CPU", Number(cpus) * 1000, cpu],
+    ["Mem", "memory", parseMemory(quantity) ?? 0, memory],
+  ] as const;
+  const violated = sizes.filter(([, , size, allowed]) => instances * size > allowed);
+  const [first] = violated;
+  if (first === undefined) return;
+  const most = Math.min(...violated.map(([, , size, allowed]) => Math.floor(allowed / size)));
+  const quotas = violated.map(
+    ([name, , size, allowed]) => `${name}AllocPerProjectRegion requested: ${instances * size} allowed: ${allowed}`,
+  );
+  invalid(
+    `template.scaling.max_instance_count: Max instances must be set to ${most} or fewer to set the requested total ${first[1]}.\n` +
+      `Consider running your workload in a region with greater capacity.\n\nQuota violated:\n${quotas.join("\n")}`,
+  );
+};
