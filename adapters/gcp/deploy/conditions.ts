@@ -49,7 +49,11 @@ export const failureOfConditions = (conditions: readonly Condition[]): DeployFai
 
 /** Texts of Run's system log, from https://docs.cloud.google.com/run/docs/troubleshooting */
 const EXITED = /^Container called exit\((\d+)\)/;
-const KILLED = /^Container terminated on signal (\d+)/;
+const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
+/**
+ * The image's command did not run: "terminated: Application failed to start: failed to load /app/run: exec format error".
+ */
+const NOT_STARTED = /^(?:terminated: )?Application failed to start(?:: (.+))?/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
 const TAIL_LINES = 20;
@@ -79,6 +83,13 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
   const signal = systemTexts.map((text) => KILLED.exec(text)?.[1]).findLast(Boolean);
   if (signal !== undefined)
     return { reason: "crashed", message: `The service was killed by signal ${signal}.`, logTail };
+  const notStarted = systemTexts.map((text) => NOT_STARTED.exec(text)).findLast(Boolean);
+  if (notStarted != null)
+    return {
+      reason: "crashed",
+      message: `The service's command could not be started: ${notStarted[1] ?? "Cloud Run gave no reason"}.`,
+      logTail,
+    };
   return {
     reason: "did_not_listen",
     message: `The service did not listen on port ${port} in time. Listen on 0.0.0.0 and the port in PORT.`,
@@ -91,4 +102,6 @@ export const isHealthCheck = ({ reason }: DeployFailure): boolean => reason === 
 
 /** True if the log already shows how the container ended. */
 export const showsContainerEnd = (lines: readonly RevisionLine[]): boolean =>
-  lines.some(({ system, text }) => system && [EXITED, KILLED, OUT_OF_MEMORY].some((one) => one.test(text)));
+  lines.some(
+    ({ system, text }) => system && [EXITED, KILLED, OUT_OF_MEMORY, NOT_STARTED].some((one) => one.test(text)),
+  );

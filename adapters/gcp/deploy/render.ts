@@ -99,6 +99,12 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
   return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
 };
 
+/** Drops the generation that only the former declaration required. One set by hand stays. */
+const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefined) =>
+  former !== undefined && present.executionEnvironment === generationOf(former)
+    ? undefined
+    : present.executionEnvironment;
+
 /**
  * @param present the existing revision template
  * @param former the declaration from which it was rendered
@@ -111,9 +117,10 @@ export const renderTemplate = (
 ): RunTemplate => {
   const [container, ...sidecars] = present.containers ?? [];
   const { volumes, volumeMounts } = volumesOf(template.mounts);
-  const generation = generationOf(template);
+  const { executionEnvironment: _earlier, ...kept } = present;
+  const generation = generationOf(template) ?? keptGenerationOf(present, former);
   return {
-    ...present,
+    ...kept,
     revision,
     labels: { ...present.labels, ...labelsOf(template) },
     serviceAccount: identity,
@@ -137,6 +144,9 @@ export const renderTemplate = (
           },
           // "If ResourceRequirements is set, the caller must explicitly set this field to true to preserve the default."
           cpuIdle: true,
+          // Google bills the extra CPU only while an instance starts and for 10 s afterwards:
+          // https://docs.cloud.google.com/run/docs/configuring/services/cpu#startup-boost
+          startupCpuBoost: true,
         },
         ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
         startupProbe: probeOf(template, listenDeadlineMs),

@@ -1,7 +1,11 @@
 /** Maps Cloud Run's codes to the closed set of reasons in `deployReasons`. */
 import type { protos } from "@google-cloud/run";
 import { expect, test } from "vitest";
-import { failureOfConditions, failureOfHealthCheck } from "../../../../adapters/gcp/deploy/conditions.ts";
+import {
+  failureOfConditions,
+  failureOfHealthCheck,
+  showsContainerEnd,
+} from "../../../../adapters/gcp/deploy/conditions.ts";
 
 type Condition = protos.google.cloud.run.v2.ICondition;
 const failed = (reason: Condition): Condition => ({ type: "Ready", state: "CONDITION_FAILED", ...reason });
@@ -29,6 +33,19 @@ test.each([
   [[system("Container called exit(0).")], { reason: "exited", exitCode: 0 }],
   [[own("boom"), system("Container called exit(7).")], { reason: "crashed", exitCode: 7, logTail: ["boom"] }],
   [[system("Container terminated on signal 11.")], { reason: "crashed" }],
+  [
+    [system("Uncaught signal: 6, pid=1, tid=1, fault_addr=0.")],
+    { reason: "crashed", message: "The service was killed by signal 6." },
+  ],
+  [
+    [system("terminated: Application failed to start: failed to load /app/run: exec format error")],
+    {
+      reason: "crashed",
+      message: "The service's command could not be started: failed to load /app/run: exec format error.",
+    },
+  ],
+  [[system("Application failed to start")], { reason: "crashed", message: expect.stringContaining("gave no reason") }],
+  [[own("Application failed to start: boom")], { reason: "did_not_listen" }],
   [[system("Memory limit of 512 MiB exceeded with 530 MiB used.")], { reason: "out_of_memory" }],
   // A service must not be able to imitate Cloud Run's messages.
   [[own("Container called exit(7).")], { reason: "did_not_listen", logTail: ["Container called exit(7)."] }],
@@ -40,4 +57,14 @@ test.each([
 test("the tail has the last twenty lines", () => {
   const lines = Array.from({ length: 30 }, (_, index) => own(`line ${index}`));
   expect(failureOfHealthCheck(lines, 8080).logTail).toEqual(lines.slice(10).map(({ text }) => text));
+});
+
+test.each([
+  ["Container called exit(1).", true],
+  ["Uncaught signal: 11, pid=1, tid=1, fault_addr=0.", true],
+  ["Application failed to start: not found", true],
+  ["Starting new instance. Reason: DEPLOYMENT_ROLLOUT", false],
+])("whether '%s' shows the container's end: %s", (text, isEnd) => {
+  expect(showsContainerEnd([system(text)])).toBe(isEnd);
+  expect(showsContainerEnd([own(text)])).toBe(false);
 });

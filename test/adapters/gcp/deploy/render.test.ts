@@ -35,7 +35,7 @@ test("renders every declared field", () => {
     container: {
       image: "image",
       ports: [{ name: "h2c", containerPort: 3000 }],
-      resources: { limits: { cpu: "4", memory: "2Gi" }, cpuIdle: true },
+      resources: { limits: { cpu: "4", memory: "2Gi" }, cpuIdle: true, startupCpuBoost: true },
       env: [
         { name: "A", value: "b" },
         { name: "CRON_TOKEN", value: "token-of-app" },
@@ -64,6 +64,20 @@ test("mounts and little memory set the generation; otherwise it stays unchanged"
   expect(rendered({ memory }).executionEnvironment).toBeUndefined();
   const byHand = { executionEnvironment: "EXECUTION_ENVIRONMENT_GEN2" } as const;
   expect(renderTemplate(template({ memory }), needs, byHand).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
+});
+
+test("drops the generation that only the former declaration required", () => {
+  const small = template({ memory: 256 * 1024 ** 2 });
+  const mounted = template({
+    mounts: [{ path: "/d", volume: "v", bucket: "b", readOnly: true }] as unknown as ServiceTemplate["mounts"],
+  });
+  const next = template({ memory: 1024 ** 3 });
+  const generationAfter = (former: ServiceTemplate, by: ServiceTemplate) =>
+    renderTemplate(next, needs, renderTemplate(by, needs), former).executionEnvironment;
+  expect(generationAfter(small, small)).toBeUndefined();
+  expect(generationAfter(mounted, mounted)).toBeUndefined();
+  // The former declaration required the first generation, so someone set the second by hand.
+  expect(generationAfter(small, mounted)).toBe("EXECUTION_ENVIRONMENT_GEN2");
 });
 
 test("sets the mounts variable again for each declaration", () => {
