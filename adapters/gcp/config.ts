@@ -6,11 +6,12 @@ import { identityProblem, serviceAccountOf } from "./accounts/service-accounts.t
 import type { GcpClients } from "./clients.ts";
 
 const text = z.string().min(1);
+const region = z.string().regex(/^[a-z][a-z0-9-]*$/, "must be the name of a region, such as europe-west1");
 
 /** The schema of the configuration, with its defaults. */
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("ID of the Google Cloud project"),
-  region: text.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
+  region: region.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
   dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
   sourceSpool: spoolSetting,
   repository: text.default("portside").describe("Docker repository of Artifact Registry for images"),

@@ -69,8 +69,9 @@ const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] 
 const GRAIN = { asc: 0n, desc: 1n } as const;
 
 /** Restricts a search to one service. The filter is built as a tree, so no client text can escape it. */
-const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[] => [
+const baseOf = ({ project, region }: GcpLocation, { owner, service }: LogScope): readonly Bound[] => [
   equals(["resource", "type"], RESOURCE_TYPE),
+  equals(["resource", "labels", "location"], region),
   equals(["resource", "labels", "service_name"], service),
   equals(["labels", OWNER_LABEL], accountDigest(owner)),
   any(Object.keys(logIds).map((id) => equals(["logName"], fullLogName(project, id)))),
@@ -191,7 +192,7 @@ class GcpLogs implements LogStore {
 
   #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
     const budget = this.#searches.budget(query, signal);
-    const base = baseOf(this.#location.project, scope);
+    const base = baseOf(this.#location, scope);
     const list: List = async ({ from, to, narrowed }, order, pageSize, token) => {
       const timeoutMs = await budget.take();
       const bounds = [...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true];

@@ -88,7 +88,7 @@ export class GcpSql implements SqlEngine {
   async #composeAndCheck(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
     const { dataset, billing } = this.#sources;
     const tables = {
-      logs: logsView(dataset, scope.owner),
+      logs: logsView(dataset, this.#config.region, scope.owner),
       ...(billing === undefined ? {} : { billing: billingView(billing, scope.owner) }),
     };
     const composed = await this.#describer.translate(scope, statement, tables, [], signal);

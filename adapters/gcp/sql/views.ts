@@ -41,7 +41,7 @@ const http = `IF(http_request IS NULL, NULL, JSON_STRIP_NULLS(TO_JSON(STRUCT(
 const owned = (owner: AccountId): string => `'${accountDigest(owner)}'`;
 
 /** @param dataset `PROJECT.DATASET` */
-export const logsView = (dataset: string, owner: AccountId): string =>
+export const logsView = (dataset: string, region: string, owner: AccountId): string =>
   line(`SELECT timestamp, ${severityColumn} AS severity, CASE log_id ${logNames} END AS log_name,
     CONCAT(FORMAT_TIMESTAMP('%Y-%m-%dT%H:%M:%E6S', timestamp), '-', insert_id) AS insert_id,
     STRUCT(resource.type AS type, JSON_STRIP_NULLS(JSON_OBJECT(
@@ -50,18 +50,23 @@ export const logsView = (dataset: string, owner: AccountId): string =>
       'instance_id', ${label(INSTANCE_LABEL)})) AS labels) AS resource,
     json_payload, text_payload, ${http} AS http_request
     FROM \`${dataset}.${LOG_VIEW}\`
-    WHERE resource.type = '${RESOURCE_TYPE}' AND log_id IN (${ids}) AND ${label(OWNER_LABEL)} = ${owned(owner)}`);
+    WHERE resource.type = '${RESOURCE_TYPE}' AND JSON_VALUE(resource.labels, '$.location') = '${region}'
+      AND log_id IN (${ids}) AND ${label(OWNER_LABEL)} = ${owned(owner)}`);
 
 const billed = (name: string): string => `(SELECT MAX(l.value) FROM UNNEST(labels) AS l WHERE l.key = '${name}')`;
 
-/** One row per SKU and day. @param table `PROJECT.DATASET.TABLE` */
+/** Credits are negative amounts: the page above, `credits.amount`. */
+const netCost = `CAST(cost AS NUMERIC)
+  + IFNULL((SELECT SUM(CAST(c.amount AS NUMERIC)) FROM UNNEST(credits) AS c), 0)`;
+
+/** One row per SKU and day. `cost` is the net cost, after credits. @param table `PROJECT.DATASET.TABLE` */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT day AS usage_start_time, TIMESTAMP_ADD(day, INTERVAL 1 DAY) AS usage_end_time,
     STRUCT(used AS description) AS service, STRUCT(used_sku AS description) AS sku,
-    STRUCT(SUM(CAST(amount AS NUMERIC)) AS amount, used_unit AS unit) AS usage, SUM(CAST(charge AS NUMERIC)) AS cost,
+    STRUCT(SUM(CAST(amount AS NUMERIC)) AS amount, used_unit AS unit) AS usage, SUM(charge) AS cost,
     charged_in AS currency, STRUCT(deployment AS name) AS resource
     FROM (SELECT TIMESTAMP_TRUNC(usage_start_time, DAY) AS day, service.description AS used, sku.description AS used_sku,
-      usage.amount AS amount, usage.unit AS used_unit, cost AS charge, currency AS charged_in,
+      usage.amount AS amount, usage.unit AS used_unit, ${netCost} AS charge, currency AS charged_in,
       ${billed(SERVICE_LABEL)} AS deployment
       FROM \`${table}\` WHERE ${billed(OWNER_LABEL)} = ${owned(owner)})
     GROUP BY day, used, used_sku, used_unit, charged_in, deployment`);

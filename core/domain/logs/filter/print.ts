@@ -15,12 +15,10 @@ const part = (text: string): string => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? 
 
 export const printPath = (path: FieldPath): string => path.map(part).join(".");
 
-/** An OR inside an AND needs no parentheses, because OR binds tighter. All other nesting needs them. */
+/** Nesting never relies on precedence: OR binds tighter than AND here, unlike in most languages. */
 const within = (outer: "and" | "or" | "not", filter: LogFilter): string => {
   const bare = filter.kind !== "and" && filter.kind !== "or" && !(outer === "not" && filter.kind === "not");
-  return bare || (outer === "and" && filter.kind === "or" && filter.terms.length > 1)
-    ? printLogFilter(filter)
-    : `(${printLogFilter(filter)})`;
+  return bare ? printLogFilter(filter) : `(${printLogFilter(filter)})`;
 };
 
 /** Prints a filter. `parseLogFilter` returns an equal filter for the text. */

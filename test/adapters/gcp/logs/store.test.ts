@@ -13,8 +13,9 @@ import { fixedClients, providerWith, runtimeDeps } from "../../../clouds/subject
 import { logStoreCases, type ProviderSubject } from "../../../contracts/index.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
+import { messageOfLine } from "../../../fakes/gcp/logging/ingest.ts";
 import { type FakeLogging, type FakeLoggingOptions, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
-import { gcpConfig } from "../../../fakes/gcp/test-project.ts";
+import { gcpConfig, PROJECT, REGION } from "../../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
 
@@ -100,6 +101,21 @@ describe("the quota", () => {
   });
 });
 
+test("reads only entries of the platform's region", async () => {
+  const { fake, logs, line } = await start();
+  line("here");
+  fake.ingestEntries([
+    messageOfLine(
+      { project: PROJECT, region: "us-east1" },
+      {
+        ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream: "stdout", line: "elsewhere" },
+        labels: { "portside-owner": accountDigest(scope.owner) },
+      },
+    ),
+  ]);
+  expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["here"]);
+});
+
 describe("order", () => {
   for (const ties of ["ascending", "as listed"] as const)
     test(`orders entries of the same nanosecond by id, for newest and after a position, ties ${ties}`, async () => {
@@ -109,7 +125,7 @@ describe("order", () => {
       fake.ingestEntries(
         ids.toReversed().map((insertId) => ({
           ...{ logName: "projects/test-project/logs/run.googleapis.com%2Fstdout", insertId, timestamp: stamp },
-          resource: { type: "cloud_run_revision", labels: { service_name: scope.service } },
+          resource: { type: "cloud_run_revision", labels: { location: REGION, service_name: scope.service } },
           labels: { "portside-owner": accountDigest(scope.owner) },
           ...{ severity: "INFO", payload: "textPayload", textPayload: insertId, httpRequest: null, trace: "" },
         })),

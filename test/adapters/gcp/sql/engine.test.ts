@@ -16,6 +16,7 @@ import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../../fakes/gcp/bigquery/server.ts";
+import { messageOfLine } from "../../../fakes/gcp/logging/ingest.ts";
 import { type FakeLogging, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
 import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
@@ -80,6 +81,18 @@ describe("a statement", () => {
       ["mine"],
       ["also mine"],
     ]);
+  });
+
+  test("sees only entries of the platform's region", async () => {
+    const owner = "near" as AccountId;
+    const line = {
+      ...{ service: "app", revision: "app-00001", instance: "i-1", stream: "stdout" as const },
+      labels: { "portside-owner": accountDigest(owner) },
+    };
+    logging.ingest({ ...line, line: "here" });
+    logging.ingestEntries([messageOfLine({ project: PROJECT, region: "us-east1" }, { ...line, line: "elsewhere" })]);
+    const { rows } = await expectOk(sql.run({ owner }, "SELECT text_payload FROM logs", plenty));
+    expect(await Array.fromAsync(rows)).toEqual([["here"]]);
   });
 
   test("returns the severities that the log returns", async () => {
@@ -192,11 +205,18 @@ describe("billing", () => {
       { key: "portside-service", value: "app" },
     ],
   });
-  test("has one row per SKU and day, of this account only", async () => {
+  test("has one row per SKU and day with its cost after credits, of this account only", async () => {
     fake.charge(cost("2026-01-30", "acme", 1));
     fake.charge(cost("2026-01-31", "acme", 2));
     fake.charge(cost("2026-01-31", "acme", 3));
     fake.charge(cost("2026-01-31", "other", 100));
+    fake.charge({
+      ...cost("2026-02-01", "acme", 4),
+      credits: [
+        { name: "free tier", amount: -0.3 },
+        { name: "discount", amount: -0.05 },
+      ],
+    });
     expect(
       await rowsOf(
         "SELECT usage_start_time, usage.amount, cost, currency, resource.name, service.description FROM billing ORDER BY usage_start_time",
@@ -204,6 +224,7 @@ describe("billing", () => {
     ).toEqual([
       ["2026-01-30T00:00:00+00:00", "1", "0.1", "EUR", "app", "Cloud Run"],
       ["2026-01-31T00:00:00+00:00", "5", "0.5", "EUR", "app", "Cloud Run"],
+      ["2026-02-01T00:00:00+00:00", "4", "0.05", "EUR", "app", "Cloud Run"],
     ]);
   });
   test("is reported as missing if it is not configured, and logs still work", async () => {

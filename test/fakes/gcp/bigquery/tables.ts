@@ -17,6 +17,8 @@ export interface ExportedCost {
   readonly cost: number;
   readonly currency: string;
   readonly labels: readonly { readonly key: string; readonly value: string }[];
+  /** Amounts are negative. */
+  readonly credits?: readonly { readonly name: string; readonly amount: number }[];
 }
 
 const httpColumns = `STRUCT(request_method VARCHAR, request_url VARCHAR, request_size BIGINT, status BIGINT,
@@ -27,7 +29,7 @@ const logColumns = `insert_id VARCHAR, timestamp TIMESTAMPTZ, log_id VARCHAR, lo
 
 const costColumns = `usage_start_time TIMESTAMPTZ, usage_end_time TIMESTAMPTZ, service STRUCT(description VARCHAR),
   sku STRUCT(description VARCHAR), usage STRUCT(amount DOUBLE, unit VARCHAR), cost DOUBLE, currency VARCHAR,
-  labels STRUCT(key VARCHAR, value VARCHAR)[]`;
+  labels STRUCT(key VARCHAR, value VARCHAR)[], credits STRUCT(name VARCHAR, amount DOUBLE)[]`;
 
 /** GoogleSQL functions that the local engine does not offer to users. */
 const macros = [
@@ -117,8 +119,8 @@ export class Tables {
         `INSERT INTO "${this.costs}" SELECT r.* FROM (SELECT unnest(from_json($1::JSON, '[{"usage_start_time":"TIMESTAMPTZ",
           "usage_end_time":"TIMESTAMPTZ","service":{"description":"VARCHAR"},"sku":{"description":"VARCHAR"},
           "usage":{"amount":"DOUBLE","unit":"VARCHAR"},"cost":"DOUBLE","currency":"VARCHAR",
-          "labels":[{"key":"VARCHAR","value":"VARCHAR"}]}]')) AS r)`,
-        [JSON.stringify(more)],
+          "labels":[{"key":"VARCHAR","value":"VARCHAR"}],"credits":[{"name":"VARCHAR","amount":"DOUBLE"}]}]')) AS r)`,
+        [JSON.stringify(more.map((cost) => ({ credits: [], ...cost })))],
       );
   }
 }
