@@ -2,6 +2,7 @@
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
 import type { Ports, Provider } from "../../core/ports/provider.ts";
+import type { Clock } from "../../core/ports/system.ts";
 import type { Faults } from "../fakes/faults.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { type RuntimeDeps, runtimeDeps } from "./subject.ts";
@@ -16,8 +17,11 @@ export interface Fakes {
 
 export interface Cloud<F extends Fakes = Fakes> {
   readonly name: string;
-  /** @param services whether services run as real processes or are simulated */
-  start(services?: "real" | "simulated"): Promise<F>;
+  /**
+   * @param services whether services run as real processes or are simulated
+   * @param clock defaults to the machine's
+   */
+  start(services?: "real" | "simulated", clock?: Clock): Promise<F>;
   provide(
     fakes: F,
     dataDir: string,
@@ -38,7 +42,7 @@ export const openCloud = async <F extends Fakes>(
   deps: RuntimeDeps = runtimeDeps(),
 ): Promise<OpenCloud<F>> => {
   const folder = folderWith();
-  const fakes = await start(services);
+  const fakes = await start(services, deps.clock);
   const { provider, close } = await provide(fakes, folder.path, deps);
   return {
     fakes,

@@ -1,10 +1,13 @@
 /** Google Cloud for the shared cloud suites. */
 import { createGcpProvider } from "../../adapters/gcp/index.ts";
 import { startFakeCloud } from "../fakes/gcp/cloud.ts";
+import { friendly, type Mean } from "../fakes/gcp/mean.ts";
 import type { Cloud } from "./cloud.ts";
 
-export const gcp: Cloud<Awaited<ReturnType<typeof startFakeCloud>>> = {
+export const gcpWith = (mean: Mean): Cloud<Awaited<ReturnType<typeof startFakeCloud>>> => ({
   name: "gcp",
-  start: startFakeCloud,
+  start: (services, clock) => startFakeCloud(services, { mean, ...(clock && { clock }) }),
   provide: (fakes, dataDir, deps) => createGcpProvider(fakes.config(dataDir), deps),
-};
+});
+
+export const gcp = gcpWith(friendly);

@@ -10,6 +10,7 @@ import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import type { GcpConfigInput } from "../../../adapters/gcp/config.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
+import type { Clock } from "../../../core/ports/system.ts";
 import { has } from "../../support/vitest/machine.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
@@ -18,9 +19,11 @@ import { FakeBuild } from "./build/builds.ts";
 import { clientOptions } from "./grpc.ts";
 import { FakeIam } from "./iam.ts";
 import { startFakeLogging } from "./logging/server.ts";
+import { friendly, type Mean } from "./mean.ts";
 import { fakeProject } from "./project.ts";
 import { FakeRegistry } from "./registry.ts";
 import { redirectedAuth } from "./rest-server.ts";
+import { runRights } from "./run/rights.ts";
 import { FakeRun } from "./run/services.ts";
 import { startFakeScheduler } from "./scheduler/server.ts";
 import { startFakeStorage } from "./storage/index.ts";
@@ -43,11 +46,20 @@ const readyProject = (staging: string) => {
   return ready;
 };
 
+export interface FakeCloudOptions {
+  /** Shared with the provider; defaults to the machine's. */
+  readonly clock?: Clock;
+  /** Defaults to friendly. */
+  readonly mean?: Mean;
+}
+
 /** @param services whether services run as real processes or are simulated */
-export const startFakeCloud = async (services: "real" | "simulated" = "real") => {
-  const clock = createSystemClock();
+export const startFakeCloud = async (
+  services: "real" | "simulated" = "real",
+  { clock = createSystemClock(), mean = friendly }: FakeCloudOptions = {},
+) => {
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
-  const storage = await startFakeStorage({ folder: buckets });
+  const storage = await startFakeStorage({ folder: buckets, clock });
   const { world } = storage;
   const staging = STAGING_BUCKET;
   world.insertBucket({ name: staging });
@@ -55,7 +67,7 @@ export const startFakeCloud = async (services: "real" | "simulated" = "real") =>
   const scheduler = await startFakeScheduler({ clock });
   const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7 });
   const registry = new FakeRegistry();
-  const iam = new FakeIam();
+  const iam = new FakeIam(mean, clock);
   iam.maxAccounts = 10_000;
 
   let run: FakeRun | undefined;
@@ -87,7 +99,15 @@ export const startFakeCloud = async (services: "real" | "simulated" = "real") =>
       return local.engine.start(revision);
     },
   };
-  run = new FakeRun({ engine, resolveImage: (reference) => registry.resolve(reference) });
+  run = new FakeRun({
+    engine,
+    resolveImage: (reference) => registry.resolve(reference),
+    mean,
+    clock,
+    ...runRights(mean, iam, world),
+    onSystemLine: (service, revision, text) =>
+      onLine({ service, revision, log: "varlog/system", severity: "ERROR", text }),
+  });
   const build = new FakeBuild({
     storage: world,
     push: (reference, image) => registry.push(reference, image),

@@ -1,5 +1,9 @@
 /** Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts */
+import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
+import { friendly, type Mean, PROPAGATION_MS } from "./mean.ts";
 import { RestError, type RestServer, serveRest } from "./rest-server.ts";
 
 interface Account {
@@ -8,7 +12,12 @@ interface Account {
   readonly description: string;
   /** Number of reads that still do not see the account. */
   hidden: number;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
 }
+
+/** Reads of a new account flap with this period, in milliseconds. */
+const FLAP_MS = 3000;
 
 const PATH = /^\/v1\/projects\/([^/]+)\/serviceAccounts(?:\/([^/]+))?$/;
 
@@ -19,6 +28,23 @@ export class FakeIam {
   readsUntilVisible = 0;
   /** "By default, each project can have up to 100 service accounts": the same page. */
   maxAccounts = 100;
+  readonly #mean: Mean;
+  readonly #clock: Pick<Clock, "now">;
+
+  constructor(mean: Mean = friendly, clock: Pick<Clock, "now"> = createSystemClock()) {
+    this.#mean = mean;
+    this.#clock = clock;
+  }
+
+  /** Whether the account exists and may act. */
+  acts(email: string): boolean {
+    const account = this.accounts.get(email);
+    return account !== undefined && !(this.#mean.has("identity_late") && this.#ageOf(account) < PROPAGATION_MS);
+  }
+
+  #ageOf({ createdAt }: Account): number {
+    return millisOf(this.#clock.now()) - createdAt;
+  }
 
   open(): Promise<RestServer> {
     return serveRest({
@@ -36,8 +62,15 @@ export class FakeIam {
 
   #get(email: string): object {
     const account = this.accounts.get(email);
-    if (account === undefined || account.hidden-- > 0)
-      throw new RestError(404, "notFound", `Unknown service account: ${email}`);
+    const flaps = account !== undefined && !this.acts(email) && Math.floor(this.#ageOf(account) / FLAP_MS) % 2 === 1;
+    if (account === undefined || flaps || account.hidden-- > 0)
+      throw this.#mean.has("absent_identity_forbidden")
+        ? new RestError(
+            403,
+            "forbidden",
+            "Permission 'iam.serviceAccounts.get' denied on resource (or it may not exist).",
+          )
+        : new RestError(404, "notFound", `Unknown service account: ${email}`);
     return { name: `projects/-/serviceAccounts/${email}`, ...account };
   }
 
@@ -51,7 +84,8 @@ export class FakeIam {
     if (this.accounts.size >= this.maxAccounts)
       throw new RestError(429, "rateLimitExceeded", "Maximum number of service accounts on project reached.");
     const { displayName = "", description = "" } = request.serviceAccount ?? {};
-    this.accounts.set(email, { email, displayName, description, hidden: this.readsUntilVisible });
+    const createdAt = millisOf(this.#clock.now());
+    this.accounts.set(email, { email, displayName, description, hidden: this.readsUntilVisible, createdAt });
     return { email };
   }
 }

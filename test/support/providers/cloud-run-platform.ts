@@ -17,7 +17,7 @@ export const openFakeCloudRun = async (
   options: Partial<WorldOptions<FakeEngine>> = {},
   clock: Clock = createLeapingClock(),
 ) => {
-  const world = await openRunWorld({ engine: createFakeEngine, ...options });
+  const world = await openRunWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
   const replica = (): ServicePlatform => {
     const needs = { lastLines: world.lastLines };

@@ -135,7 +135,7 @@ test("waits for a new identity that appears late", async () => {
 
 test("reports an organization policy against public services, and nothing serves", async () => {
   await run.close();
-  run = await openFakeCloudRun({ policies: ["iam.allowedPolicyMemberDomains"] });
+  run = await openFakeCloudRun({ mean: new Set(["all_users_forbidden"]) });
   const end = await run.endOf(run.template("app"), "absent");
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   expect(end?.kind === "failed" && end.failure.message).toContain("iam.allowedPolicyMemberDomains");

@@ -4,10 +4,15 @@
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
 import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
+import { friendly, type Mean, PROPAGATION_MS } from "../mean.ts";
+import { openFrontEnd } from "./front-end.ts";
 import { checkQuota, checkService, checkServiceId, type RegionQuota } from "./validation.ts";
 
 const PACKAGE = "@google-cloud/run";
@@ -36,6 +41,9 @@ interface Stored {
   updateTime: Message;
   etag: string;
   generation: number;
+  /** The generation up to which Run has reconciled. */
+  settled: number;
+  /** The generation that Run reports as observed. */
   observed: number;
   /** The desired state. */
   wanted: Message;
@@ -47,6 +55,8 @@ interface Stored {
   uri: string;
   failure: Message | undefined;
   policy: Message;
+  /** When the service becomes public, in milliseconds since the epoch; undefined while it is private. */
+  publicAt: number | undefined;
   isDeleted: boolean;
   change: PromiseWithResolvers<void>;
   /** Operations that end once their generation is observed. */
@@ -57,14 +67,17 @@ export interface FakeRunDeps {
   readonly engine: RunEngine;
   /** The engine's name for an image reference; undefined if the image does not exist. */
   readonly resolveImage: (reference: string) => string | undefined;
-  /** Names of enforced organisation policies: `iam.allowedPolicyMemberDomains`. */
-  readonly policies?: readonly string[];
+  /** Defaults to the machine's. */
+  readonly clock?: Pick<Clock, "now">;
+  /** Defaults to friendly. */
+  readonly mean?: Mean;
+  /** Whether services may run as a service account; by default, as any. */
+  readonly actsAs?: (email: string) => boolean;
+  /** Whether a service account may use a bucket; by default, any. */
+  readonly mayMount?: (email: string, bucket: string) => boolean;
+  /** Receives Run's own lines about a revision. */
+  readonly onSystemLine?: (service: string, revision: string, text: string) => void;
 }
-
-const timestamp = (): Message => {
-  const millis = Date.now();
-  return { seconds: String(Math.floor(millis / 1000)), nanos: (millis % 1000) * 1_000_000 };
-};
 
 const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
@@ -75,6 +88,7 @@ const MUTABLE = [
   "client_version",
   "description",
   "ingress",
+  "invoker_iam_disabled",
   "labels",
   "scaling",
   "template",
@@ -90,11 +104,18 @@ export class FakeRun {
   readonly #services = new Map<string, Stored>();
   readonly #operations = new Map<string, Message>();
   readonly #messages = messages(PACKAGE);
+  readonly #mean: Mean;
+  readonly #clock: Pick<Clock, "now">;
+  /** When the last writes came, in milliseconds since the epoch. */
+  #writes: number[] = [];
+  readonly #frontEnds: { close(): void }[] = [];
   #counter = 0;
   #server: GrpcServer | undefined;
 
   constructor(deps: FakeRunDeps) {
     this.#deps = deps;
+    this.#mean = deps.mean ?? friendly;
+    this.#clock = deps.clock ?? createSystemClock();
   }
 
   async open(): Promise<GrpcServer> {
@@ -111,6 +132,7 @@ export class FakeRun {
       stored.change.resolve();
     }
     this.#server?.close();
+    for (const { close } of this.#frontEnds) close();
   }
 
   /** Names of the existing services. */
@@ -150,23 +172,66 @@ export class FakeRun {
     return stored;
   }
 
+  #now(): number {
+    return millisOf(this.#clock.now());
+  }
+
+  #timestamp(): Message {
+    const millis = this.#now();
+    return { seconds: String(Math.floor(millis / 1000)), nanos: (millis % 1000) * 1_000_000 };
+  }
+
+  /** https://docs.cloud.google.com/run/quotas: "Write requests". */
+  #countWrite(): void {
+    if (!this.#mean.has("run_write_quota")) return;
+    this.#writes = this.#writes.filter((at) => at > this.#now() - 60_000);
+    if (this.#writes.length >= 60)
+      throw new GrpcError(
+        "RESOURCE_EXHAUSTED",
+        "Quota exceeded for quota metric 'Write requests' and limit 'Write requests per minute per region' of service 'run.googleapis.com'.",
+      );
+    this.#writes.push(this.#now());
+  }
+
+  /** The text is quoted in https://github.com/GoogleCloudPlatform/cloud-run-release-manager/issues/81. */
+  #checkIdentity({ template }: Message): void {
+    const email = template?.serviceAccount;
+    if (email && this.#deps.actsAs?.(email) === false)
+      throw new GrpcError(
+        "PERMISSION_DENIED",
+        `Permission 'iam.serviceaccounts.actAs' denied on service account ${email} (or it may not exist).`,
+      );
+  }
+
+  #checkInvoker({ invokerIamDisabled }: Message): void {
+    if (invokerIamDisabled && this.#mean.has("invoker_check_required"))
+      throw new GrpcError(
+        "FAILED_PRECONDITION",
+        "Operation denied by org policy: the constraint constraints/run.managed.requireInvokerIam is enforced.",
+      );
+  }
+
   #nextEtag(): string {
     return `"${++this.#counter}"`;
   }
 
   #create({ parent, serviceId, service }: Message): Message {
+    this.#countWrite();
     checkServiceId(serviceId ?? "");
     const name = `${parent}/services/${serviceId}`;
     if (this.#services.has(name)) throw new GrpcError("ALREADY_EXISTS", `Resource '${serviceId}' already exists.`);
     const wanted = this.#normal(service ?? {});
+    this.#checkIdentity(wanted);
+    this.#checkInvoker(wanted);
     const stored: Stored = {
       id: serviceId,
       name,
       uid: randomUUID(),
-      createTime: timestamp(),
-      updateTime: timestamp(),
+      createTime: this.#timestamp(),
+      updateTime: this.#timestamp(),
       etag: this.#nextEtag(),
       generation: 1,
+      settled: 0,
       observed: 0,
       wanted,
       revisions: new Map(),
@@ -176,6 +241,7 @@ export class FakeRun {
       uri: "",
       failure: undefined,
       policy: { etag: Buffer.from(this.#nextEtag()), bindings: [] },
+      publicAt: undefined,
       isDeleted: false,
       change: Promise.withResolvers(),
       operations: [],
@@ -187,6 +253,7 @@ export class FakeRun {
   }
 
   #update({ service, updateMask }: Message): Message {
+    this.#countWrite();
     const stored = this.#find(service.name);
     // A stale etag: ABORTED (https://google.aip.dev/154; assumption: Run follows it).
     if (service.etag && service.etag !== stored.etag)
@@ -197,10 +264,12 @@ export class FakeRun {
     const given = this.#normal(service);
     const fields = Object.fromEntries(paths.map((path) => [fieldOf(path), given[fieldOf(path)]]));
     const wanted = { ...stored.wanted, ...fields };
+    if (paths.includes("template")) this.#checkIdentity(wanted);
+    this.#checkInvoker(wanted);
     this.#revise(stored, wanted, stored.wanted);
     stored.generation += 1;
     stored.etag = this.#nextEtag();
-    stored.updateTime = timestamp();
+    stored.updateTime = this.#timestamp();
     this.#wake(stored);
     return this.#operation(stored);
   }
@@ -212,14 +281,14 @@ export class FakeRun {
     // "If this field is omitted, it will be automatically generated based on the Service name": revision_template.proto.
     const number = String(stored.revisions.size + 1).padStart(5, "0");
     const id: string = template.revision || `${stored.id}-${number}-gen`;
-    checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]));
+    checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]), this.#mean);
     checkQuota(wanted, this.quota);
     stored.wanted = wanted;
     if (!changed) return;
     if (stored.revisions.has(id))
       // https://github.com/hashicorp/terraform-provider-google/issues/14569
       throw new GrpcError("ALREADY_EXISTS", `Revision named '${id}' with different configuration already exists.`);
-    const createTime = timestamp();
+    const createTime = this.#timestamp();
     stored.revisions.set(id, { id, template, createTime, state: "pending", reason: {}, starting: undefined });
     stored.latestCreated = id;
   }
@@ -247,7 +316,8 @@ export class FakeRun {
       stored.failure = revision.state === "failed" ? this.#revisionFailed(revision) : undefined;
       await this.#route(stored);
       if (stored.generation !== generation || stored.isDeleted) continue;
-      stored.observed = generation;
+      stored.settled = generation;
+      if (stored.failure === undefined || !this.#mean.has("failure_stays_unobserved")) stored.observed = generation;
       // Assumption: progress reports are writes too, and change the etag.
       stored.etag = this.#nextEtag();
       this.#endOperations(stored);
@@ -262,10 +332,32 @@ export class FakeRun {
       revision.reason = { reason: "CONTAINER_MISSING" };
       return;
     }
-    const listens = await this.#deps.engine.start(engineRevision(stored.id, revision, image));
+    const listens =
+      this.#mounts(stored, revision) && (await this.#deps.engine.start(engineRevision(stored.id, revision, image)));
     revision.state = listens ? "ready" : "failed";
     if (!listens) revision.reason = { revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" };
-    stored.uri ||= await this.#deps.engine.url(stored.id);
+    stored.uri ||= await this.#uriOf(stored);
+  }
+
+  /** False if a bucket cannot be mounted. Assumption: the wording of the line in the log. */
+  #mounts({ id: service }: Stored, { id, template }: Revision): boolean {
+    const buckets: string[] = (template.volumes ?? []).flatMap(({ gcs }: Message) => gcs?.bucket ?? []);
+    const refused = buckets.find((bucket) => this.#deps.mayMount?.(template.serviceAccount, bucket) === false);
+    if (refused === undefined) return true;
+    this.#deps.onSystemLine?.(
+      service,
+      id,
+      `Application failed to start: mounting the Cloud Storage bucket ${refused} failed: Error 403: ${template.serviceAccount} does not have storage.objects.list access to the Google Cloud Storage bucket., forbidden`,
+    );
+    return false;
+  }
+
+  async #uriOf(stored: Stored): Promise<string> {
+    const url = await this.#deps.engine.url(stored.id);
+    if (url === "" || !this.#mean.has("public_access_late")) return url;
+    const frontEnd = await openFrontEnd(url, () => stored.publicAt !== undefined && stored.publicAt <= this.#now());
+    this.#frontEnds.push(frontEnd);
+    return frontEnd.url;
   }
 
   /** "If traffic is empty or not provided, defaults to 100% traffic to the latest `Ready` Revision": service.proto. */
@@ -283,16 +375,23 @@ export class FakeRun {
     stored.traffic = routed;
   }
 
-  /** Without `run.invoker` for allUsers, Run responds with 403: docs/authenticating/overview. The fake routes nothing. */
+  /**
+   * Without `run.invoker` for allUsers, and with the Invoker IAM check, Run responds with 403: docs/authenticating/public.
+   * The fake routes nothing.
+   */
   #isPublic(stored: Stored): boolean {
     const bindings: Message[] = stored.policy.bindings ?? [];
-    return bindings.some(({ role, members }) => role === "roles/run.invoker" && members?.includes("allUsers"));
+    const isPublic =
+      stored.wanted.invokerIamDisabled ||
+      bindings.some(({ role, members }) => role === "roles/run.invoker" && members?.includes("allUsers"));
+    stored.publicAt = isPublic ? (stored.publicAt ?? this.#now() + PROPAGATION_MS) : undefined;
+    return isPublic;
   }
 
   async #setPolicy({ resource, policy }: Message): Promise<Message> {
     const stored = this.#find(resource);
     const members = (policy.bindings ?? []).flatMap((binding: Message) => binding.members ?? []);
-    if (members.includes("allUsers") && this.#deps.policies?.includes("iam.allowedPolicyMemberDomains"))
+    if (members.includes("allUsers") && this.#mean.has("all_users_forbidden"))
       // https://github.com/terraform-google-modules/terraform-example-foundation/issues/1454
       throw new GrpcError(
         "FAILED_PRECONDITION",
@@ -374,7 +473,8 @@ export class FakeRun {
   #view(stored: Stored): Message {
     const revision = stored.revisions.get(stored.latestCreated) as Revision;
     const full = (id: string) => (id === "" ? "" : `${stored.name}/revisions/${id}`);
-    const reconciling = stored.observed < stored.generation;
+    const reconciling = stored.settled < stored.generation;
+    const isHidden = reconciling && this.#mean.has("empty_while_reconciling");
     const settled = stored.failure ?? { type: "Ready", state: "CONDITION_SUCCEEDED" };
     return {
       ...structuredClone(stored.wanted),
@@ -390,8 +490,12 @@ export class FakeRun {
       conditions: [this.#condition("ConfigurationsReady", revision)],
       latestCreatedRevision: full(stored.latestCreated),
       latestReadyRevision: full(stored.latestReady),
-      trafficStatuses: stored.traffic.map(({ revision: id, percent }) => ({ type: BY_NAME, revision: id, percent })),
-      uri: stored.uri,
+      trafficStatuses: (isHidden ? [] : stored.traffic).map(({ revision: id, percent }) => ({
+        type: BY_NAME,
+        revision: id,
+        percent,
+      })),
+      uri: isHidden ? "" : stored.uri,
     };
   }
 }

@@ -1,6 +1,7 @@
 /** Validates a service as Cloud Run does, from the comments of its protos and its documentation. */
 import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
 import { GrpcError, type Message } from "../grpc.ts";
+import type { Mean } from "../mean.ts";
 
 const invalid = (message: string): never => {
   throw new GrpcError("INVALID_ARGUMENT", message);
@@ -42,12 +43,16 @@ const checkResources = ({ resources }: Message, { executionEnvironment }: Messag
     invalid("resources.limits.memory: the second generation has at least 512Mi");
 };
 
-const checkPorts = ({ ports = [], startupProbe: probe }: Message): void => {
+const checkPorts = ({ ports = [], startupProbe: probe }: Message, mean: Mean): void => {
   if (ports.length > 1) invalid("ports: only a single port can be specified");
   if (!["", "http1", "h2c"].includes(ports[0]?.name ?? "")) invalid("ports[0].name: http1 or h2c");
   // k8s.min.proto: the period is at most 240 s and at least the timeout.
   if (probe && (probe.periodSeconds > 240 || probe.timeoutSeconds > probe.periodSeconds))
     invalid("startup_probe: times");
+  const seconds = probe ? probe.periodSeconds * probe.failureThreshold : 0;
+  const limit = mean.has("probe_product_240") ? 240 : 600;
+  if (seconds > limit)
+    invalid(`startup_probe: failure_threshold * period_seconds is ${seconds}, and may be at most ${limit}`);
 };
 
 const checkMounts = ({ volumeMounts = [] }: Message, { volumes = [] }: Message): void => {
@@ -67,10 +72,10 @@ const checkEnvironment = ({ env = [] }: Message): void => {
   }
 };
 
-const checkContainer = (container: Message, template: Message): void => {
+const checkContainer = (container: Message, template: Message, mean: Mean): void => {
   if (!container.image) invalid("template.containers[0].image: is required");
   checkResources(container, template);
-  checkPorts(container);
+  checkPorts(container, mean);
   checkMounts(container, template);
   checkEnvironment(container);
 };
@@ -85,7 +90,7 @@ const checkTraffic = (traffic: readonly Message[], revisions: ReadonlySet<string
 };
 
 /** @param revisions names of all revisions, including this write's new one */
-export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>): void => {
+export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>, mean: Mean): void => {
   checkMap("labels", service.labels);
   checkMap("annotations", service.annotations);
   const bytes = Object.entries(service.annotations ?? {})
@@ -105,7 +110,7 @@ export const checkService = (id: string, service: Message, revisions: ReadonlySe
   const timeout = Number(template.timeout?.seconds ?? 300);
   if (timeout < 0 || timeout > 3600) invalid("timeout: up to 3600 s");
   const [container] = template.containers ?? [];
-  checkContainer(container ?? invalid("template.containers: one is required"), template);
+  checkContainer(container ?? invalid("template.containers: one is required"), template, mean);
   checkTraffic(service.traffic ?? [], revisions);
 };
 

@@ -5,14 +5,18 @@ import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import type { LastLines } from "../../../../adapters/shared/deploy/last-lines.ts";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { clientOptions } from "../grpc.ts";
 import { FakeIam } from "../iam.ts";
+import { friendly, type Mean } from "../mean.ts";
 import { FakeRegistry } from "../registry.ts";
 import { redirectedAuth } from "../rest-server.ts";
 import { startFakeStorage } from "../storage/index.ts";
 import { gcpConfig, PROJECT } from "../test-project.ts";
+import { runRights } from "./rights.ts";
 import { FakeRun } from "./services.ts";
 
 export const STAGING = "staged";
@@ -27,15 +31,17 @@ interface MadeEngine {
 
 export interface WorldOptions<E extends MadeEngine = MadeEngine> {
   readonly engine: (onLine: (line: RunLine) => void) => Promise<E>;
-  readonly policies?: readonly string[];
+  readonly mean?: Mean;
+  readonly clock?: Pick<Clock, "now">;
 }
 
 export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E>) => {
   const lines: RunLine[] = [];
   const made = await options.engine((line) => lines.push(line));
   const registry = new FakeRegistry();
-  const iam = new FakeIam();
-  const storage = await startFakeStorage();
+  const { mean = friendly, clock = createSystemClock() } = options;
+  const iam = new FakeIam(mean, clock);
+  const storage = await startFakeStorage({ clock });
   storage.world.insertBucket({ name: STAGING });
   const build = new FakeBuild({
     storage: storage.world,
@@ -45,7 +51,11 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
   const run = new FakeRun({
     engine: made.engine,
     resolveImage: (reference) => registry.resolve(reference),
-    policies: options.policies ?? [],
+    mean,
+    clock,
+    ...runRights(mean, iam, storage.world),
+    onSystemLine: (service, revision, text) =>
+      lines.push({ service, revision, log: "varlog/system", severity: "ERROR", text }),
   });
   const servers = {
     run: await run.open(),

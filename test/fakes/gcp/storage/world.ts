@@ -38,6 +38,8 @@ export interface FakeBucket {
   metageneration: number;
   updated: number;
   policy: Policy;
+  /** When each member got its first role, in milliseconds since the epoch. */
+  readonly grantedAt: Map<string, number>;
   /** Live objects, by name. */
   readonly objects: Map<string, ObjectVersion>;
   /** Soft-deleted objects. */
@@ -145,6 +147,7 @@ export class StorageWorld {
       metageneration: 1,
       updated: this.now(),
       policy: { etag: newEtag(), version: 1, bindings: [] },
+      grantedAt: new Map(),
       objects: new Map(),
       deleted: [],
     };
@@ -243,6 +246,7 @@ export class StorageWorld {
       throw failure(412, "conditionNotMet", "allUsers is not allowed since public access prevention is enforced.");
     for (const member of members) this.#lookUp(member);
     bucket.policy = { etag: newEtag(), version: wanted.version ?? 1, bindings };
+    for (const member of members) if (!bucket.grantedAt.has(member)) bucket.grantedAt.set(member, this.now());
     this.touch(bucket);
     return bucket.policy;
   }

@@ -1,0 +1,17 @@
+/** What a service's identity may do, as the other fakes of the project know it. */
+import type { FakeIam } from "../iam.ts";
+import { type Mean, PROPAGATION_MS } from "../mean.ts";
+import type { StorageWorld } from "../storage/world.ts";
+import type { FakeRunDeps } from "./services.ts";
+
+export const runRights = (
+  mean: Mean,
+  iam: FakeIam,
+  storage: StorageWorld,
+): Pick<Required<FakeRunDeps>, "actsAs" | "mayMount"> => ({
+  actsAs: (email) => iam.acts(email),
+  mayMount: (email, bucket) => {
+    const grantedAt = storage.live.get(bucket)?.grantedAt.get(`serviceAccount:${email}`);
+    return grantedAt !== undefined && (!mean.has("grant_late") || storage.now() - grantedAt >= PROPAGATION_MS);
+  },
+});
