@@ -1,6 +1,7 @@
 /** Reads the files of a source archive that determine its build. The archive must have been validated. */
 import {
   isNamed,
+  isReadInPart,
   type SourceFiles,
   sourceNames,
   sourceTextBytes,
@@ -62,10 +63,8 @@ class SurveyedFiles {
     this.#open = undefined;
     if (open === undefined) return;
     const text = Buffer.concat(open.pieces);
-    const kind = textKindOf(open.path);
-    this.#left[kind] -= Math.min(text.length, open.limit);
-    // Python files count up to the limit; other files count only if they are complete.
-    if (text.length <= open.limit || kind === "python")
+    this.#left[textKindOf(open.path)] -= Math.min(text.length, open.limit);
+    if (text.length <= open.limit || isReadInPart(open.path))
       this.#texts.set(open.path, text.toString("utf8", 0, open.limit));
   }
 

@@ -8,7 +8,7 @@ export interface SourceFiles {
   readonly paths: ReadonlySet<string>;
   /** Folders at the top level and below `src`. */
   readonly folders: ReadonlySet<string>;
-  /** The texts that the rules read, by path. Excludes texts over their limit. */
+  /** The texts that the rules read, by path. Excludes texts over their limit, except those of `isReadInPart`. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -23,7 +23,9 @@ export class SourcePlanError extends Error {
 }
 
 const LOCKS = ["uv.lock", "poetry.lock"];
-const TEXTS = ["Procfile", "package.json", "pyproject.toml", "pnpm-lock.yaml", "yarn.lock", "manage.py"];
+const TEXTS = ["Procfile", "package.json", "pyproject.toml", "manage.py"];
+/** Lock files whose first lines name their format. The rules read nothing else of them. */
+const NODE_LOCKS = ["pnpm-lock.yaml", "yarn.lock"];
 
 /** Maximum total bytes of the texts of one source: of Python files, and of all others. */
 export const sourceTextBytes = { python: 2 * MiB, other: 8 * MiB } as const;
@@ -32,15 +34,16 @@ export type TextKind = keyof typeof sourceTextBytes;
 
 export const textKindOf = (path: string): TextKind => (path.endsWith(".py") ? "python" : "other");
 
+/** Returns whether the rules see the beginning of a file that is longer than its limit. */
+export const isReadInPart = (path: string): boolean => textKindOf(path) === "python" || NODE_LOCKS.includes(path);
+
 /** Maximum number of names per source: of files below the top level, and of folders. */
 export const sourceNames = 5000;
 
-/**
- * Returns the maximum bytes to read of a file; 0 for a file that is not read. A longer file is skipped, except that the
- * beginning of a longer Python file is read.
- */
+/** Returns the maximum bytes to read of a file; 0 for a file that is not read. A longer file is skipped or read in part. */
 export const textBytesOf = (path: string): number => {
   if (textKindOf(path) === "python") return 64 * KiB;
+  if (NODE_LOCKS.includes(path)) return 1 * KiB;
   if (LOCKS.includes(path)) return 4 * MiB;
   if (path === "package.json") return 256 * KiB;
   return TEXTS.includes(path) || (path.endsWith(".txt") && path.includes("requirements")) ? 1 * MiB : 0;

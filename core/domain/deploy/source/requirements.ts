@@ -105,7 +105,7 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
   const git = at("git") ?? (at("type") === "git" ? at("url") : undefined);
   if (git !== undefined) {
     const [address = "", commit] = git.split("#");
-    return ` @ git+${address.split("?")[0]}@${at("resolved_reference") ?? commit ?? "HEAD"}`;
+    return ` @ git+${address.split("?")[0]}@${at("resolved_reference") ?? at("reference") ?? commit ?? "HEAD"}`;
   }
   if (at("type") === "url" || (source?.size === 1 && at("url") !== undefined)) return ` @ ${at("url")}`;
   const isRegistry = source === undefined || at("registry") !== undefined || at("type") === "legacy";

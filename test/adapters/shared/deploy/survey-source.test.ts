@@ -50,13 +50,13 @@ test("finds names at the top level, Python files below, and the relevant texts",
   expect([...files.folders].sort()).toEqual(["a", "docs", "requirements", "site", "src", "src/shop"]);
 });
 
-test("omits a text over its limit, and reads the beginning of a Python file", async () => {
+test("omits a text over its limit, and reads the beginning of a Python file and of a Node lock file", async () => {
   const over = (path: string) => "x".repeat(textBytesOf(path) + 1);
-  const paths = ["Procfile", "uv.lock", "main.py"];
+  const paths = ["Procfile", "uv.lock", "main.py", "pnpm-lock.yaml", "yarn.lock"];
   const files = await filesIn(sourceOf(Object.fromEntries(paths.map((path) => [path, over(path)]))));
   expect([...files.paths]).toEqual(paths);
-  expect([...files.texts.keys()]).toEqual(["main.py"]);
-  expect(files.texts.get("main.py")).toHaveLength(textBytesOf("main.py"));
+  expect([...files.texts.keys()]).toEqual(["main.py", "pnpm-lock.yaml", "yarn.lock"]);
+  for (const [path, text] of files.texts) expect(text).toHaveLength(textBytesOf(path));
   const whole = await filesIn(sourceOf({ Procfile: over("Procfile").slice(1) }));
   expect(whole.texts.get("Procfile")).toHaveLength(textBytesOf("Procfile"));
 });

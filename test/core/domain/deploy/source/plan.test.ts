@@ -137,6 +137,11 @@ describe("starts a Python application with the server in its requirements", () =
       "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 'flaskr:create_app()'",
     ],
     [
+      "a factory for waitress",
+      { "main.py": "def create_app():\n    return Flask()\n", "requirements.txt": "waitress" },
+      "exec waitress-serve --listen=0.0.0.0:$PORT --call main:create_app",
+    ],
+    [
       "a factory for uvicorn",
       { "main.py": "def create_app():\n    return FastAPI()\n", "requirements.txt": "uvicorn" },
       "exec uvicorn --host 0.0.0.0 --port $PORT --factory main:create_app",
@@ -210,6 +215,11 @@ describe("a Python source without a start command explains what to write", () =>
       "FastAPI without a server",
       { "main.py": FASTAPI, "requirements.txt": "fastapi" },
       /Add 'uvicorn' to requirements\.txt, or .*Procfile: 'web: COMMAND'/,
+    ],
+    [
+      "FastAPI without a server in pyproject.toml",
+      { "main.py": FASTAPI, "pyproject.toml": '[project]\ndependencies = ["fastapi"]' },
+      /Add 'uvicorn' to the dependencies in pyproject\.toml, or/,
     ],
     ["no start command", { "lib.py": "", "requirements.txt": "" }, /Add main\.py, or a Procfile with 'web: COMMAND'/],
     [
@@ -292,6 +302,55 @@ source = { virtual = "." }
     expect(failureOf({ "main.py": "", "pyproject.toml": PYPROJECT, "uv.lock": folder }).message).toMatch(
       /installs 'shop' from a folder.*Create requirements\.txt with 'uv export/,
     );
+  });
+
+  test.each([
+    ["of uv", '{ git = "https://example.com/own" }', "git+https://example.com/own@HEAD"],
+    ["of uv", '{ url = "https://example.com/own.whl" }', "https://example.com/own.whl"],
+    ["of Poetry", '{ type = "url", url = "https://example.com/own.whl" }', "https://example.com/own.whl"],
+    // Poetry before 1.1 locks the commit as the reference: https://github.com/python-poetry/poetry/issues/2325
+    [
+      "of Poetry",
+      '{ type = "git", url = "https://example.com/own", reference = "abc" }',
+      "git+https://example.com/own@abc",
+    ],
+    [
+      "of Poetry",
+      '{ type = "git", url = "https://example.com/own", reference = "main", resolved_reference = "abc" }',
+      "git+https://example.com/own@abc",
+    ],
+  ])("the locked source %s %s", (_tool, source, address) => {
+    const lock = `[[package]]\nname = "own"\nversion = "1"\nsource = ${source}\n`;
+    const install = installOf({ "pyproject.toml": PYPROJECT, "uv.lock": lock });
+    expect(install?.constraints).toEqual([`own @ ${address}`]);
+  });
+
+  test("ignores locked packages without a name", () => {
+    const constraintsOf = (lock: string) => installOf({ "pyproject.toml": PYPROJECT, "uv.lock": lock })?.constraints;
+    expect(constraintsOf('[[package]]\nversion = "1"\n[[package]]\nname = "a"\nversion = "2"')).toEqual(["a==2"]);
+    expect(constraintsOf('package = ["a"]')).toEqual([]);
+  });
+
+  test("a Poetry dependency with its markers", () => {
+    const poetry = `[tool.poetry.dependencies]\ntomli = {version = "^2", markers = "python_version < '3.11'"}\n`;
+    const lock = '[[package]]\nname = "tomli"\nversion = "2.2.1"\n';
+    expect(installOf({ "pyproject.toml": poetry, "poetry.lock": lock })).toMatchObject({
+      requirements: ["tomli ; python_version < '3.11'"],
+      constraints: ["tomli==2.2.1"],
+    });
+  });
+
+  test("a Poetry project only if it is a package", () => {
+    const projectOf = (poetry: string) =>
+      installOf(
+        {
+          "pyproject.toml": `[tool.poetry]\n${poetry}\n[build-system]\nbuild-backend = "poetry.core.masonry.api"\n`,
+        },
+        ["shop"],
+      )?.project;
+    expect(projectOf('name = "shop"')).toBe(true);
+    expect(projectOf('name = "shop"\npackage-mode = false')).toBe(false);
+    expect(projectOf("")).toBe(false);
   });
 
   test("Poetry's dependencies in the versions of poetry.lock", () => {
@@ -418,6 +477,16 @@ test.each(["package.json", "Procfile", "pyproject.toml"])("fails if %s is too la
   const planned = planSource({ paths: new Set([name]), folders: new Set(), texts: new Map() });
   const message = expect.stringMatching(/is too large to read\.$/);
   expect(planned).toMatchObject({ failure: { reason: "build_failed", message }, isUnknown: false });
+});
+
+test("assumes the newest package manager if the lock file was not read", () => {
+  const { paths, folders, texts } = filesOf({ "package.json": '{"main":"a.js"}' });
+  const files = { paths: new Set([...paths, "pnpm-lock.yaml"]), folders, texts };
+  expect(planSource(files)).toMatchObject({ plan: { lock: "pnpm-lock.yaml", manager: "pnpm@10" } });
+});
+
+test("throws if a rule itself fails, instead of reporting a failure of the source", () => {
+  expect(() => planSource({ ...filesOf({}), paths: undefined as never })).toThrow(TypeError);
 });
 
 test("fails with the problem of the Procfile", () => {
