@@ -79,10 +79,10 @@ const written = (content: string, isBytes: boolean): string =>
 
 /** Returns blanks that keep the text after a shortened literal at its original position. */
 const paddingFor = (original: string, replacement: string): string => {
-  const lines = original.split("\n");
-  const last = lines.at(-1) ?? "";
-  return lines.length > 1
-    ? "\n".repeat(lines.length - 1) + " ".repeat(last.length)
+  const breaks = original.split("\n").length - 1;
+  const column = original.length - 1 - original.lastIndexOf("\n");
+  return breaks > 0
+    ? "\n".repeat(breaks) + " ".repeat(column)
     : " ".repeat(Math.max(0, original.length - replacement.length));
 };
 

@@ -7,6 +7,8 @@ export interface PythonApp {
   readonly framework: Framework;
   /** The file that contains it. */
   readonly path: string;
+  /** The text of that file. */
+  readonly text: string;
   /** The module name, relative to `root`. */
   readonly module: string;
   /** The variable, or the factory function. */
@@ -16,9 +18,7 @@ export interface PythonApp {
   readonly root: "" | "src";
 }
 
-interface Candidate extends Pick<PythonApp, "path" | "module" | "root"> {
-  readonly text: string;
-}
+type Candidate = Pick<PythonApp, "path" | "text" | "module" | "root">;
 
 const frameworks: readonly Framework[] = ["FastAPI", "Flask", "Starlette"];
 const STEMS = ["main", "app", "application", "api", "server", "wsgi", "asgi", "__init__"];
@@ -125,8 +125,8 @@ const firstCallers = (assignments: readonly Assignments[]) => {
 /** Returns the first application of the source. A variable takes precedence over a factory function. */
 export const findPythonApp = (files: SourceFiles): PythonApp | undefined => {
   const all = candidates(files).map((one) => ({ ...one, lines: codeLines(one.text) }));
-  const appOf = ({ path, module, root }: Candidate, framework: Framework, name: string, isFactory: boolean) => ({
-    ...{ framework, path, module, root, name, isFactory },
+  const appOf = ({ path, text, module, root }: Candidate, framework: Framework, name: string, isFactory: boolean) => ({
+    ...{ framework, path, text, module, root, name, isFactory },
   });
   const assignments = all.map((one) => ({ one, assigned: assignedIn(one.lines) }));
   for (const { one, assigned } of assignments)

@@ -22,6 +22,7 @@ interface Target {
 }
 
 type Server = (target: Target, files: SourceFiles) => string;
+type NamedServer = readonly [name: string, server: Server];
 
 const object = ({ module, name }: Target): string => `${module}:${name}`;
 /** The application for servers that evaluate a call expression. */
@@ -32,7 +33,7 @@ const gunicorn: Server = (target, { paths }) =>
   `gunicorn --bind 0.0.0.0:$PORT${paths.has("gunicorn.conf.py") ? "" : " --threads 8"} ${called(target)}`;
 
 /** Servers by their packages. The first one that the project requires is used. */
-const servers: Readonly<Record<"wsgi" | "asgi", readonly (readonly [string, Server])[]>> = {
+const servers: Readonly<Record<"wsgi" | "asgi", readonly [NamedServer, ...NamedServer[]]>> = {
   wsgi: [
     ["gunicorn", gunicorn],
     ["waitress", (it) => `waitress-serve --listen=0.0.0.0:$PORT ${it.isFactory ? "--call " : ""}${object(it)}`],
@@ -56,23 +57,22 @@ const serverFor = (kind: "wsgi" | "asgi", requirements: Requirements): Server | 
 const developmentServer = (framework: string): string =>
   `warning: the requirements include no production server, so ${framework}'s development server starts; add 'gunicorn'`;
 
-const missing = (what: string, lines: readonly string[]): SourcePlanError =>
-  new SourcePlanError(
-    `${what} Add requirements.txt with ${lines.length === 1 ? "the line" : "the lines"} ${lines.map((line) => `'${line}'`).join(" and ")}.`,
-  );
+const missing = (what: string, framework: string, server: string): SourcePlanError =>
+  new SourcePlanError(`${what} Add requirements.txt with the lines '${framework}' and '${server}'.`);
 
 const startApp = (app: PythonApp, { install, requirements }: PythonProject, files: SourceFiles): Start => {
   const kind = app.framework === "Flask" ? "wsgi" : "asgi";
-  const [recommended = ""] = servers[kind][0] ?? [];
+  const [[recommended]] = servers[kind];
   if (install === undefined)
-    throw missing(`${app.path} uses ${app.framework}, but no file lists requirements.`, [
+    throw missing(
+      `${app.path} uses ${app.framework}, but no file lists requirements.`,
       app.framework.toLowerCase(),
       recommended,
-    ]);
+    );
   const server = serverFor(kind, requirements);
   const inRoot = app.root === "" ? "" : `env PYTHONPATH=${app.root} `;
   if (server !== undefined) return { command: `exec ${inRoot}${server(app, files)}`, warnings: [] };
-  if (startsItself(files, app.path)) return { command: `exec python3 -u ${app.path}`, warnings: [] };
+  if (startsItself(app.text)) return { command: `exec python3 -u ${app.path}`, warnings: [] };
   if (kind === "asgi")
     throw new SourcePlanError(
       `${app.path} uses ${app.framework}, but the requirements include no server for it. Add 'uvicorn' to ${install.file === "requirements.txt" ? install.file : "the dependencies in pyproject.toml"}, or write the command in a Procfile: 'web: COMMAND'.`,
@@ -82,10 +82,8 @@ const startApp = (app: PythonApp, { install, requirements }: PythonProject, file
 };
 
 /** Returns whether the file starts its own server on `PORT` when it runs as the main program. */
-const startsItself = ({ texts }: SourceFiles, path: string): boolean => {
-  const text = texts.get(path) ?? "";
-  return text.includes("__main__") && text.includes("PORT") && text.includes(".run(");
-};
+const startsItself = (text: string): boolean =>
+  text.includes("__main__") && text.includes("PORT") && text.includes(".run(");
 
 const DJANGO = "DJANGO_SETTINGS_MODULE";
 const MODULE = /^[A-Za-z_][A-Za-z0-9_.]*$/;
@@ -121,7 +119,7 @@ const startDjango = (
   files: SourceFiles,
 ): Start => {
   if (install === undefined)
-    throw missing(`${folder}manage.py uses Django, but no file lists requirements.`, ["django", "gunicorn"]);
+    throw missing(`${folder}manage.py uses Django, but no file lists requirements.`, "django", "gunicorn");
   const enter = folder === "" ? "" : `cd ${folder.slice(0, -1)} && `;
   const [top = ""] = settings.split(".");
   // For nested settings, such as config.settings.production, the application is in the outermost package.

@@ -74,6 +74,11 @@ test("bounds many short lines by their number and reports lines and size", () =>
   expect(atEnd[0]).toBe("... 979,000 lines (2 MB) of build output omitted ...");
 });
 
+test("reports one omitted line", () => {
+  const some = Array.from({ length: small.outputLines + small.lastOutputLines + 1 }, (_, at) => `line ${at}`);
+  expect(shown(some).atEnd[0]).toBe("... 1 line (1 kB) of build output omitted ...");
+});
+
 test.each([
   ["\u001b[31mred\u001b[0m", "red"],
   ["\u001b[1;38;2;1;2;3mbold\u001b[K", "bold"],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
-import { type DeployPlan, describePlan, planDeploy } from "../../../../core/domain/deploy/plan.ts";
+import { type DeployPlan, describePlan, planDeploy, resetsOf } from "../../../../core/domain/deploy/plan.ts";
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
 import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
@@ -55,6 +55,13 @@ test("replaces only what differs, in the terms of the wire", () => {
     { field: "session_affinity", from: true, to: false },
   ]);
   expect(describePlan(next)).toContain("Replace memory: 2G → 3Gi");
+});
+
+test("only a removed variable makes a changed environment a reset", () => {
+  const resets = (from: Readonly<Record<string, string>>, to: Readonly<Record<string, string>>) =>
+    resetsOf(plan({ env: to }, { current: running({ port: 3000, env: from }) }).changes).map(({ field }) => field);
+  expect(resets({ A: "1" }, { A: "2", B: "1" })).toEqual(["port"]);
+  expect(resets({ A: "1", B: "1" }, { A: "1" })).toEqual(["port", "env"]);
 });
 
 test("announces an adjustment and deploys the adjusted value", () => {

@@ -55,6 +55,10 @@ describe("rewrites literals to plain forms", () => {
     expect(plainLiterals(`SELECT ${text}`)).toEqual({ at, message: expect.stringContaining(message) });
   });
 
+  test("throws if the rewriting itself fails, instead of reporting a fault in the statement", () => {
+    expect(() => plainLiterals(undefined as never)).toThrow(TypeError);
+  });
+
   test("reads any text in time proportional to its length", () => {
     for (const part of ["'", `${B}'`, "`", "/*", "--", "b", "r'", "'''", "''", " "])
       expect(plainLiterals(part.repeat(100_000))).toBeDefined();

@@ -222,6 +222,13 @@ describe("a first deploy in the list", () => {
     expect((await listed(platform))[0]).toMatchObject({ name: "app", status: "READY", port: 3000 });
   });
 
+  test("is listed at the place of its name", async () => {
+    const platform = slowBuilds();
+    await deployed(platform, { function_name: "mid" });
+    for (const name of ["zed", "app"]) await accepted(platform, { function_name: name });
+    expect((await listed(platform)).map(({ name }) => name)).toEqual(["app", "mid", "zed"]);
+  });
+
   test("is not listed after its build failed or was cancelled", async () => {
     const platform = slowBuilds();
     const run = await accepted(platform);

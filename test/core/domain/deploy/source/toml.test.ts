@@ -53,6 +53,13 @@ test.each([
   ['a = "\\UFFFFFFFF"', 1],
 ])("reports the line of the error in %j", (text, flawedLine) => expect(read(text)).toEqual({ flawedLine }));
 
+test("throws if the reader itself fails, instead of reporting an error in the text", () => {
+  const startsWith = () => {
+    throw new RangeError("a bug");
+  };
+  expect(() => readToml({ startsWith, slice: () => "" } as unknown as string)).toThrow("a bug");
+});
+
 test("finds values by key, and nothing if the value has another type", () => {
   const found = readToml('[a]\nt = "x"\nl = ["y"]\n');
   if (!("table" in found)) throw new Error("not read");
