@@ -1,19 +1,19 @@
 /** `portside deploy` */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanResponse } from "../../../core/control-plane.ts";
-import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { flag, option } from "../arguments.ts";
-import { ApiError, type Client, clientFor, jsonLines } from "../client.ts";
+import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
 import { mebibytes, packFolder } from "./pack.ts";
 import { planLines, resetLines } from "./plan.ts";
 import { recordPrinter, Spinner, withSpinner } from "./progress.ts";
 import { type Deployable, envOptions, formFields, projectArguments, readDeployable } from "./project.ts";
+import { deployRecords } from "./records.ts";
 import { formBody } from "./upload.ts";
 
 const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =>
@@ -32,47 +32,12 @@ const showPlan = (io: Io, plan: PlanResponse, json: boolean): number => {
   return 0;
 };
 
-const RECONNECTS = 5;
-
-const connectionLost = (name: string, last: DeployEvent | undefined): CommandError => {
-  const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
-  return new CommandError(`Lost the connection during the ${phase}. Run 'portside logs ${name}' to see how it ended.`);
-};
-
-/** Yields a deploy's records. After a broken connection it resumes after the last record seen. */
-async function* records(
-  client: Client,
-  first: Response,
-  name: string,
-  signal: AbortSignal,
-): AsyncGenerator<DeployEvent> {
-  let last: DeployEvent | undefined;
-  for (let tries = 0; ; tries++) {
-    try {
-      const path = `/v1/deploy/${last?.deploy_id}?after=${last?.seq}`;
-      const response = last === undefined ? first : await client.expectOk(path, { signal });
-      for await (const record of jsonLines<DeployEvent>(response)) {
-        last = record;
-        yield record;
-        if (isFinal(record.status)) return;
-      }
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // A restarted server does not know the deploy.
-      if (error instanceof ApiError && error.status !== 503) break;
-    }
-    if (last === undefined || tries === RECONNECTS) break;
-    await sleep(500 * (tries + 1), undefined, { signal });
-  }
-  throw connectionLost(name, last);
-}
-
 const follow = async (io: Io, client: Client, response: Response, name: string, json: boolean): Promise<number> => {
   const spinner = new Spinner(io);
   const printRecord = recordPrinter(io);
   let final: DeployEvent | undefined;
   try {
-    for await (const record of records(client, response, name, io.signal)) {
+    for await (const record of deployRecords(client, response, name, io.signal)) {
       spinner.begin(record.message);
       if (json) printJson(io, record);
       else printRecord(record);
