@@ -1,0 +1,40 @@
+/** The records of a deploy, across broken connections. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
+import { ApiError, type Client, jsonLines } from "../client.ts";
+import { CommandError } from "../terminal/io.ts";
+
+const RECONNECTS = 5;
+
+const connectionLost = (name: string, last: DeployEvent | undefined): CommandError => {
+  const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
+  return new CommandError(`Lost the connection during the ${phase}. Run 'portside logs ${name}' to see how it ended.`);
+};
+
+/** Yields a deploy's records. After a broken connection it resumes after the last record seen. */
+export async function* deployRecords(
+  client: Client,
+  first: Response,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<DeployEvent> {
+  let last: DeployEvent | undefined;
+  for (let tries = 0; ; tries++) {
+    try {
+      const path = `/v1/deploy/${last?.deploy_id}?after=${last?.seq}`;
+      const response = last === undefined ? first : await client.expectOk(path, { signal });
+      for await (const record of jsonLines<DeployEvent>(response)) {
+        last = record;
+        yield record;
+        if (isFinal(record.status)) return;
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // A restarted server does not know the deploy.
+      if (error instanceof ApiError && error.status !== 503) break;
+    }
+    if (last === undefined || tries === RECONNECTS) break;
+    await sleep(500 * (tries + 1), undefined, { signal });
+  }
+  throw connectionLost(name, last);
+}
