@@ -79,6 +79,7 @@ export const navigation: readonly Group[] = [
   group("Operating", {
     "docs/reference/configuration": "Configuration",
     "docs/operations/running": "Operations",
+    "docs/operations/prove": "Prove an installation",
     "docs/operations/observability": "Metrics and traces",
     "docs/operations/security": "Security",
     "docs/reference/limits": "Limits",

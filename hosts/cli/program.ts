@@ -25,6 +25,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   token: entry("Print a short-lived bearer token", () => import("./accounts/token.ts")),
   login: entry("Save the platform's address and your key", () => import("./accounts/login.ts")),
   shell: entry("Open a shell in a running instance", () => import("./deploy/shell.ts")),
+  prove: entry("Prove that a platform works, with a service of its own", () => import("./prove/prove.ts")),
   doctor: entry("Check the requirements of a platform", () => import("./server/doctor.ts")),
   backup: entry("Back up a data folder to a file", () => import("./server/backup.ts")),
   restore: entry("Restore a data folder from a backup", () => import("./server/restore.ts")),

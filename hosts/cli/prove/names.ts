@@ -1,0 +1,21 @@
+/** The names that a run creates. A fixed prefix lets any machine find them, also after a crash. */
+import { randomBytes } from "node:crypto";
+
+const PREFIX = "portside-prove-";
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
+
+const PATTERN = new RegExp(`^(${PREFIX}[${ALPHABET}]{8})(-data)?$`);
+
+export interface RunNames {
+  /** The run's id, and the name of its deployment. */
+  readonly run: string;
+  readonly volume: string;
+}
+
+export const namesOf = (run: string): RunNames => ({ run, volume: `${run}-data` });
+
+export const createNames = (): RunNames =>
+  namesOf(PREFIX + Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPHABET.length]).join(""));
+
+/** Returns the run to which a deployment or a volume belongs; undefined if no run has such a name. */
+export const runOf = (name: string): string | undefined => PATTERN.exec(name)?.[1];

@@ -1,0 +1,114 @@
+/** Removes what runs created, and lists what the platform keeps by contract. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
+import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
+import type { LogPage } from "../../../core/domain/logs/entry.ts";
+import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
+import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
+import { ApiError, type Client } from "../client.ts";
+import { CommandError } from "../terminal/io.ts";
+import { retry } from "../volumes/transfer/retry.ts";
+import { runOf } from "./names.ts";
+
+export interface Found {
+  readonly deployments: readonly string[];
+  readonly volumes: readonly string[];
+}
+
+const isEmpty = ({ deployments, volumes }: Found): boolean => deployments.length + volumes.length === 0;
+
+/** Finds what runs have created and not removed. @param run all runs if undefined */
+export const findCreated = async (client: Client, run: string | undefined, signal: AbortSignal): Promise<Found> => {
+  const names = async <T extends { readonly name: string }>(path: string) => {
+    const list = await retry(signal, () => client.call<T[]>(path, { signal }));
+    return list
+      .map(({ name }) => name)
+      .filter((name) => runOf(name) !== undefined && (run ?? runOf(name)) === runOf(name));
+  };
+  return {
+    deployments: await names<Deployment>("/v1/deployment/list"),
+    volumes: await names<Volume>("/v1/volume/list"),
+  };
+};
+
+/** Returns why the resource could not be deleted yet; undefined if it is gone. */
+const remove = async (client: Client, path: string, name: string, signal: AbortSignal): Promise<string | undefined> => {
+  try {
+    await retry(signal, () => client.call(path, { json: { name }, signal }));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 409)) throw error;
+    return error.status === 409 ? error.message : undefined;
+  }
+};
+
+/** A request of a killed run may still arrive: the server may be reading it. */
+const SETTLE_MS = 2000;
+/** A volume stays mounted while its deployment is being deleted. */
+const ROUNDS = 10;
+
+export interface RemoveOptions {
+  /** All runs if undefined. */
+  readonly run: string | undefined;
+  /** The number of empty listings in a row that end the deletion: two if requests may still be on their way. */
+  readonly emptyListings: number;
+}
+
+/** Deletes deployments, then volumes, until nothing is listed. Returns what it deleted. */
+export const removeCreated = async (
+  client: Client,
+  { run, emptyListings }: RemoveOptions,
+  signal: AbortSignal,
+): Promise<Found> => {
+  const deployments = new Set<string>();
+  const volumes = new Set<string>();
+  const problems: (string | undefined)[] = [];
+  for (let [empty, round] = [0, 0]; empty < emptyListings; round++) {
+    if (round > 0 && (empty > 0 || round > 1)) await sleep(SETTLE_MS, undefined, { signal });
+    if (round === ROUNDS)
+      throw new CommandError(
+        problems.filter((one) => one !== undefined).at(-1) ?? "Names of the run keep appearing. End the run first.",
+      );
+    const found = await findCreated(client, run, signal);
+    for (const name of found.deployments) {
+      deployments.add(name);
+      problems.push(await remove(client, "/v1/deployment/delete", name, signal));
+    }
+    for (const name of found.volumes) {
+      volumes.add(name);
+      problems.push(await remove(client, "/v1/volume/delete", name, signal));
+    }
+    empty = isEmpty(found) ? empty + 1 : 0;
+  }
+  return { deployments: [...deployments], volumes: [...volumes] };
+};
+
+const keptLog = async (client: Client, name: string, days: number, signal: AbortSignal): Promise<string[]> => {
+  const json = { deployment_name: name, limit: 1 };
+  try {
+    const { logs } = await retry(signal, () => client.call<LogPage>("/v1/deployment/logs", { json, signal }));
+    return logs.length === 0 ? [] : [`the log of '${name}', for ${days} days`];
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
+  }
+};
+
+/** Lists what the contract keeps after the deletion: the trash, the reserved name, the log. */
+export const listRetained = async (
+  client: Client,
+  { names, logs }: Capabilities,
+  removed: Found,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  const trash = await retry(signal, () => client.call<TrashedVolume[]>("/v1/volume/trash", { signal }));
+  const trashed = trash
+    .filter(({ name }) => removed.volumes.includes(name))
+    .map(({ name, expires_at }) => `the volume '${name}' in the trash, until ${expires_at.slice(0, 10)}`);
+  const reserved = names.remembers_freed.supported
+    ? removed.deployments.map((name) => `the name '${name}' for your account, for ${freedNameDays} days`)
+    : [];
+  const logged: string[] = [];
+  for (const name of removed.deployments) logged.push(...(await keptLog(client, name, logs.retention_days, signal)));
+  return [...trashed, ...reserved, ...logged];
+};

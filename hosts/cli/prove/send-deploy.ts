@@ -1,0 +1,65 @@
+/** Deploys the run's service, and follows the deploy to its last record. */
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+import { formFields } from "../deploy/project.ts";
+import { deployRecords } from "../deploy/records.ts";
+import { formBody } from "../deploy/upload.ts";
+import { retry } from "../volumes/transfer/retry.ts";
+import { type Proof, StepError } from "./proof.ts";
+import { packService } from "./source.ts";
+
+export interface DeployChange {
+  /** The version of the source; defaults to the one that serves. */
+  readonly version?: number;
+  readonly volumes?: Readonly<Record<string, string>>;
+  readonly schedule?: string;
+  /** The variables besides the token. If omitted, the deploy omits `env`, which keeps the present variables. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The declared size of the service, and the number of deploys of a run: the announcement repeats them. */
+export const declaredSize = { cpu: 1, memory: "512Mi", max_instances: 2 };
+
+/** The messages of every rollout. All others say what the provider changed, fell back to or does not enforce. */
+const ROUTINE =
+  /^(Creating '|Updating '|Starting revision |The revision is ready|Listening after |Created new volume '|Scheduled: |Schedule removed|Stopping the previous revision|The service has started)/;
+
+const fieldsOf = ({ run, token, state }: Proof, { volumes = state.volumes, schedule, env }: DeployChange) => ({
+  name: run,
+  fields: {
+    ...declaredSize,
+    timeout: 60,
+    volumes,
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(env === undefined ? {} : { env: { ...env, PROVE_TOKEN: token } }),
+  },
+});
+
+/** Returns the last record of a deploy. Notes what the provider announces. */
+export const sendDeploy = async (proof: Proof, change: DeployChange): Promise<DeployEvent> => {
+  const { client, io, run, state } = proof;
+  const source = packService({ run, version: change.version ?? state.version });
+  const fields = formFields(fieldsOf(proof, change));
+  // A new body for each attempt, because a stream can be sent only once.
+  const send = () => client.expectOk("/v1/deploy", { body: formBody(fields, source), signal: io.signal });
+  const response = await retry(io.signal, send);
+  let last: DeployEvent | undefined;
+  for await (const record of deployRecords(client, response, run, io.signal)) {
+    proof.show(record.message);
+    if (record.status === "DEPLOYING" && !ROUTINE.test(record.message)) proof.note(record.message);
+    last = record;
+  }
+  if (last === undefined) throw new StepError("The deploy's stream ended without a record.");
+  return last;
+};
+
+/** Deploys, and updates the state. Throws a `StepError` with the reason and the last lines if the deploy fails. */
+export const deployService = async (proof: Proof, change: DeployChange = {}): Promise<void> => {
+  const { status, reason, message, log_tail = [], url = "" } = await sendDeploy(proof, change);
+  if (status !== "DONE")
+    throw new StepError([`The deploy failed with '${reason}': ${message}`, ...log_tail].join("\n"));
+  const { state } = proof;
+  state.url = url.replace(/\/$/, "");
+  state.deploys++;
+  state.version = change.version ?? state.version;
+  state.volumes = change.volumes ?? state.volumes;
+};
