@@ -96,7 +96,7 @@ const prove = async (input: Input, io: Io): Promise<number> => {
     for (const one of retained) print(io, `Kept: ${one}`);
   }
   writeJson(io, json, { ...head, steps, retained });
-  if (steps.at(-1)?.result !== "pass") say(io, `Run 'portside prove --clean ${names.run}' to delete what is left.`);
+  if (steps.at(-1)?.result !== "pass") say(io, `Run 'portside prove --clean ${names.run}' to delete the rest.`);
   return io.signal.aborted ? INTERRUPTED : passed ? 0 : 1;
 };
 
@@ -141,12 +141,12 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["prove", "prove -y --json report.json", "prove --clean"],
   notes: [
-    "Deploys a small service under a name of its own, calls it, redeploys it under requests, reads its log, and uses a volume, a schedule and SQL. Deletes everything at the end, also after Ctrl-C.",
+    "Deploys a small service with a unique name, calls it, redeploys it under requests, reads its log, and uses a volume, a schedule and SQL. Deletes everything at the end, also after Ctrl-C.",
     "Steps that the provider does not support are skipped, with the reason. The exit code is 1 if a step fails.",
   ],
   run: (input, io) => {
     if (input.flag("clean")) return clean(input, io);
-    if (input.positionals.length > 0) throw new UsageError("A run has a name of its own. Pass RUN only with --clean.");
+    if (input.positionals.length > 0) throw new UsageError("Unexpected argument RUN. Pass it only with --clean.");
     return prove(input, io);
   },
 };
