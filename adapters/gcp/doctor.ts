@@ -1,41 +1,20 @@
 /** Checks the project's setup. Each finding names what is missing and the command that fixes it. */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
-import { ok, ResultAsync, safeTry } from "../../core/result.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";
 import { checkOwnService } from "./check-own-service.ts";
+import { checkQuotas } from "./check-quotas.ts";
 import type { ClientSource } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
+import { type Get, problemOf, requester, SERVICE_USAGE } from "./rest-get.ts";
 
 type DoctorConfig = Pick<
   GcpConfig,
   "project" | "region" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
 >;
-
-/** Fails with the error of the client, whatever it is. */
-type Get = <T>(url: string, body?: unknown) => ResultAsync<T, unknown>;
-
-/** Timeout of one call in milliseconds. gaxios has none by default, and the platform starts only after these checks. */
-const CALL_TIMEOUT_MS = 20_000;
-
-const requester =
-  (clients: ClientSource): Get =>
-  <T>(url: string, body?: unknown) => {
-    const request = async (): Promise<T> => {
-      const auth = await clients("auth");
-      const data = body === undefined ? {} : { method: "POST" as const, data: body };
-      return (await auth.request<T>({ url, timeout: CALL_TIMEOUT_MS, ...data })).data;
-    };
-    return ResultAsync.fromPromise(request(), (error) => error);
-  };
-
-const problemOf = (error: unknown): string => {
-  const { code, message } = error as { code?: unknown; message?: string };
-  return `${message ?? String(error)}${code === undefined ? "" : ` (${String(code)})`}`;
-};
 
 const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
@@ -65,7 +44,6 @@ async function* credentials({ project }: DoctorConfig, clients: ClientSource): A
   }
 }
 
-const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
 
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
@@ -225,64 +203,6 @@ async function* signing({ project }: DoctorConfig, clients: ClientSource, member
   }
 }
 
-const ACCOUNTS_METRIC = "iam.googleapis.com/quota/service-account-count";
-
-interface QuotaMetrics {
-  readonly metrics?: readonly {
-    readonly metric: string;
-    readonly consumerQuotaLimits?: readonly { readonly quotaBuckets?: readonly { effectiveLimit?: string }[] }[];
-  }[];
-}
-
-/** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list */
-const serviceAccountLimit = (project: string, get: Get): ResultAsync<number | undefined, unknown> => {
-  const url = `${SERVICE_USAGE}/v1beta1/projects/${project}/services/iam.googleapis.com/consumerQuotaMetrics`;
-  return get<QuotaMetrics>(url).map(({ metrics = [] }) => {
-    const limits = metrics.find(({ metric }) => metric === ACCOUNTS_METRIC)?.consumerQuotaLimits;
-    const limit = limits?.[0]?.quotaBuckets?.[0]?.effectiveLimit;
-    return limit === undefined ? undefined : Number(limit);
-  });
-};
-
-interface AccountPage {
-  readonly accounts?: readonly unknown[];
-  readonly nextPageToken?: string;
-}
-
-/** https://docs.cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/list */
-const countServiceAccounts = (project: string, get: Get): ResultAsync<number, unknown> =>
-  safeTry(async function* () {
-    let count = 0;
-    for (let query = "pageSize=100"; ; ) {
-      const url = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts?${query}`;
-      const { accounts = [], nextPageToken } = yield* get<AccountPage>(url);
-      count += accounts.length;
-      if (!nextPageToken) return ok(count);
-      query = `pageSize=100&pageToken=${encodeURIComponent(nextPageToken)}`;
-    }
-  });
-
-/** Warns if fewer service accounts than this are left. */
-const MIN_LEFT = 10;
-
-/**
- * Each Portside account uses one service account. A project's initial quota is 100:
- * https://docs.cloud.google.com/iam/quotas
- */
-async function* quotas({ project }: DoctorConfig, get: Get): AsyncGenerator<Finding> {
-  const what = "service account quota";
-  const limit = await serviceAccountLimit(project, get);
-  if (limit.isErr()) return yield warn(what, `the check failed: ${problemOf(limit.error)}`);
-  if (limit.value === undefined) return yield warn(what, "Service Usage does not report it");
-  const count = await countServiceAccounts(project, get);
-  if (count.isErr()) return yield warn(what, `the check failed: ${problemOf(count.error)}`);
-  const left = limit.value - count.value;
-  const words = `${left} of ${limit.value} left; each account uses one`;
-  yield left < MIN_LEFT
-    ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
-    : pass(what, words);
-}
-
 /**
  * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials, or the package that
  * loads them, are missing.
@@ -306,7 +226,7 @@ export async function* diagnoseGcp(
   yield* signing(config, clients, member);
   yield* resources(config, get);
   yield* buildPermissions(config, get);
-  yield* quotas(config, get);
+  yield* checkQuotas(config, get);
   yield spoolPlace(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
   yield* checkOwnService(config, clients, environment);
 }

@@ -27,7 +27,11 @@ export const serviceAccountOf = (project: string, id: string): string => {
 
 /** A service account ID has 6 to 30 characters and starts with a letter. */
 const ID_DIGITS = 21;
+const RUNTIME = new RegExp(`^portside-[0-9a-f]{${ID_DIGITS}}@`);
 
 /** The service account that runs the account's services. */
 export const runtimeIdentityOf = (project: string, owner: AccountId): string =>
   serviceAccountOf(project, `portside-${accountDigest(owner).slice(0, ID_DIGITS)}`);
+
+/** True for an address that `runtimeIdentityOf` returns for some account. */
+export const isRuntimeIdentity = (email: string): boolean => RUNTIME.test(email);

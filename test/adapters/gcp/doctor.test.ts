@@ -1,5 +1,6 @@
 /** The doctor names exactly what a project lacks, with the command that fixes it. */
 import { describe, expect, test } from "vitest";
+import { ceilingRules } from "../../../adapters/gcp/ceilings.ts";
 import type { ClientSource, GcpClients } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
@@ -12,6 +13,7 @@ const BUILDER = "https://iam.googleapis.com/v1/projects/p/serviceAccounts/portsi
 const IMAGES = "https://artifactregistry.googleapis.com/v1/projects/p/locations/europe-west1/repositories/portside";
 const SOURCES = "https://storage.googleapis.com/storage/v1/b/p-portside-sources";
 
+const ACCOUNTS = "iam.googleapis.com/quota/service-account-count 1/{project}";
 const BUILDS = "serviceAccount:portside-build@p.iam.gserviceaccount.com";
 const BUCKET_POLICY = `${SOURCES}/iam`;
 const REPOSITORY_POLICY = `${IMAGES}:getIamPolicy`;
@@ -35,7 +37,9 @@ test("reports nothing missing in a complete project", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 8);
+  expect(findings).toHaveLength(
+    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 8,
+  );
 });
 
 test.each(Object.keys(apis))(
@@ -132,12 +136,37 @@ test("without credentials, checks nothing further", async () => {
 
 test("an almost exhausted quota is a warning, counted over all pages", async () => {
   const project = whole();
-  Object.assign(project, { serviceAccounts: 295, serviceAccountLimit: 300 });
+  project.serviceAccounts = Array.from({ length: 295 }, (_, index) => `account-${index}@p`);
+  project.quotas.set(ACCOUNTS, 300);
   expect(missing(await look(project))).toEqual([
     expect.objectContaining({ verdict: "warning", words: "5 of 300 left; each account uses one" }),
   ]);
-  project.serviceAccounts = 100;
+  project.serviceAccounts = project.serviceAccounts.slice(0, 100);
   expect(missing(await look(project))).toEqual([]);
+});
+
+const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
+  Object.fromEntries(
+    findings.flatMap(({ what, words }) => (what.startsWith("maximum of ") ? [[what.slice(11), words]] : [])),
+  );
+
+test("says how much the project carries, by its quotas in the region", async () => {
+  const project = whole();
+  const digest = "0123456789abcdef01234";
+  project.serviceAccounts = ["portside@p", "portside-build@p", `portside-${digest}@p`, "portside-demo@p"];
+  project.quotas.set(ACCOUNTS, 200);
+  project.quotas.set("run.googleapis.com/write_regional 1/min/{project}/{region}", 90);
+  project.quotas.set("run.googleapis.com/cpu_allocation 1/{project}/{region}", 56_000);
+  project.quotas.set("cloudbuild.googleapis.com/concurrent_public_pool_build_cpus 1/{project}/{region}", 9);
+  project.quotas.set("cloudscheduler.googleapis.com/jobs 1/{project}/{region}", -1);
+  expect(maximaOf(await look(project))).toMatchObject({
+    accounts: "197 (service accounts: 200; one takes 1; others of the project count too)",
+    "concurrent builds": "4 (CPU of builds in the region: 9; one takes 2)",
+    "concurrent instances with 1 CPU": expect.stringMatching(/^56 /),
+    "deployments with a schedule": "no limit (Cloud Scheduler jobs in the region)",
+    deployments: expect.stringContaining("1000, by Google's documentation"),
+    "followed logs, each by any number of clients": expect.stringContaining("60, assumed"),
+  });
 });
 
 test("a check without permission is a warning and does not prevent the start", async () => {
@@ -145,7 +174,14 @@ test("a check without permission is a warning and does not prevent the start", a
   for (const host of ["serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "iam.googleapis.com"])
     project.forbidden.add(host);
   const findings = missing(await look(project));
-  expect(findings.map(({ verdict }) => verdict)).toEqual(["warning", "warning", "warning", "warning"]);
+  expect(findings.map(({ what }) => what)).toEqual([
+    "APIs",
+    "permissions",
+    expect.stringContaining("for builds"),
+    "quotas",
+    "service account quota",
+  ]);
+  expect(findings.every(({ verdict }) => verdict === "warning")).toBe(true);
   expect(refusalToStart(findings)).toBeUndefined();
 });
 

@@ -6,6 +6,7 @@
  * https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions
  */
 import type { AuthClient, GoogleAuth } from "google-auth-library";
+import { REGION } from "./test-project.ts";
 
 export interface FakeProject {
   readonly apis: Set<string>;
@@ -20,9 +21,10 @@ export interface FakeProject {
   /** Hosts that respond with 403. */
   readonly forbidden: Set<string>;
   readonly requests: string[];
-  /** Number of existing service accounts, and the quota. */
-  serviceAccounts: number;
-  serviceAccountLimit: number;
+  /** Addresses of the existing service accounts. */
+  serviceAccounts: readonly string[];
+  /** Quotas by metric and unit, such as `run.googleapis.com/write_regional 1/min/{project}/{region}`; -1 is unlimited. */
+  readonly quotas: Map<string, number>;
   readonly auth: GoogleAuth<AuthClient>;
 }
 
@@ -33,22 +35,30 @@ interface Request {
   readonly data?: { readonly permissions?: readonly string[] };
 }
 
-const quotaMetrics = (limit: number): object => ({
-  metrics: [
-    { metric: "iam.googleapis.com/other", consumerQuotaLimits: [{ quotaBuckets: [{ effectiveLimit: "1" }] }] },
-    {
-      metric: "iam.googleapis.com/quota/service-account-count",
-      consumerQuotaLimits: [{ quotaBuckets: [{ effectiveLimit: String(limit) }] }],
-    },
-  ],
-});
+/** The metrics of a service's quotas; those of a region have a default and one bucket for each region. */
+const quotaMetrics = (pathname: string, quotas: ReadonlyMap<string, number>): object => {
+  const service = pathname.split("/").at(-2);
+  const limitOf = (unit: string, quotaBuckets: readonly object[]) => ({ unit, quotaBuckets });
+  const metrics = [...quotas].flatMap(([key, limit]) => {
+    const [metric = "", unit = ""] = key.split(" ");
+    if (!metric.startsWith(`${service}/`)) return [];
+    // JSON leaves out 0.
+    const bucket = limit === 0 ? {} : { effectiveLimit: String(limit) };
+    const other = { effectiveLimit: "1" };
+    const buckets = unit.includes("{region}")
+      ? [other, { ...bucket, dimensions: { region: REGION } }, { ...other, dimensions: { region: "us-east1" } }]
+      : [bucket];
+    return [{ metric, consumerQuotaLimits: [limitOf(`${unit}/{user}`, [other]), limitOf(unit, buckets)] }];
+  });
+  return { metrics };
+};
 
 /** https://docs.cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/list */
-const accountsPage = (all: number, query: URLSearchParams): object => {
+const accountsPage = (all: readonly string[], query: URLSearchParams): object => {
   const from = Number(query.get("pageToken") ?? 0);
-  const to = Math.min(all, from + Number(query.get("pageSize")));
-  const accounts = Array.from({ length: to - from }, (_, index) => ({ email: `account-${from + index}` }));
-  return to < all ? { accounts, nextPageToken: String(to) } : { accounts };
+  const to = Math.min(all.length, from + Number(query.get("pageSize")));
+  const accounts = all.slice(from, to).map((email) => ({ email }));
+  return to < all.length ? { accounts, nextPageToken: String(to) } : { accounts };
 };
 
 export const fakeProject = (): FakeProject => {
@@ -60,7 +70,9 @@ export const fakeProject = (): FakeProject => {
   ];
   const requests: string[] = [];
   const policies = new Map<string, object>();
-  const state = { credentials: true, signs: true, serviceAccounts: 3, serviceAccountLimit: 100 };
+  const quotas = new Map([["iam.googleapis.com/quota/service-account-count 1/{project}", 100]]);
+  const serviceAccounts: readonly string[] = ["portside@p", "portside-build@p", "other@p"];
+  const state = { credentials: true, signs: true, serviceAccounts };
   const answer = ({ url, data }: Request): unknown => {
     const { host, pathname, searchParams } = new URL(url);
     requests.push(`${data === undefined ? "GET" : "POST"} ${host}${pathname}`);
@@ -73,7 +85,7 @@ export const fakeProject = (): FakeProject => {
       };
     if (pathname.endsWith(":testIamPermissions"))
       return { permissions: (data?.permissions ?? []).filter((one) => permissions.has(one)) };
-    if (pathname.endsWith("/consumerQuotaMetrics")) return quotaMetrics(state.serviceAccountLimit);
+    if (pathname.endsWith("/consumerQuotaMetrics")) return quotaMetrics(pathname, quotas);
     if (pathname.endsWith("/serviceAccounts")) return accountsPage(state.serviceAccounts, searchParams);
     if (/[:/](getIamPolicy|iam)$/.test(pathname)) {
       const policy = policies.get(url);
@@ -95,5 +107,5 @@ export const fakeProject = (): FakeProject => {
     },
     request: async (request: Request) => ({ data: answer(request) }),
   } as unknown as GoogleAuth<AuthClient>;
-  return Object.assign(state, { apis, permissions, resources, policies, forbidden, requests, auth });
+  return Object.assign(state, { apis, permissions, resources, policies, forbidden, quotas, requests, auth });
 };

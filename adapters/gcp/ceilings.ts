@@ -1,0 +1,172 @@
+/** How much one project carries, from its quotas. Pure. */
+
+/** A quota, as Service Usage names it. */
+export interface QuotaName {
+  readonly service: string;
+  readonly metric: string;
+  /** `minute` for a rate, `total` for a number of things that exist at one time. */
+  readonly per: "minute" | "total";
+}
+
+interface CeilingRule {
+  /** What the quota limits, in the plural. */
+  readonly what: string;
+  readonly quota: string;
+  /** Undefined for a limit that is not in Service Usage. */
+  readonly name?: QuotaName;
+  /** The quota of a new project, by the page in `source`. */
+  readonly initial: number;
+  readonly source: string;
+  /** What one takes of the quota. */
+  readonly each: string;
+  readonly max: (quota: number, others: number) => number;
+}
+
+const RUN = "run.googleapis.com";
+const per =
+  (one: number) =>
+  (quota: number): number =>
+    Math.floor(quota / one);
+
+/** CPU of a build's machine, e2-standard-2: https://cloud.google.com/build/pricing */
+const BUILD_CPUS = 2;
+/** Writes of a deploy that changes a service: the new revision, its traffic, and two notes. */
+const WRITES_PER_DEPLOY = 4;
+/** A read every 15 s shows new entries within 15 s. */
+const READS_PER_LOG = 4;
+
+/** What a project carries. The limits of Google Cloud that Portside does not come near are left out. */
+export const ceilingRules = {
+  deployments: {
+    what: "deployments",
+    quota: "Cloud Run services in the region",
+    initial: 1000,
+    source: "https://docs.cloud.google.com/run/quotas",
+    each: "1",
+    max: per(1),
+  },
+  schedules: {
+    what: "deployments with a schedule",
+    quota: "Cloud Scheduler jobs in the region",
+    name: { service: "cloudscheduler.googleapis.com", metric: "cloudscheduler.googleapis.com/jobs", per: "total" },
+    initial: 1000,
+    source: "https://docs.cloud.google.com/scheduler/quotas",
+    each: "1",
+    max: per(1),
+  },
+  accounts: {
+    what: "accounts",
+    quota: "service accounts",
+    name: { service: "iam.googleapis.com", metric: "iam.googleapis.com/quota/service-account-count", per: "total" },
+    initial: 100,
+    source: "https://docs.cloud.google.com/iam/quotas",
+    each: "1; others of the project count too",
+    max: (quota, others) => Math.max(0, quota - others),
+  },
+  builds: {
+    what: "concurrent builds",
+    quota: "CPU of builds in the region",
+    name: {
+      service: "cloudbuild.googleapis.com",
+      metric: "cloudbuild.googleapis.com/concurrent_public_pool_build_cpus",
+      per: "total",
+    },
+    initial: 5,
+    source: "https://docs.cloud.google.com/build/quotas",
+    each: `${BUILD_CPUS}`,
+    max: per(BUILD_CPUS),
+  },
+  deploys: {
+    what: "deploys a minute",
+    quota: "writes of Cloud Run a minute in the region",
+    name: { service: RUN, metric: "run.googleapis.com/write_regional", per: "minute" },
+    initial: 60,
+    source: "https://docs.cloud.google.com/run/quotas",
+    each: `${WRITES_PER_DEPLOY}`,
+    max: per(WRITES_PER_DEPLOY),
+  },
+  instances: {
+    what: "concurrent instances with 1 CPU",
+    quota: "CPU of Cloud Run in the region, in thousandths",
+    name: { service: RUN, metric: "run.googleapis.com/cpu_allocation", per: "total" },
+    initial: 20_000,
+    source: "https://docs.cloud.google.com/run/docs/configuring/max-instances-limits",
+    each: "1000",
+    max: per(1000),
+  },
+  followers: {
+    what: "followed logs, each by any number of clients",
+    quota: "log reads a minute",
+    name: { service: "logging.googleapis.com", metric: "logging.googleapis.com/read_requests", per: "minute" },
+    initial: 60,
+    source: "https://docs.cloud.google.com/logging/quotas",
+    each: `${READS_PER_LOG}`,
+    max: per(READS_PER_LOG),
+  },
+} as const satisfies Readonly<Record<string, CeilingRule>>;
+
+export type CeilingKind = keyof typeof ceilingRules;
+
+/** The services whose quotas the rules name. */
+export const quotaServices: readonly string[] = [
+  ...new Set(Object.values<CeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
+];
+
+/** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics */
+export interface QuotaMetric {
+  readonly metric: string;
+  readonly consumerQuotaLimits?: readonly {
+    /** `1/{project}/{region}`, or `1/min/{project}` for a rate. */
+    readonly unit?: string;
+    readonly quotaBuckets?: readonly {
+      /** -1 without a limit. JSON leaves out 0. */
+      readonly effectiveLimit?: string;
+      readonly dimensions?: Readonly<Record<string, string>>;
+    }[];
+  }[];
+}
+
+/**
+ * Returns the lowest limit that applies to a region, Infinity without a limit. Undefined if Service Usage does not report
+ * the quota.
+ */
+export const quotaOf = (metrics: readonly QuotaMetric[], { metric, per }: QuotaName, region: string) => {
+  const limits = metrics.find((one) => one.metric === metric)?.consumerQuotaLimits ?? [];
+  const found = limits.flatMap(({ unit = "", quotaBuckets = [] }) => {
+    const isRate = unit.startsWith("1/min/");
+    // Limits per user do not limit the project.
+    if (isRate !== (per === "minute") || unit.includes("{user}")) return [];
+    // "ordered from least specific to most specific" (`quotaBuckets`).
+    const bucket = quotaBuckets.findLast(({ dimensions = {} }) =>
+      Object.values(dimensions).every((value) => value === region),
+    );
+    if (bucket === undefined) return [];
+    const limit = Number(bucket.effectiveLimit ?? 0);
+    return [limit < 0 ? Number.POSITIVE_INFINITY : limit];
+  });
+  return found.length === 0 ? undefined : Math.min(...found);
+};
+
+export interface Ceiling {
+  readonly kind: CeilingKind;
+  readonly max: number;
+  /** How it follows from the quota. */
+  readonly words: string;
+}
+
+export type Quotas = Readonly<Partial<Record<CeilingKind, number>>>;
+
+/**
+ * @param quotas as far as Service Usage reports them; the others are those of a new project
+ * @param otherIdentities number of service accounts that belong to no account of Portside
+ */
+export const ceilingsOf = (quotas: Quotas, otherIdentities: number): readonly Ceiling[] =>
+  Object.entries<CeilingRule>(ceilingRules).map(([kind, { quota, initial, name, max, each }]) => {
+    const limit = quotas[kind as CeilingKind];
+    const origin = limit !== undefined ? "" : name === undefined ? ", by Google's documentation" : ", assumed";
+    const most = max(limit ?? initial, otherIdentities);
+    const words = Number.isFinite(most)
+      ? `${most} (${quota}: ${limit ?? initial}${origin}; one takes ${each})`
+      : `no limit (${quota})`;
+    return { kind: kind as CeilingKind, max: most, words };
+  });

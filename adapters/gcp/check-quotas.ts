@@ -1,0 +1,69 @@
+/**
+ * Reads the project's quotas, and says how much the project carries.
+ * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list
+ */
+import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
+import { ok, safeTry } from "../../core/result.ts";
+import { isRuntimeIdentity } from "./accounts/service-accounts.ts";
+import { type CeilingKind, ceilingRules, ceilingsOf, type QuotaMetric, quotaOf, quotaServices } from "./ceilings.ts";
+import type { GcpLocation } from "./location.ts";
+import { type Get, problemOf, SERVICE_USAGE } from "./rest-get.ts";
+
+/** Reads all pages of a list. */
+const readAll = <T>(get: Get, url: string, itemsOf: (page: Record<string, unknown>) => readonly T[] | undefined) =>
+  safeTry(async function* () {
+    const all: T[] = [];
+    for (let token = ""; ; ) {
+      const query = `pageSize=100${token && `&pageToken=${encodeURIComponent(token)}`}`;
+      const page = yield* get<Record<string, unknown>>(`${url}?${query}`);
+      all.push(...(itemsOf(page) ?? []));
+      token = String(page["nextPageToken"] ?? "");
+      if (token === "") return ok(all);
+    }
+  });
+
+const metricsOf = (get: Get, project: string, service: string) =>
+  readAll<QuotaMetric>(
+    get,
+    `${SERVICE_USAGE}/v1beta1/projects/${project}/services/${service}/consumerQuotaMetrics`,
+    ({ metrics }) => metrics as QuotaMetric[],
+  );
+
+/** https://docs.cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/list */
+const serviceAccountsOf = (get: Get, project: string) =>
+  readAll<{ readonly email: string }>(
+    get,
+    `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`,
+    ({ accounts }) => accounts as { email: string }[],
+  );
+
+/** Warns if fewer service accounts than this are left. */
+const MIN_LEFT = 10;
+
+/** Each Portside account uses one service account. */
+const leftAccounts = (project: string, limit: number, used: number): Finding => {
+  const what = "service account quota";
+  const words = `${limit - used} of ${limit} left; each account uses one`;
+  return limit - used < MIN_LEFT
+    ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
+    : pass(what, words);
+};
+
+export async function* checkQuotas({ project, region }: GcpLocation, get: Get): AsyncGenerator<Finding> {
+  const [accounts, ...services] = await Promise.all([
+    serviceAccountsOf(get, project),
+    ...quotaServices.map((service) => metricsOf(get, project, service)),
+  ]);
+  const failed = services.find((one) => one.isErr());
+  if (failed?.isErr()) yield warn("quotas", `the check failed: ${problemOf(failed.error)}`);
+  const metrics = services.flatMap((one) => one.unwrapOr([]));
+  const quotas: Partial<Record<CeilingKind, number>> = {};
+  for (const [kind, rule] of Object.entries(ceilingRules)) {
+    const limit = "name" in rule ? quotaOf(metrics, rule.name, region) : undefined;
+    if (limit !== undefined) quotas[kind as CeilingKind] = limit;
+  }
+  if (accounts.isErr()) yield warn("service account quota", `the check failed: ${problemOf(accounts.error)}`);
+  else if (quotas.accounts !== undefined) yield leftAccounts(project, quotas.accounts, accounts.value.length);
+  const others = accounts.unwrapOr([]).filter(({ email }) => !isRuntimeIdentity(email)).length;
+  for (const { kind, words } of ceilingsOf(quotas, others)) yield pass(`maximum of ${ceilingRules[kind].what}`, words);
+}
