@@ -31,6 +31,9 @@ export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 /** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
 export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/portside-generators";
 
+/** The folder of GoogleSQL's analyzer: the Java packages of `test/support/sql/googlesql/pom.xml`. */
+export const googleSql = process.env["PORTSIDE_GOOGLESQL"] ?? "/usr/local/lib/portside-googlesql";
+
 /** Debian's folder of the server programs, of the newest version. */
 export const postgresPrograms = (): string | undefined =>
   globSync("/usr/lib/postgresql/*/bin/initdb").sort().at(-1)?.slice(0, -"/initdb".length);
@@ -114,6 +117,10 @@ const checks = {
       existsSync(join(generators, "node_modules/typescript")) &&
       works(join(generators, "python/bin/openapi-python-client"), ["--version"], process.env, 60_000),
     why: "client generators are not installed (install_generators in .ci/run; PORTSIDE_GENERATORS names their folder)",
+  },
+  googlesql: {
+    here: () => globSync(join(googleSql, "zetasql-client-*.jar")).length > 0 && works("java", ["-version"]),
+    why: "GoogleSQL's analyzer or Java 17 is not installed (install_googlesql in .ci/run; PORTSIDE_GOOGLESQL names its folder)",
   },
   containers: {
     here: () => works("docker", ["version"]),
