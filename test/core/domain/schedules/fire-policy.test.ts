@@ -20,7 +20,7 @@ describe("an attempt", () => {
   test.each([undefined, 500, 502, 503, 504, 599])("answered with %s failed", (status) =>
     expect(isFailedAttempt(status)).toBe(true),
   );
-  test.each([200, 204, 301, 304, 400, 401, 404, 429, 499])("answered with %s ends the fire", (status) =>
+  test.each([200, 204, 301, 304, 400, 401, 404, 429, 499, 600])("answered with %s ends the fire", (status) =>
     expect(isFailedAttempt(status)).toBe(false),
   );
   test.each([
@@ -34,7 +34,9 @@ describe("an attempt", () => {
 
 test.each([
   [200, undefined, "INFO"],
-  [204, undefined, "INFO"],
+  [299, undefined, "INFO"],
+  [199, undefined, "ERROR"],
+  [300, undefined, "ERROR"],
   [302, undefined, "ERROR"],
   [404, undefined, "ERROR"],
   [500, undefined, "ERROR"],
