@@ -1,6 +1,6 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `damages` (500 data folders) and `redeploys` (two hours under load); without a name all of them run.
+ * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders) and `redeploys` (two hours under load); without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -43,6 +43,12 @@ const stages: readonly Stage[] = [
     what: `${values.kills} kills`,
     env: { PORTSIDE_KILLS: values.kills },
     args: vitest("test/e2e/kill.test.ts", "--testTimeout", "36000000"),
+  },
+  {
+    name: "prove-kills",
+    what: "20 kills of portside prove",
+    env: { PORTSIDE_PROVE_KILLS: "20" },
+    args: vitest("test/hosts/cli/prove/kills.test.ts"),
   },
   {
     name: "redeploys",

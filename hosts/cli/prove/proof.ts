@@ -46,18 +46,19 @@ export interface Step {
 /** A step's check failed. The message says what was expected and what to do next. */
 export class StepError extends CommandError {}
 
-/** Calls `probe` every second until it returns a value. Throws a `StepError` with `problem` after `seconds`. */
+/** Calls `probe` with pauses until it returns a value. Throws a `StepError` with `problem` after `seconds`. */
 export const waitUntil = async <T>(
   { io: { signal } }: Proof,
   seconds: number,
   problem: () => string,
   probe: () => Promise<T | undefined>,
+  pauseSeconds = 1,
 ): Promise<T> => {
   const ends = Date.now() + seconds * 1000;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;
     if (Date.now() >= ends) throw new StepError(`${problem()} Waited ${seconds} s.`);
-    await sleep(1000, undefined, { signal });
+    await sleep(pauseSeconds * 1000, undefined, { signal });
   }
 };

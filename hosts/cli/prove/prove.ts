@@ -96,6 +96,7 @@ const prove = async (input: Input, io: Io): Promise<number> => {
     for (const one of retained) print(io, `Kept: ${one}`);
   }
   writeJson(io, json, { ...head, steps, retained });
+  if (!passed) say(io, `The log remains after the deletion: portside logs ${names.run}`);
   if (steps.at(-1)?.result !== "pass") say(io, `Run 'portside prove --clean ${names.run}' to delete the rest.`);
   return io.signal.aborted ? INTERRUPTED : passed ? 0 : 1;
 };

@@ -92,8 +92,9 @@ const obstacle = ({ proof }: Runner, step: Step, reports: readonly StepReport[])
   const missing = reasonAgainst(step, proof.capabilities);
   if (missing !== undefined) return withoutRun(step.name, "skipped", missing);
   if (proof.io.signal.aborted) return withoutRun(step.name, "not run", "Interrupted.");
-  const failed = reports.find(({ step: name, result }) => step.after.includes(name) && result !== "pass");
-  return failed === undefined ? undefined : withoutRun(step.name, "not run", `It needs the step '${failed.step}'.`);
+  const lacking = reports.find(({ step: name, result }) => step.after.includes(name) && result !== "pass");
+  if (lacking?.result === "skipped") return withoutRun(step.name, "skipped", lacking.reason ?? "");
+  return lacking === undefined ? undefined : withoutRun(step.name, "not run", `It needs the step '${lacking.step}'.`);
 };
 
 /** The deletion is not interrupted by Ctrl-C, only by a second one, which ends the process. */
