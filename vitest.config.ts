@@ -95,7 +95,10 @@ export default defineConfig({
       { extends: true, test: { name: "core", include: pure, isolate: false } },
       { extends: true, test: { name: "engine", include: real, exclude: slow } },
       { extends: true, test: { name: "slow", include: slow } },
-      { extends: true, test: { name: "cloud", include: cloud } },
+      {
+        extends: true,
+        test: { name: "cloud", include: cloud, setupFiles: ["./test/fakes/gcp/requests/fail-on-violations.ts"] },
+      },
       // Ryuk, the Testcontainers cleanup helper, comes from a registry. The tests clean up themselves.
       {
         extends: true,

@@ -23,13 +23,13 @@ export interface Query {
   readonly location: string | undefined;
 }
 
-/** Returns what a statement would read, without running it. */
-export const dryRun = (client: BigQuery, { query, location }: Query): Promise<JobMetadata> =>
+/** Returns what a statement would read, without running it. @param jobId unused id; BigQuery requires one */
+export const dryRun = (client: BigQuery, { query, location }: Query, jobId: string): Promise<JobMetadata> =>
   sendRest(client, {
     method: "POST",
     uri: "/jobs",
     json: {
-      jobReference: { projectId: client.projectId, location },
+      jobReference: { projectId: client.projectId, jobId, location },
       configuration: { dryRun: true, query: { query, useLegacySql: false } },
     },
   });

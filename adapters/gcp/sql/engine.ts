@@ -116,7 +116,8 @@ export class GcpSql implements SqlEngine {
   /** Checks BigQuery's own analysis of the statement before it runs. */
   async #checkDryRun(query: Query, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
-    const checked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));
+    const { ids } = this.#runtime;
+    const checked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query, ids.id()));
     if (checked.isErr())
       throw new Ended(this.#failure(checked.error, ({ message = "" }) => textFailure(message, this.#names)));
     const { statistics } = checked.value;

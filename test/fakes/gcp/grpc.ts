@@ -6,6 +6,7 @@ import { credentials, type handleUnaryCall, Server, ServerCredentials, status } 
 import { fromJSON, type ServiceDefinition } from "@grpc/proto-loader";
 import protobuf from "protobufjs";
 import type { FaultKind, Faults } from "../faults.ts";
+import { recordCalls } from "./requests/recorder.ts";
 
 // Google's clients probe for a metadata server; tests have none.
 process.env["METADATA_SERVER_DETECTION"] ??= "none";
@@ -20,6 +21,15 @@ const protosOf = (packageName: string): protobuf.INamespace => {
   const folder = join("node_modules", packageName);
   const root = entry.slice(0, entry.lastIndexOf(folder) + folder.length);
   return JSON.parse(readFileSync(join(root, "build", "protos", "protos.json"), "utf8"));
+};
+
+const roots = new Map<string, protobuf.Root>();
+
+/** The protos of a package. */
+export const rootOf = (packageName: string): protobuf.Root => {
+  const root = roots.get(packageName) ?? protobuf.Root.fromJSON(protosOf(packageName));
+  roots.set(packageName, root);
+  return root;
 };
 
 /** Thrown by handlers: an error with its gRPC code (https://grpc.io/docs/guides/status-codes/). */
@@ -56,7 +66,7 @@ const withFaults = async (faults: Faults, method: string, act: () => unknown): P
 
 /** Messages of a package's protos, by full type name. */
 export const messages = (packageName: string) => {
-  const root = protobuf.Root.fromJSON(protosOf(packageName));
+  const root = rootOf(packageName);
   const encoded = (type: string, value: object) => {
     const found = root.lookupType(type);
     return { found, bytes: found.encode(found.fromObject(value)).finish() };
@@ -77,6 +87,8 @@ export const messages = (packageName: string) => {
 
 export interface GrpcServer {
   readonly port: number;
+  /** Carries the protos of its services. */
+  readonly packageName: string;
   close(): void;
 }
 
@@ -113,13 +125,14 @@ export const serveGrpc = async (
       error === null ? resolve(bound) : reject(error),
     );
   });
-  return { port, close: () => server.forceShutdown() };
+  return { port, packageName, close: () => server.forceShutdown() };
 };
 
-/** Options with which an official client connects to a fake. */
-export const clientOptions = ({ port }: GrpcServer, projectId: string) => ({
+/** Options with which an official client connects to a fake. The client's requests are checked against the protos. */
+export const clientOptions = ({ port, packageName }: GrpcServer, projectId: string) => ({
   apiEndpoint: "127.0.0.1",
   port,
   sslCreds: credentials.createInsecure(),
+  "grpc.callInvocationTransformer": recordCalls(rootOf(packageName)),
   projectId,
 });

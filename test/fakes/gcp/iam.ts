@@ -48,6 +48,7 @@ export class FakeIam {
 
   open(): Promise<RestServer> {
     return serveRest({
+      host: "iam.googleapis.com",
       faults: this.faults,
       route: ({ verb, url, body }) => {
         const [, project = "", email] = PATH.exec(url.pathname) ?? [];

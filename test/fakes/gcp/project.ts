@@ -6,6 +6,7 @@
  * https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions
  */
 import type { AuthClient, GoogleAuth } from "google-auth-library";
+import { recordRest } from "./requests/recorder.ts";
 import { REGION } from "./test-project.ts";
 
 export interface FakeProject {
@@ -61,6 +62,12 @@ const accountsPage = (all: readonly string[], query: URLSearchParams): object =>
   return to < all.length ? { accounts, nextPageToken: String(to) } : { accounts };
 };
 
+const record = ({ url, data }: Request): void => {
+  const target = new URL(url);
+  const verb = data === undefined ? "GET" : "POST";
+  recordRest({ host: target.host, verb, url: target, body: data && JSON.stringify(data) });
+};
+
 export const fakeProject = (): FakeProject => {
   const [apis, permissions, resources, forbidden] = [0, 1, 2, 3].map(() => new Set<string>()) as [
     Set<string>,
@@ -105,7 +112,10 @@ export const fakeProject = (): FakeProject => {
       if (state.signs) return "signature";
       throw failure(403, "Permission 'iam.serviceAccounts.signBlob' denied");
     },
-    request: async (request: Request) => ({ data: answer(request) }),
+    request: async (request: Request) => {
+      record(request);
+      return { data: answer(request) };
+    },
   } as unknown as GoogleAuth<AuthClient>;
   return Object.assign(state, { apis, permissions, resources, policies, forbidden, quotas, requests, auth });
 };

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { GoogleAuth, PassThroughClient } from "google-auth-library";
 import type { FaultKind, Faults } from "../faults.ts";
+import { recordRest } from "./requests/recorder.ts";
 
 /** Thrown by methods: an error with status and reason (https://cloud.google.com/apis/design/errors#http_mapping). */
 export class RestError extends Error {
@@ -45,6 +46,8 @@ export interface RestMethod {
 }
 
 export interface RestApi {
+  /** Google's host, whose documents the requests must follow. */
+  readonly host: string;
   readonly faults: Faults;
   /** Undefined if the path does not exist. */
   readonly route: (request: RestRequest) => RestMethod | undefined;
@@ -52,22 +55,19 @@ export interface RestApi {
   readonly injected?: InjectedErrors;
 }
 
-const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
-  const given = await text(request);
-  return given === "" ? {} : JSON.parse(given);
-};
-
 export interface RestServer {
   readonly origin: string;
   close(): void;
 }
 
-export const serveRest = async ({ faults, route, injected: errors = injected }: RestApi): Promise<RestServer> => {
+export const serveRest = async ({ host, faults, route, injected: errors = injected }: RestApi): Promise<RestServer> => {
   /** Undefined if the reply must be lost. */
   const answer = async (request: IncomingMessage): Promise<object | undefined> => {
     const { method: verb = "GET" } = request;
     const url = new URL(request.url ?? "/", "http://fake");
-    const found = route({ verb, url, body: await bodyOf(request) });
+    const body = await text(request);
+    recordRest({ host, verb, url, body });
+    const found = route({ verb, url, body: body === "" ? {} : JSON.parse(body) });
     if (found === undefined) throw new RestError(404, "notFound", `no method at ${verb} ${url.pathname}`);
     const fault = faults.enter(found.method);
     if (fault !== undefined && fault !== "reply_lost") throw errors[fault];

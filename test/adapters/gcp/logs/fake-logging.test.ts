@@ -1,6 +1,7 @@
 /** The fake Cloud Logging behaves as its proto says, as seen by the official client. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FakeLogging, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
+import { takeViolations } from "../../../fakes/gcp/requests/violations.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 
 const clock = createLeapingClock();
@@ -51,6 +52,9 @@ test("rejects what the proto does not allow", async () => {
     { resourceNames: [] },
   ])
     await expect(list(request), JSON.stringify(request).slice(0, 40)).rejects.toMatchObject({ code: 3 });
+  expect(takeViolations()).toEqual([
+    "gRPC /google.logging.v2.LoggingServiceV2/ListLogEntries: resourceNames: missing required field",
+  ]);
   await expect(write([{ textPayload: "x" }], { logName: "nonsense" })).rejects.toMatchObject({ code: 3 });
   await expect(write([{ textPayload: "x".repeat(300_000) }])).rejects.toMatchObject({ code: 3 });
 });

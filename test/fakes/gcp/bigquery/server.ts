@@ -143,7 +143,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
     return { method, act: caughtUp };
   };
 
-  const server = await serveRest({ faults, route, injected });
+  const server = await serveRest({ host: "bigquery.googleapis.com", faults, route, injected });
   const clientSettings = {
     projectId: PROJECT,
     apiEndpoint: server.origin,

@@ -3,6 +3,7 @@
 import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFakeEngine } from "../../engine/engine.ts";
+import { takeViolations } from "../requests/violations.ts";
 import { PROJECT, REGION } from "../test-project.ts";
 import { openRunWorld, type RunWorld } from "./world.ts";
 
@@ -59,7 +60,7 @@ test("returns ALREADY_EXISTS, NOT_FOUND and ABORTED", async () => {
   expect(await code(client.createService({ parent, serviceId: "two", service: service() }))).toBe(6);
   expect(await code(client.getService({ name: `${parent}/services/none` }))).toBe(5);
   expect(await code(client.updateService({ service: { ...service(), name: `${parent}/services/none` } }))).toBe(5);
-  expect(await code(client.updateService({ service: { ...done, etag: '"0"' } }))).toBe(10);
+  expect(await code(client.updateService({ service: { ...service(), name: done.name ?? "", etag: '"0"' } }))).toBe(10);
   expect(await code(client.deleteService({ name: done.name ?? "", etag: '"0"' }))).toBe(10);
 });
 
@@ -76,10 +77,10 @@ test("changes only the fields in the mask", async () => {
 
 test("creates a revision for a changed template, and no second one of the same name", async () => {
   const done = await made("four");
-  const next = { ...done, template: { ...done.template, revision: "four-b", sessionAffinity: true } };
+  const next = { name: done.name ?? "", template: { ...done.template, revision: "four-b", sessionAffinity: true } };
   const after = await updated({ service: next });
   expect(after.latestCreatedRevision).toBe(`${done.name}/revisions/four-b`);
-  const again = { ...after, template: { ...after.template, sessionAffinity: false } };
+  const again = { name: after.name ?? "", template: { ...after.template, sessionAffinity: false } };
   expect(await code(client.updateService({ service: again }))).toBe(6);
 });
 
@@ -87,7 +88,11 @@ test("keeps pinned traffic while a new revision becomes ready", async () => {
   const done = await made("five");
   const old = done.latestReadyRevision?.split("/").at(-1) ?? "";
   const traffic = [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION" as const, revision: old, percent: 100 }];
-  const next = { ...done, traffic, template: { ...done.template, revision: "five-b", sessionAffinity: true } };
+  const next = {
+    name: done.name ?? "",
+    traffic,
+    template: { ...done.template, revision: "five-b", sessionAffinity: true },
+  };
   const after = await updated({ service: next });
   expect(after.trafficStatuses).toMatchObject([{ revision: old, percent: 100 }]);
   expect(after.latestReadyRevision).toBe(`${done.name}/revisions/five-b`);
@@ -134,7 +139,6 @@ test.each([
   ["an id that ends in a hyphen", "bad-", service()],
   ["an id of 50 characters", "a".repeat(50), service()],
   ["no container", "x", { template: {} }],
-  ["no image", "x", service({}, { image: "" })],
   ["three CPUs", "x", service({}, { resources: { limits: { cpu: "3", memory: "4Gi" } } })],
   ["8Gi for one CPU and a bit", "x", service({}, { resources: { limits: { cpu: "1", memory: "5Gi" } } })],
   ["a mount of no volume", "x", service({}, { volumeMounts: [{ name: "v", mountPath: "/v" }] })],
@@ -146,6 +150,13 @@ test.each([
   ["traffic of 90 %", "x", service({ traffic: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST", percent: 90 }] })],
 ])("rejects %s", async (_, serviceId, given) => {
   expect(await code(client.createService({ parent, serviceId, service: given as never }))).toBe(3);
+});
+
+test("rejects a container without an image, which the proto forbids too", async () => {
+  expect(await code(client.createService({ parent, serviceId: "x", service: service({}, { image: "" }) }))).toBe(3);
+  expect(takeViolations()).toEqual([
+    "gRPC /google.cloud.run.v2.Services/CreateService: service.template.containers[0].image: missing required field",
+  ]);
 });
 
 test("policies have etags", async () => {

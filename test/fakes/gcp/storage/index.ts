@@ -16,6 +16,7 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";
+import { recordRest } from "../requests/recorder.ts";
 import { injected, RestError } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
 import { failure, jsonFailure, jsonReply, type Reply } from "./failure.ts";
@@ -144,6 +145,16 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     return xmlCall(world, req, path, query);
   };
 
+  /** The XML API has no discovery document. */
+  const check = (req: IncomingMessage, body: Buffer): void => {
+    const target = new URL(req.url ?? "/", url);
+    const host = /^\/(upload\/)?storage\/v1\//.test(target.pathname)
+      ? "storage.googleapis.com"
+      : target.pathname.endsWith(":signBlob") && "iamcredentials.googleapis.com";
+    const { method: verb = "GET", headers } = req;
+    if (host) recordRest({ host, verb, url: target, contentType: headers["content-type"], body });
+  };
+
   const run = ({ method, bucket, act, failed }: Call, body: Buffer): Reply => {
     const other = others.get(method);
     others.delete(method);
@@ -163,6 +174,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     const call = callOf(req);
     const fault = faults.enter(call.method);
     const body = await buffer(req);
+    check(req, body);
     const isRefused = fault !== undefined && fault !== "reply_lost";
     const reply = isRefused ? call.failed(injected[fault]) : run(call, body);
     if (fault === "reply_lost") return void res.destroy();
