@@ -44,13 +44,15 @@ export const onState =
   (error: CallState | Unavailable): Result<T, CallState | Unavailable> =>
     isCallState(error) && error.code === code ? ok(value) : err(error);
 
-/** The error's gRPC code; undefined if it has none. https://grpc.io/docs/guides/status-codes/ */
+/** The error's gRPC code (https://grpc.io/docs/guides/status-codes/) or HTTP status; undefined if it has none. */
 export const codeOf = (error: unknown): number | undefined => {
   const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "number" ? code : undefined;
+  return Number(code) || undefined;
 };
 
 export const grpcCodes = {
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
   PERMISSION_DENIED: 7,
   RESOURCE_EXHAUSTED: 8,
   FAILED_PRECONDITION: 9,

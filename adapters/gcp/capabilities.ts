@@ -7,6 +7,7 @@ import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import type { GcpConfig } from "./config.ts";
+import { PROBE_SECONDS } from "./deploy/render.ts";
 import { gcpLogCapabilities } from "./logs/capabilities.ts";
 import { gcpCron } from "./schedules/capabilities.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./sql/index.ts";
@@ -49,7 +50,8 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     visible_seconds: 60,
   },
   source_object: offered(),
-  deadlines: deadlinesIn(cloudDeadlines),
+  // The longest startup probe that all of Cloud Run's documents allow.
+  deadlines: deadlinesIn({ ...cloudDeadlines, listenDeadlineMs: PROBE_SECONDS.period * 1000 }),
   cron: gcpCron,
   logs: gcpLogCapabilities(config),
   sql: { queries: gcpSqlQueries(config), lag_seconds: sqlLagSeconds },

@@ -43,7 +43,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
 
   const logs = createGcpLogs(config, clients, deps);
   const identities = createIdentities(project, clients, deps);
-  const volumes = createGcpVolumes(config, clients, deps);
+  const volumes = createGcpVolumes(config, clients, deps, identities);
   const shortLife = await volumes.softDeleteProblem();
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);
@@ -55,7 +55,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
     contractVersion: CONTRACT_VERSION,
     capabilities: gcpCapabilities(config),
     services,
-    builder: createCloudBuilder(config, clients, deps),
+    builder: createCloudBuilder(config, clients, deps, identities),
     volumes,
     scheduler: createGcpScheduler(config, clients, deps),
     logs,
@@ -69,6 +69,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   return {
     provider,
     close: async () => {
+      identities.close();
       await volumes.idle();
       await sql.close();
     },

@@ -3,33 +3,46 @@
  * https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
-import { type GoogleRuntimeDeps, googleCalls, onState, withTimeout } from "../call-policy.ts";
+import { untilAborted } from "../../shared/calls/until-aborted.ts";
+import { codeOf, type GoogleRuntimeDeps, googleCalls, withTimeout } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { runtimeIdentityOf } from "./service-accounts.ts";
 
 /** Reads, writes and lists objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
 const BUCKET_ROLE = "roles/storage.objectUser";
 
+const FORBIDDEN = 403;
+
 export type Identities = ReturnType<typeof createIdentities>;
 
 /**
- * How long to wait for a new service account: "You might need to wait for 60 seconds or more",
- * https://cloud.google.com/iam/docs/service-accounts-create
+ * How long a new service account may take until other services know it: "You might need to wait for 60 seconds or more",
+ * https://cloud.google.com/iam/docs/service-accounts-create. Users met two minutes.
  */
-const PROPAGATION_MS = 90_000;
+const PROPAGATION_MS = 150_000;
 const POLL_MS = 2000;
+/**
+ * Reads of a new service account flap, so this many must agree. Terraform's provider waits for as many:
+ * https://github.com/hashicorp/terraform-provider-google, resource_google_service_account.go.
+ */
+const AGREEING_READS = 3;
 const MAX_WRITES = 8;
+const WRITE_PAUSE_MS = 20_000;
 /** Timeout of one response in milliseconds: gaxios has none by default. */
 const CALL_TIMEOUT_MS = 20_000;
 
 export const createIdentities = (project: string, clients: ClientSource, runtime: GoogleRuntimeDeps) => {
   const call = googleCalls(runtime);
   const { clock } = runtime;
+  const closing = new AbortController();
+  /** When this process last granted access to a bucket. */
+  const grantedAt = new Map<string, Instant>();
   const accounts = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`;
 
   const request = (
@@ -53,20 +66,28 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
     return request("iam.serviceAccounts.create", signal, { url: accounts, method: "POST", data });
   };
 
-  /** Returns true once IAM shows the service account, false after `millis`: IAM shows a new one with a delay. */
-  const waitUntilVisible = async (
-    email: string,
-    millis: number,
-    signal?: AbortSignal,
-  ): Promise<Result<boolean, Unavailable>> => {
-    for (let waited = 0; ; waited += POLL_MS) {
-      const options = { url: `${accounts}/${email}`, method: "GET" } as const;
-      const seen = await request("iam.serviceAccounts.get", signal, options);
-      if (seen.isOk()) return ok(true);
-      if (!isCallState(seen.error)) return err(seen.error);
-      if (waited >= millis || signal?.aborted === true) return ok(false);
+  /**
+   * False if IAM does not show the account. It answers 403, as well as 404, about one that does not exist:
+   * https://github.com/hashicorp/terraform-provider-google, resource_google_service_account.go.
+   */
+  const isVisible = async (email: string, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
+    const seen = await request("iam.serviceAccounts.get", signal, { url: `${accounts}/${email}`, method: "GET" });
+    if (seen.isOk()) return ok(true);
+    if (isCallState(seen.error) || codeOf(seen.error.cause) === FORBIDDEN) return ok(false);
+    return err(seen.error);
+  };
+
+  /** Waits until IAM shows the new account reliably. Returns false after `PROPAGATION_MS`. */
+  const waitUntilVisible = async (email: string, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
+    for (let waited = 0, agreed = 0; waited <= PROPAGATION_MS; waited += POLL_MS) {
+      const seen = await isVisible(email, signal);
+      if (seen.isErr()) return seen;
+      agreed = seen.value ? agreed + 1 : 0;
+      if (agreed === AGREEING_READS) return ok(true);
+      if (signal?.aborted === true) break;
       await clock.sleep(POLL_MS, signal);
     }
+    return ok(false);
   };
 
   const notVisible = (error?: unknown) =>
@@ -86,10 +107,9 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       if (isGranted) return ok(undefined);
       // The policy carries its etag, so this write cannot undo a concurrent change.
       const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
-      const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () =>
-        withTimeout(iam.setPolicy(next)),
-      );
-      return written.map(() => undefined);
+      yield* await call({ what: "storage.buckets.setIamPolicy", signal }, () => withTimeout(iam.setPolicy(next)));
+      grantedAt.set(bucket, clock.now());
+      return ok(undefined);
     });
 
   const grantUntilApplied = async (
@@ -105,25 +125,46 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       if (code === "not_found") return ok(false);
       if (writes === MAX_WRITES || signal?.aborted === true) return err(notVisible(error));
       // Another call changed the policy, or the identity is too new for it.
-      await clock.sleep(code === "invalid" ? PROPAGATION_MS / MAX_WRITES : 0, signal);
+      await clock.sleep(code === "invalid" ? WRITE_PAUSE_MS : 0, signal);
     }
   };
 
+  const ensure = (owner: AccountId, signal: AbortSignal): ResultAsync<string, Unavailable> =>
+    safeTry(async function* () {
+      const email = runtimeIdentityOf(project, owner);
+      if (yield* await isVisible(email, signal)) return ok(email);
+      const created = await create(owner, email, signal);
+      // Another process created it: if Cloud Run does not know it yet, the rollout waits.
+      if (created.isErr() && isCallState(created.error) && created.error.code === "exists") return ok(email);
+      yield* created.mapErr((error) =>
+        isCallState(error) ? unavailable("IAM rejected the service account.", 60, error.error) : error,
+      );
+      return (yield* await waitUntilVisible(email, signal)) ? ok(email) : err(notVisible());
+    });
+
+  /** The accounts whose identity is being created. A build and its rollout share the wait. */
+  const running = new Map<AccountId, Promise<Result<string, Unavailable>>>();
+
   return {
-    /** Returns the e-mail address of the account's runtime identity. Creates the identity if it does not exist. */
-    ensure: (owner: AccountId, { signal }: CallOptions = {}): ResultAsync<string, Unavailable> =>
-      safeTry(async function* () {
-        const email = runtimeIdentityOf(project, owner);
-        if (yield* await waitUntilVisible(email, 0, signal)) return ok(email);
-        const created = (await create(owner, email, signal)).orElse(onState("exists", undefined));
-        yield* created.mapErr((error) =>
-          isCallState(error) ? unavailable("IAM rejected the service account.", 60, error.error) : error,
-        );
-        return (yield* await waitUntilVisible(email, PROPAGATION_MS, signal)) ? ok(email) : err(notVisible());
-      }),
+    /**
+     * Returns the e-mail address of the account's runtime identity. Creates the identity if it does not exist. An abort
+     * ends the wait of this call only.
+     */
+    ensure: (owner: AccountId, { signal }: CallOptions = {}): ResultAsync<string, Unavailable> => {
+      const work =
+        running.get(owner) ?? Promise.resolve(ensure(owner, closing.signal)).finally(() => running.delete(owner));
+      running.set(owner, work);
+      return untilAborted(work, signal, notVisible());
+    },
+
+    /** The time of this process's last grant on a bucket; undefined if it has made none. */
+    grantedAt: (bucket: string): Instant | undefined => grantedAt.get(bucket),
+
+    /** Ends the work that no call can abort. */
+    close: () => closing.abort(),
 
     /** Grants an identity access to a bucket of its account. Returns false if the bucket does not exist. */
     allow: (bucket: string, email: string, { signal }: CallOptions = {}): ResultAsync<boolean, Unavailable> =>
-      new ResultAsync(grantUntilApplied(bucket, email, signal)),
+      new ResultAsync(grantUntilApplied(bucket, email, signal ?? closing.signal)),
   };
 };

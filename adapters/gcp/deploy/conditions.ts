@@ -56,6 +56,16 @@ const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
 const NOT_STARTED = /^(?:terminated: )?Application failed to start(?:: (.+))?/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
+/** The wording is not documented: a line about a mount that names the missing right on the bucket. */
+const MOUNT_REFUSED = /mount.*\b(?:403|storage\.[a-z]+\.[a-z]+|permission denied)\b/is;
+
+const mountRefused: DeployFailure = {
+  reason: "volume_unavailable",
+  message: "Cloud Run may not mount a volume of the service yet. Deploy again in a few minutes.",
+};
+
+export const isMountRefused = ({ reason }: DeployFailure): boolean => reason === mountRefused.reason;
+
 const TAIL_LINES = 20;
 
 /**
@@ -72,6 +82,7 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
       message: "The service exceeded its declared memory and was killed. Declare more memory.",
       logTail,
     };
+  if (systemTexts.some((text) => MOUNT_REFUSED.test(text))) return { ...mountRefused, logTail };
   const code = Number(systemTexts.map((text) => EXITED.exec(text)?.[1]).findLast(Boolean) ?? Number.NaN);
   if (!Number.isNaN(code))
     return {
@@ -103,5 +114,6 @@ export const isHealthCheck = ({ reason }: DeployFailure): boolean => reason === 
 /** True if the log already shows how the container ended. */
 export const showsContainerEnd = (lines: readonly RevisionLine[]): boolean =>
   lines.some(
-    ({ system, text }) => system && [EXITED, KILLED, OUT_OF_MEMORY, NOT_STARTED].some((one) => one.test(text)),
+    ({ system, text }) =>
+      system && [EXITED, KILLED, OUT_OF_MEMORY, NOT_STARTED, MOUNT_REFUSED].some((one) => one.test(text)),
   );

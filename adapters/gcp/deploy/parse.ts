@@ -12,7 +12,7 @@ export interface OwnService {
   readonly service: Service;
   /** The etag for Run's own conditional writes. */
   readonly runEtag: string;
-  /** Revisions with traffic, as Run reports them: 0 < percent ≤ 100. */
+  /** Revisions with traffic, as Run reports them: 0 < percent ≤ 100. May be empty while Run reconciles. */
   readonly traffic: readonly { readonly id: string; readonly percent: number }[];
 }
 
@@ -31,13 +31,19 @@ export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService):
     return id === "" || !percent ? [] : [{ id, percent }];
   });
 
+/** Ids of the revisions that have traffic or will have it. While Run reconciles, the actual traffic may be empty. */
+const revisionsInUse = ({ traffic }: RunService, actual: OwnService["traffic"]): ReadonlySet<string> => {
+  const requested = (traffic ?? []).flatMap(({ revision, percent }) => (percent && revision ? [idOf(revision)] : []));
+  return new Set([...requested, ...actual.map(({ id }) => id)]);
+};
+
 /**
  * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a first revision before
  * that, because it has no other; until then only the platform may call it.
  */
-const servingOf = ({ state, attempted, former }: ServiceRecord, traffic: OwnService["traffic"]): Revision[] => {
+const servingOf = ({ state, attempted, former }: ServiceRecord, inUse: ReadonlySet<string>): Revision[] => {
   const known = [...(state.step === "moved" ? [{ id: state.revision, template: attempted }] : []), ...former];
-  return known.filter(({ id }) => traffic.some((one) => one.id === id));
+  return known.filter(({ id }) => inUse.has(id));
 };
 
 const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now: Instant): boolean => {
@@ -61,7 +67,7 @@ export const parseOwn = (run: RunService, { region, now }: ParseContext): OwnSer
   if (record === undefined) return undefined;
   const { attempted, state, lastDeploy } = record;
   const traffic = trafficOf(run);
-  const serving = servingOf(record, traffic);
+  const serving = servingOf(record, revisionsInUse(run, traffic));
   const at = parseInstant(state.at);
   return {
     record,
@@ -74,7 +80,7 @@ export const parseOwn = (run: RunService, { region, now }: ParseContext): OwnSer
       serving,
       rollingOut: isRolling(record, traffic, now) ? attempted : null,
       attempted,
-      url: run.uri ?? "",
+      url: run.uri || (state.url ?? ""),
       region,
       createdAt: timestampOfProto(run.createTime),
       updatedAt: at === undefined ? timestampOfProto(run.updateTime) : timestampOf(at),

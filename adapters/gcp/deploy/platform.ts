@@ -8,6 +8,7 @@ import { createIdentities, type Identities } from "../accounts/identities.ts";
 import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
+import { firstAnswers } from "./answers.ts";
 import { noteDeploy } from "./note-deploy.ts";
 import { parseOwn } from "./parse.ts";
 import { removeService } from "./remove-service.ts";
@@ -45,6 +46,7 @@ export const createRunPlatform = (
     logger,
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
     lastLines: platformDeps.lastLines,
+    answers: firstAnswers(),
     settleMillis: config.settleSeconds * 1000,
   };
 

@@ -20,7 +20,7 @@ const TRIES = 8;
 const forbidden: DeployFailure = {
   reason: "permission",
   message:
-    "The organization's policy iam.allowedPolicyMemberDomains forbids public services. Ask its administrator to exempt this project.",
+    "The organization's policies run.managed.requireInvokerIam and iam.allowedPolicyMemberDomains forbid public services. Ask its administrator to exempt this project from one of them.",
 };
 
 /** Returns a failure, true if the service is public, or false if the policy has changed concurrently. */

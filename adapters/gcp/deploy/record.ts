@@ -29,6 +29,8 @@ const stateSchema = z.object({
   step: z.enum(["rolling", "moved", "ended"]),
   /** RFC 3339. An unfinished rollout counts as failed after this: its process has died. */
   until: z.string(),
+  /** The service's URL once it is known: Run may report none while it reconciles. */
+  url: z.string().optional(),
 });
 
 export type RolloutState = z.output<typeof stateSchema>;

@@ -26,10 +26,11 @@ const VOLUMES = "PORTSIDE_VOLUMES";
 export const GEN2_MEMORY = 512 * MiB;
 
 /**
- * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto), and "`failureThreshold` *
- * `periodSeconds` [...] can't exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
+ * Limits of a startup probe in seconds: a period of at most 240 (k8s.min.proto). For `failureThreshold` * `periodSeconds`,
+ * https://docs.cloud.google.com/run/docs/configuring/healthchecks says 600, and
+ * https://docs.cloud.google.com/run/docs/container-contract says four minutes.
  */
-const PROBE = { period: 240, total: 600 };
+export const PROBE_SECONDS = { period: 240, documented: 600 };
 
 export interface RevisionSettings {
   /** E-mail of the account's runtime identity. */
@@ -37,6 +38,8 @@ export interface RevisionSettings {
   readonly revision: string;
   /** Milliseconds within which the service must listen. */
   readonly listenDeadlineMs: number;
+  /** Limit of a startup probe in seconds; defaults to the documented one. */
+  readonly probeSeconds?: number;
 }
 
 /** Memory on Run, in bytes. Services that mount buckets need the second generation, which has a minimum. */
@@ -86,9 +89,12 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
 };
 
 /** Few long attempts, like Run's default probe: within an attempt, Run retries a refused connection. */
-const probeOf = ({ port }: ServiceTemplate, listenDeadlineMs: number): NonNullable<Container["startupProbe"]> => {
-  const seconds = Math.min(Math.max(Math.ceil(listenDeadlineMs / 1000), 1), PROBE.total);
-  const failureThreshold = Math.ceil(seconds / PROBE.period);
+const probeOf = (
+  { port }: ServiceTemplate,
+  { listenDeadlineMs, probeSeconds = PROBE_SECONDS.documented }: RevisionSettings,
+): NonNullable<Container["startupProbe"]> => {
+  const seconds = Math.min(Math.max(Math.ceil(listenDeadlineMs / 1000), 1), probeSeconds);
+  const failureThreshold = Math.ceil(seconds / PROBE_SECONDS.period);
   const periodSeconds = Math.ceil(seconds / failureThreshold);
   return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
 };
@@ -111,10 +117,11 @@ const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefi
  */
 export const renderTemplate = (
   template: ServiceTemplate,
-  { identity, revision, listenDeadlineMs }: RevisionSettings,
+  settings: RevisionSettings,
   present: RunTemplate = {},
   former?: ServiceTemplate,
 ): RunTemplate => {
+  const { identity, revision } = settings;
   const [container, ...sidecars] = present.containers ?? [];
   const { volumes, volumeMounts } = volumesOf(template.mounts);
   const { executionEnvironment: _earlier, ...kept } = present;
@@ -149,7 +156,7 @@ export const renderTemplate = (
           startupCpuBoost: true,
         },
         ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
-        startupProbe: probeOf(template, listenDeadlineMs),
+        startupProbe: probeOf(template, settings),
         volumeMounts: [...volumeMounts, ...(container?.volumeMounts ?? []).filter((one) => !isOurs(one))],
       },
       ...sidecars,

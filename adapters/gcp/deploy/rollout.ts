@@ -13,18 +13,20 @@ import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-p
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../core/result.ts";
 import { backoff } from "../../shared/calls/backoff.ts";
-import { waitUntilReachable } from "../../shared/calls/wait-until-reachable.ts";
 import { revisionIdOf } from "../../shared/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
+import { isUnknownIdentity, learnFrom, type RunAnswers } from "./answers.ts";
+import { isMountRefused } from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { allowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RolloutState, renderRecord } from "./record.ts";
-import { type RunService, renderTemplate } from "./render.ts";
+import { PROBE_SECONDS, type RunService, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
 import { type VerdictDeps, verdictOn } from "./verdict.ts";
+import { waitUntilPublic } from "./wait-until-public.ts";
 import { warningsOf } from "./warnings.ts";
 import { type Change, type CurrentState, presentOf, readState, type WriteDeps, writeConditionally } from "./writes.ts";
 
@@ -32,6 +34,8 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
+  /** Shared by all rollouts. */
+  readonly answers: RunAnswers;
 }
 
 const TOO_SLOW: DeployFailure = {
@@ -46,7 +50,11 @@ const MAX_POLL_MS = 2000;
 /** How long to retry a call, in milliseconds. After an abort, the rollout must end within 10 s. */
 const RETRY_MS = 60_000;
 const FINAL_RETRY_MS = 8000;
-const REACH_TIMEOUT_MS = 30_000;
+/** How long Cloud Run may not know a new identity, in milliseconds, and the pause between writes: fewer than `TRIES`. */
+const IDENTITY_MS = 150_000;
+const IDENTITY_PAUSE_MS = 8000;
+/** "typically 2 minutes": https://cloud.google.com/iam/docs/access-change-propagation */
+const GRANT_MS = 125_000;
 
 type Step<T> = PromiseLike<Result<T, DeployFailure>>;
 
@@ -54,15 +62,17 @@ export class Rollout {
   readonly #deps: RolloutDeps;
   readonly #request: RolloutRequest;
   readonly #signal: AbortSignal;
-  readonly #end: Instant;
+  readonly #isSecondTry: boolean;
+  #end: Instant;
   readonly #write: string;
   readonly #revision: string;
 
-  constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
+  constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal, isSecondTry = false) {
     this.#deps = deps;
+    this.#isSecondTry = isSecondTry;
     this.#request = request;
     this.#signal = signal;
-    this.#end = plusMillis(deps.clock.now(), request.listenDeadlineMs + SLACK_MS);
+    this.#end = this.#newEnd();
     this.#write = deps.ids.id();
     this.#revision = revisionIdOf(request.template.name, this.#write);
   }
@@ -72,23 +82,46 @@ export class Rollout {
     const identity = await this.#identity();
     if (this.#signal.aborted) return failed(INTERRUPTED);
     if (identity.isErr()) return failed(identity.error);
-    const begun = await this.#begin(identity.value);
+    const begun = await this.#begin(identity.value, report);
     if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : this.#resolveUnknownWrite(begun.error);
     const etag = begun.value;
     report(`Starting revision ${this.#revision}`);
     for (const warning of warningsOf(template)) report(warning);
     const ready = await this.#awaitReady(etag);
+    if (ready.isErr() && isMountRefused(ready.error)) return this.#mountLater(etag, ready.error, report);
     if (ready.isErr()) return this.#abandon(etag, ready.error);
     report("The revision is ready");
     const rejection = await mayServe?.();
     if (rejection !== undefined) return this.#abandon(etag, rejection);
     const serves = ready.value.service.serving.length > 0;
     // A service that serves must be public. Ensure that before the second write, which cannot be undone.
-    const notPublic = serves ? await this.#allowPublicAccess(this.#retryOptions()) : undefined;
+    const byPolicy = serves && this.#deps.answers.publicBy === "all_users";
+    const notPublic = byPolicy ? await this.#allowPublicAccess(this.#retryOptions()) : undefined;
     if (notPublic !== undefined || this.#signal.aborted) return this.#abandon(etag, notPublic ?? INTERRUPTED);
     const moved = await this.#writeStep(etag, "moved", this.#retryOptions());
     if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#resolveUnknownWrite(moved.error);
-    return this.#awaitTraffic(moved.value, serves);
+    return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
+  }
+
+  /** Tries once more if the refused mount follows a grant that does not act yet. */
+  async #mountLater(etag: string, failure: DeployFailure, report: (message: string) => void): Promise<RolloutEvent> {
+    const { clock, identities } = this.#deps;
+    const { template } = this.#request;
+    const grants = template.mounts.flatMap(({ bucket }) => identities.grantedAt(bucket) ?? []).sort();
+    const actsAt = plusMillis(grants.at(-1) ?? clock.now(), GRANT_MS);
+    if (this.#isSecondTry || grants.length === 0 || plusMillis(actsAt, GRANT_MS) < clock.now())
+      return this.#abandon(etag, failure);
+    const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS });
+    if (ended.isErr()) return failed(isLost(ended.error) ? ended.error : failure);
+    report("Waiting until Cloud Run may mount the volumes");
+    await clock.sleep(Math.max(0, millisOf(actsAt) - millisOf(clock.now())), this.#signal);
+    if (this.#signal.aborted) return failed(INTERRUPTED);
+    const request = { ...this.#request, expected: { etag: ended.value, owner: template.owner } };
+    return new Rollout(this.#deps, request, this.#signal, true).run(report);
+  }
+
+  #newEnd(): Instant {
+    return plusMillis(this.#deps.clock.now(), this.#request.listenDeadlineMs + SLACK_MS);
   }
 
   #retryOptions(): RetryOptions {
@@ -120,14 +153,28 @@ export class Rollout {
   }
 
   /** Creates the revision without moving traffic. */
-  #begin(identity: string): Step<string> {
+  #begin(identity: string, report: (message: string) => void): Step<string> {
     const { template, expected, listenDeadlineMs } = this.#request;
+    const { answers, clock, logger } = this.#deps;
     const { name, owner } = template;
+    const identityUntil = plusMillis(clock.now(), IDENTITY_MS);
+    const mayRetry = async (error: unknown): Promise<boolean> => {
+      if (learnFrom(answers, error, logger)) {
+        if (answers.probeSeconds * 1000 < listenDeadlineMs)
+          report(`Time to listen reduced to ${PROBE_SECONDS.period} s, the maximum of Cloud Run`);
+        return true;
+      }
+      if (!isUnknownIdentity(error) || clock.now() >= identityUntil || this.#signal.aborted) return false;
+      await clock.sleep(IDENTITY_PAUSE_MS, this.#signal);
+      return true;
+    };
     const change = (seen: CurrentState): Change => {
+      this.#end = this.#newEnd();
       const { run, own } = seen;
       const former = own?.service.serving ?? [];
       const record = { state: this.#state(this.#write, "rolling"), attempted: template, former };
-      const settings = { identity, revision: this.#revision, listenDeadlineMs };
+      const { probeSeconds } = answers;
+      const settings = { identity, revision: this.#revision, listenDeadlineMs, probeSeconds };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },
         annotations: { ...run?.annotations, ...renderRecord(record) },
@@ -137,21 +184,28 @@ export class Rollout {
       };
       return { service, mask: ["labels", "annotations", "template", "traffic"] };
     };
-    return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#retryOptions());
+    const write = { name, owner, expected, write: this.#write, change, mayRetry };
+    return writeConditionally(this.#deps, write, this.#retryOptions());
   }
 
   /** A later write of this rollout. Fails if another rollout has written since. */
   #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions): Step<string> {
     const { name, owner } = this.#request.template;
-    const write = this.#deps.ids.id();
+    const { answers, ids, logger } = this.#deps;
+    const write = ids.id();
     const change = ({ run, own }: CurrentState): Change => {
-      const { attempted, former } = (own as OwnService).record;
-      const record = { state: this.#state(write, step), attempted, former };
-      const noted = { annotations: { ...run?.annotations, ...renderRecord(record) } };
+      const { record, service } = own as OwnService;
+      const { attempted, former } = record;
+      const state = { ...this.#state(write, step), ...(service.url === "" ? {} : { url: service.url }) };
+      const noted = { annotations: { ...run?.annotations, ...renderRecord({ state, attempted, former }) } };
       if (step === "ended") return { service: noted, mask: ["annotations"] };
-      return { service: { ...noted, traffic: allTraffic(this.#revision, run) }, mask: ["annotations", "traffic"] };
+      const moved = { ...noted, traffic: allTraffic(this.#revision, run) };
+      return answers.publicBy === "all_users"
+        ? { service: moved, mask: ["annotations", "traffic"] }
+        : { service: { ...moved, invokerIamDisabled: true }, mask: ["annotations", "traffic", "invoker_iam_disabled"] };
     };
-    return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, retry);
+    const mayRetry = async (error: unknown) => learnFrom(answers, error, logger);
+    return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change, mayRetry }, retry);
   }
 
   /** Ends the rollout without moving traffic. If this write fails too, the rollout expires at its deadline. */
@@ -171,12 +225,9 @@ export class Rollout {
     const own = seen.isOk() ? seen.value.own : undefined;
     if (own === undefined || own.record.state.revision !== this.#revision)
       return failed(this.#signal.aborted ? INTERRUPTED : failure);
-    const { etag, serving } = own.service;
+    const { etag } = own.service;
     if (own.record.state.step !== "moved") return this.#abandon(etag, failure);
-    return this.#awaitTraffic(
-      etag,
-      serving.some(({ id }) => id !== this.#revision),
-    );
+    return this.#awaitTraffic(etag, this.#deps.answers.publicBy === "disabled_check");
   }
 
   /** Reads the service. Fails if another rollout has written since. */
@@ -214,11 +265,11 @@ export class Rollout {
   /**
    * Waits until traffic has moved. That cannot be undone, so it ignores aborts, and read errors until the deadline.
    *
-   * @param serves whether the service is already public
+   * @param isPublic whether anyone may call the service already
    */
-  async #awaitTraffic(etag: string, serves: boolean): Promise<RolloutEvent> {
+  async #awaitTraffic(etag: string, isPublic: boolean): Promise<RolloutEvent> {
     const { clock } = this.#deps;
-    const notPublic = serves ? undefined : await this.#allowPublicAccess({ timeoutMs: RETRY_MS });
+    const notPublic = isPublic ? undefined : await this.#allowPublicAccess({ timeoutMs: RETRY_MS });
     if (notPublic !== undefined) return this.#abandon(etag, notPublic);
     let last: DeployFailure = TOO_SLOW;
     for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
@@ -228,10 +279,9 @@ export class Rollout {
       else {
         const { service, traffic } = seen.value.own;
         if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
-          if (await waitUntilReachable(service.url, REACH_TIMEOUT_MS, clock))
-            return { kind: "ready", revision: this.#revision, url: service.url };
-          const message = `The revision has all traffic, but ${service.url} accepts no connection.`;
-          return failed({ ...TOO_SLOW, message });
+          const problem = await waitUntilPublic(service.url, clock);
+          if (problem === undefined) return { kind: "ready", revision: this.#revision, url: service.url };
+          return failed({ ...TOO_SLOW, message: `The revision has all traffic, but ${problem}.` });
         }
       }
       if (clock.now() >= this.#end) break;

@@ -15,11 +15,20 @@ const toRevision = (revision: string, percent: number, tag = ""): Traffic[number
 const tagged = (run: RunService | null): Traffic =>
   (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
 
-/** Leaves traffic unchanged. Without any, Run's default applies: the newest ready revision gets all of it. */
-export const unchangedTraffic = ({ run, own }: CurrentState): Traffic =>
-  own === undefined || own.traffic.length === 0
-    ? []
-    : [...own.traffic.map(({ id, percent }) => toRevision(id, percent)), ...tagged(run)];
+const isToLatest = ({ type }: Traffic[number]): boolean =>
+  type === "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST" || type === 1;
+
+/**
+ * Leaves traffic unchanged. The requested targets say where it goes, because the actual ones may be empty while Run
+ * reconciles. Targets of the newest revision become targets of the present one. Without any, Run's default applies: the
+ * newest ready revision gets all of it.
+ */
+export const unchangedTraffic = ({ run, own }: CurrentState): Traffic => {
+  const requested = run?.traffic ?? [];
+  if (requested.length > 0 && !requested.some(isToLatest)) return requested;
+  if (own === undefined || own.traffic.length === 0) return [];
+  return [...own.traffic.map(({ id, percent }) => toRevision(id, percent)), ...tagged(run)];
+};
 
 export const allTraffic = (revision: string, run: RunService | null): Traffic => [
   toRevision(revision, 100),

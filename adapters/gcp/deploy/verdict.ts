@@ -16,10 +16,6 @@ export interface VerdictDeps {
   readonly settleMillis: number;
 }
 
-/** True while Run applies the last write (`reconciling`, `observed_generation`: run/v2/service.proto). */
-const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
-  reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
-
 /** Reads from the log why a container failed its health check. */
 const lastLinesMessage = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
@@ -45,7 +41,8 @@ export const verdictOn = async (
   run: RunService,
   retry: RetryOptions,
 ): Promise<DeployFailure | "ready" | undefined> => {
-  if (isReconciling(run)) return undefined;
+  // Not `observedGeneration`: after a failure it stays behind (`reconciling`, run/v2/service.proto).
+  if (run.reconciling === true) return undefined;
   const conditions = await deps.services.conditions(name, revision, retry);
   if (conditions.isErr()) return failureOfUnavailable(conditions.error);
   const ready = conditions.value.find(({ type }) => type === "Ready");

@@ -15,7 +15,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../../core/result.ts";
 import { NOBODY } from "../../shared/accounts/account-digest.ts";
-import { isCallState } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
 import { failureOfQuota, failureOfUnavailable } from "../failures.ts";
 import { etagOf, type OwnService, parseOwn } from "./parse.ts";
@@ -74,6 +74,19 @@ const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFa
   };
 };
 
+const causeOf = (failed: CallState | Unavailable): unknown => (isCallState(failed) ? failed.error : failed.cause);
+
+/** Undefined if the write collided with another one and may be repeated. */
+const finalFailure = (
+  logger: Logger,
+  name: DeploymentName,
+  failed: CallState | Unavailable,
+): DeployFailure | undefined => {
+  if (!isCallState(failed)) return failureOfUnavailable(failed);
+  const isFinal = failed.code === "invalid" || codeOf(failed.error) === grpcCodes.FAILED_PRECONDITION;
+  return isFinal ? refused(logger, name, failed.error) : undefined;
+};
+
 export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
@@ -81,12 +94,14 @@ export interface ConditionalWrite {
   /** The id that the record has in `state.write`. */
   readonly write: string;
   readonly change: (seen: CurrentState) => Change;
+  /** Called with the error of a rejected write. Returns true if the write may succeed now; `change` is called again. */
+  readonly mayRetry?: (error: unknown) => Promise<boolean>;
 }
 
 /** Returns the new etag once the write is applied. */
 export const writeConditionally = async (
   deps: WriteDeps,
-  { name, owner, expected, write, change }: ConditionalWrite,
+  { name, owner, expected, write, change, mayRetry = async () => false }: ConditionalWrite,
   retry: RetryOptions = {},
 ): Promise<Result<string, DeployFailure>> => {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -105,10 +120,10 @@ export const writeConditionally = async (
         : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, retry);
     // Read again instead of trusting the response: the read returns a new service's uid, and also finds lost writes.
     if (written.isOk()) continue;
-    if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
-    const { code, error } = written.error;
-    if (code === "invalid" || codeOf(error) === grpcCodes.FAILED_PRECONDITION)
-      return err(refused(deps.logger, name, error));
+    const failure = (await mayRetry(causeOf(written.error)))
+      ? undefined
+      : finalFailure(deps.logger, name, written.error);
+    if (failure !== undefined) return err(failure);
   }
   return err({ reason: "provider_unavailable", message: "Cloud Run is busy with this service. Deploy again." });
 };

@@ -7,6 +7,7 @@ import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import type { Identities } from "../accounts/identities.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
@@ -85,7 +86,10 @@ export class GcpVolumes implements VolumeStore {
   }
 
   create(...[owner, name, options]: Args<"create">): Returns<"create"> {
-    return createVolume(volumeCall(this.#deps, owner, options), name);
+    return createVolume(volumeCall(this.#deps, owner, options), name).map((made) => {
+      if (made.created) this.#grant(made.volume);
+      return made;
+    });
   }
 
   beginDelete(...[{ owner, id, name }, options]: Args<"beginDelete">): Returns<"beginDelete"> {
@@ -158,6 +162,20 @@ export class GcpVolumes implements VolumeStore {
     return new StorageApi(this.#deps, signal);
   }
 
+  /** Lets the account's services use a new volume, in the background: a grant takes minutes to act. A rollout repeats it. */
+  #grant({ id, owner }: StoredVolume): void {
+    const { identities, logger } = this.#deps;
+    if (identities === undefined) return;
+    const granted = identities.ensure(owner).andThen((email) => identities.allow(id, email));
+    const ended = Promise.resolve(granted)
+      .catch((cause: unknown) => logger.error("bug while granting access to a volume", { volume: id, cause }))
+      .finally(() => this.#finishing.delete(id));
+    this.#finishing.set(
+      id,
+      ended.then(() => undefined),
+    );
+  }
+
   /** Completes interrupted calls in the background. */
   #finish(bucket: VolumeBucket, owner: AccountId): void {
     const { logger } = this.#deps;
@@ -180,7 +198,13 @@ export class GcpVolumes implements VolumeStore {
   }
 }
 
-export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): GcpVolumes => {
-  const call = googleCalls(runtime);
-  return new GcpVolumes({ ...runtime, config, project: config.project, storage: () => clients("storage"), call });
+/** @param identities lets services use a new volume before the first deploy that mounts it */
+export const createGcpVolumes = (
+  config: GcpConfig,
+  clients: ClientSource,
+  runtime: GcpRuntimeDeps,
+  identities?: Identities,
+): GcpVolumes => {
+  const [call, storage] = [googleCalls(runtime), () => clients("storage")];
+  return new GcpVolumes({ ...runtime, config, project: config.project, storage, call, identities });
 };

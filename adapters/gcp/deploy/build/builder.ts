@@ -2,6 +2,7 @@
 import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
 import { err, ok } from "../../../../core/result.ts";
 import { createRemoteBuilder, type RemoteBuilds } from "../../../shared/deploy/remote-builder.ts";
+import type { Identities } from "../../accounts/identities.ts";
 import { identityProblem } from "../../accounts/service-accounts.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
@@ -13,7 +14,13 @@ import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { createStaging } from "./staging.ts";
 
-export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): ImageBuilder => {
+/** @param identities creates the account's runtime identity meanwhile: a new one takes minutes to act */
+export const createCloudBuilder = (
+  config: GcpConfig,
+  clients: ClientSource,
+  runtime: GcpRuntimeDeps,
+  identities?: Pick<Identities, "ensure">,
+): ImageBuilder => {
   const { clock, ids, logger } = runtime;
   const call = googleCalls(runtime);
   const builds = createBuilds(config, clients, call, clock);
@@ -24,7 +31,11 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, run
     buildpacks: "Google's",
     // Reject default identities: they have more rights than builds need.
     problem: identityProblem(config.buildIdentity),
-    image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
+    image: async ({ owner, source }) => {
+      // The rollout asks again, and reports an error.
+      void identities?.ensure(owner);
+      return ok(imageOf(config, owner, source.digest));
+    },
     knows: ({ owner, source }, signal) => builds.imageExists(owner, source.digest, signal),
     stage: ({ owner, source }, signal) => staging.put(sourceObjectOf(owner, source.digest), source, signal),
     start: async ({ request: { owner, source }, by, mark }, signal) => {

@@ -1,96 +1,75 @@
 /** Rollouts succeed however unfriendly Google Cloud is: under each switch of the fakes alone, and under all. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { oneMount } from "../../../clouds/rollouts/steps.ts";
-import { friendly, type Mean, type MeanSwitch, meanest, meanSwitches } from "../../../fakes/gcp/mean.ts";
+import {
+  friendly,
+  type Mean,
+  type MeanSwitch,
+  meanest,
+  meanSwitches,
+  PROPAGATION_MS,
+} from "../../../fakes/gcp/mean.ts";
 import { type FakeCloudRun, openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
 
-/** The switches under which the adapter fails each test, until it is right. */
-const failing: Readonly<Record<string, readonly string[]>> = {
-  "the first deploy of an account and a redeploy answer": [
-    "absent_identity_forbidden",
-    "identity_late",
-    "public_access_late",
-    "probe_product_240",
-    "all_users_forbidden",
-    "all switches",
-  ],
-  "a failed rollout says why, and the previous revision serves": [
-    "absent_identity_forbidden",
-    "identity_late",
-    "public_access_late",
-    "failure_stays_unobserved",
-    "all_users_forbidden",
-    "all switches",
-  ],
-  "a volume is mounted at the first try": [
-    "absent_identity_forbidden",
-    "identity_late",
-    "grant_late",
-    "all_users_forbidden",
-    "all switches",
-  ],
-  "a revision that hangs does not take the traffic of the previous one": [
-    "absent_identity_forbidden",
-    "identity_late",
-    "empty_while_reconciling",
-    "all_users_forbidden",
-    "all switches",
-  ],
-};
+/** A friendly first deploy, with its polls, in milliseconds. */
+const SECONDS_MS = 10_000;
 
 const each = (Object.keys(meanSwitches) as MeanSwitch[]).map((name): [string, Mean] => [name, new Set([name])]);
 
-describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches", meanest]])(
-  "with %s",
-  (named, mean) => {
-    const rule = (name: string, work: () => Promise<void>) => {
-      if (failing[name]?.includes(named)) test.fails(name, work);
-      else test(name, work);
-    };
-    let run: FakeCloudRun;
-    beforeEach(async () => {
-      run = await openFakeCloudRun({ mean });
-      run.storage.world.insertBucket({ name: "vol-data" });
-    });
-    afterEach(() => run.close());
+describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches", meanest]])("with %s", (_, mean) => {
+  let run: FakeCloudRun;
+  beforeEach(async () => {
+    run = await openFakeCloudRun({ mean });
+    run.storage.world.insertBucket({ name: "vol-data" });
+  });
+  afterEach(() => run.close());
 
-    rule("the first deploy of an account and a redeploy answer", async () => {
-      const first = await run.endOf(run.template("app"), "absent", { listenDeadlineMs: 300_000 });
-      expect(first).toMatchObject({ kind: "ready" });
-      const again = await run.endOf(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"));
-      expect(again).toMatchObject({ kind: "ready" });
-      const { url } = await run.serviceOf("app");
-      expect((await fetch(url)).status).toBe(200);
-      expect(await run.serviceOf("app")).toMatchObject({ rollingOut: null, serving: [{ template: { timeout: 31 } }] });
-    });
+  test("the first deploy of an account and a redeploy answer", async () => {
+    const first = await run.endOf(run.template("app"), "absent", { listenDeadlineMs: 300_000 });
+    expect(first).toMatchObject({ kind: "ready" });
+    const again = await run.endOf(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"));
+    expect(again).toMatchObject({ kind: "ready" });
+    const { url } = await run.serviceOf("app");
+    expect((await fetch(url)).status).toBe(200);
+    expect(await run.serviceOf("app")).toMatchObject({ rollingOut: null, serving: [{ template: { timeout: 31 } }] });
+  });
 
-    rule("a failed rollout says why, and the previous revision serves", async () => {
-      const first = await run.endOf(run.template("app"), "absent");
-      expect(first).toMatchObject({ kind: "ready" });
-      const crash = run.template("app", "acme", { image: run.image("exits:7") });
-      expect(await run.endOf(crash, await run.expectedOf("app"))).toMatchObject({
-        kind: "failed",
-        failure: { reason: "crashed", exitCode: 7, logTail: ["leaving"] },
-      });
-      const { serving, url } = await run.serviceOf("app");
-      expect(serving.map(({ id }) => id)).toEqual([first?.kind === "ready" && first.revision]);
-      expect((await fetch(url)).status).toBe(200);
+  test("a failed rollout says why, and the previous revision serves", async () => {
+    const first = await run.endOf(run.template("app"), "absent");
+    expect(first).toMatchObject({ kind: "ready" });
+    const crash = run.template("app", "acme", { image: run.image("exits:7") });
+    expect(await run.endOf(crash, await run.expectedOf("app"))).toMatchObject({
+      kind: "failed",
+      failure: { reason: "crashed", exitCode: 7, logTail: ["leaving"] },
     });
+    const { serving, url } = await run.serviceOf("app");
+    expect(serving.map(({ id }) => id)).toEqual([first?.kind === "ready" && first.revision]);
+    expect((await fetch(url)).status).toBe(200);
+  });
 
-    rule("a revision that hangs does not take the traffic of the previous one", async () => {
-      const first = await run.endOf(run.template("app"), "absent");
-      const hanging = run.template("app", "acme", { image: run.image("hangs") });
-      expect(await run.endOf(hanging, await run.expectedOf("app"))).toMatchObject({ kind: "failed" });
-      const { serving } = await run.serviceOf("app");
-      expect(serving.map(({ id }) => id)).toEqual([first?.kind === "ready" && first.revision]);
-      const crash = run.template("app", "acme", { image: run.image("exits:7") });
-      expect(await run.endOf(crash, await run.expectedOf("app"))).toMatchObject({ kind: "failed" });
-      expect((await fetch((await run.serviceOf("app")).url)).status).toBe(200);
-    });
+  test("a revision that hangs does not take the traffic of the previous one", async () => {
+    const first = await run.endOf(run.template("app"), "absent");
+    const hanging = run.template("app", "acme", { image: run.image("hangs") });
+    expect(await run.endOf(hanging, await run.expectedOf("app"))).toMatchObject({ kind: "failed" });
+    const { serving } = await run.serviceOf("app");
+    expect(serving.map(({ id }) => id)).toEqual([first?.kind === "ready" && first.revision]);
+    const crash = run.template("app", "acme", { image: run.image("exits:7") });
+    expect(await run.endOf(crash, await run.expectedOf("app"))).toMatchObject({ kind: "failed" });
+    expect((await fetch((await run.serviceOf("app")).url)).status).toBe(200);
+  });
 
-    rule("a volume is mounted at the first try", async () => {
-      const template = run.template("app", "acme", { mounts: oneMount, memory: 2 ** 30 });
-      expect(await run.endOf(template, "absent")).toMatchObject({ kind: "ready" });
-    });
-  },
-);
+  test("a first deploy takes no longer than the delays and a tenth", async () => {
+    const begun = millisOf(run.clock.now());
+    expect(await run.endOf(run.template("app"), "absent")).toMatchObject({ kind: "ready" });
+    // The identity and public access are late one after the other; everything else takes seconds.
+    const delays = (["identity_late", "public_access_late"] as const).filter((name) => mean.has(name)).length;
+    const waited = millisOf(run.clock.now()) - begun;
+    expect(waited).toBeLessThanOrEqual(delays * PROPAGATION_MS * 1.1 + SECONDS_MS);
+  });
+
+  test("a volume is mounted at the first try", async () => {
+    const template = run.template("app", "acme", { mounts: oneMount, memory: 2 ** 30 });
+    expect(await run.endOf(template, "absent")).toMatchObject({ kind: "ready" });
+  });
+});

@@ -32,11 +32,14 @@ const judge = (run: RunService, conditions: Conditions, lines: string[] = []) =>
 
 test.each<[string, RunService, Conditions]>([
   ["Run is reconciling the service", { ...settled, reconciling: true }, ready],
-  ["Run has not observed the last write", { ...settled, observedGeneration: "1" }, ready],
   ["the revision has no result", settled, [{ type: "Ready", state: "CONDITION_RECONCILING" }]],
   ["the revision does not exist", settled, []],
 ])("unknown while %s", async (_, run, conditions) => {
   expect(await judge(run, conditions)).toBeUndefined();
+});
+
+test("a failure leaves the observed generation behind", async () => {
+  expect(await judge({ ...failed, observedGeneration: "1" }, missing)).toMatchObject({ reason: "image_not_found" });
 });
 
 test("ready if both conditions agree", async () => expect(await judge(settled, ready)).toBe("ready"));

@@ -1,0 +1,56 @@
+/**
+ * Cloud Run's answers to questions that its documents leave open or answer in two ways. The adapter works with either
+ * answer. It tries one, and keeps the other once Cloud Run has rejected the first.
+ */
+import type { Logger } from "../../../core/ports/system.ts";
+import { codeOf, grpcCodes } from "../call-policy.ts";
+import { PROBE_SECONDS } from "./render.ts";
+
+export interface RunAnswers {
+  /** The limit of `failureThreshold` * `periodSeconds` of a startup probe. */
+  probeSeconds: number;
+  /**
+   * How a service becomes public: its Invoker IAM check is disabled, or its policy has a role for `allUsers`. A policy of
+   * the organization may forbid either. https://docs.cloud.google.com/run/docs/authenticating/public
+   */
+  publicBy: "disabled_check" | "all_users";
+}
+
+export const firstAnswers = (): RunAnswers => ({ probeSeconds: PROBE_SECONDS.documented, publicBy: "disabled_check" });
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : "");
+
+const isRejected = (error: unknown, codes: readonly number[], text: RegExp): boolean =>
+  codes.includes(codeOf(error) ?? 0) && text.test(textOf(error));
+
+const { INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION } = grpcCodes;
+
+/**
+ * True if Cloud Run does not know the service's identity yet: "Permission 'iam.serviceaccounts.actAs' denied on service
+ * account [...] (or it may not exist)". https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 has the codes.
+ */
+export const isUnknownIdentity = (error: unknown): boolean =>
+  isRejected(error, [PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND], /actAs|service ?account/i);
+
+/** Learns from a rejected write. Returns true if the next write takes another form. */
+export const learnFrom = (answers: RunAnswers, error: unknown, logger: Logger): boolean => {
+  if (
+    answers.probeSeconds > PROBE_SECONDS.period &&
+    isRejected(error, [INVALID_ARGUMENT], /probe|failure_?threshold|period_?seconds/i)
+  ) {
+    answers.probeSeconds = PROBE_SECONDS.period;
+    logger.info("Cloud Run limits a startup probe to 240 s in total", { error: textOf(error) });
+    return true;
+  }
+  if (
+    answers.publicBy === "disabled_check" &&
+    isRejected(error, [INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION], /invoker/i)
+  ) {
+    answers.publicBy = "all_users";
+    logger.info("services become public by a role for allUsers: the Invoker IAM check may not be disabled", {
+      error: textOf(error),
+    });
+    return true;
+  }
+  return false;
+};

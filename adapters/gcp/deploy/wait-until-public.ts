@@ -1,0 +1,46 @@
+/** Waits until a service answers anyone. A change of access takes minutes; until then Google answers in its place. */
+import type { Clock } from "../../../core/ports/system.ts";
+import { backoff } from "../../shared/calls/backoff.ts";
+import { waitUntilReachable } from "../../shared/calls/wait-until-reachable.ts";
+
+const REACH_TIMEOUT_MS = 30_000;
+/** "typically 2 minutes, potentially 7 minutes or longer": https://cloud.google.com/iam/docs/access-change-propagation */
+const PUBLIC_TIMEOUT_MS = 8 * 60_000;
+/** Google refuses a caller immediately; a service may take until its timeout. */
+const ANSWER_TIMEOUT_MS = 5000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 5000;
+
+/** https://cloud.google.com/run/docs/troubleshooting#unauthorized-client */
+const REFUSAL = "Your client does not have permission to get URL";
+
+/** True if Google answers 403 in place of the service. The service itself may answer 403 too. */
+const isRefused = async (url: string): Promise<boolean> => {
+  try {
+    const response = await fetch(url, {
+      redirect: "manual",
+      headers: { "user-agent": "portside" },
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+    });
+    const isGoogles = response.status === 403 && response.headers.get("server") === "Google Frontend";
+    if (isGoogles) return (await response.text()).includes(REFUSAL);
+    await response.body?.cancel();
+    return false;
+  } catch {
+    // It accepts connections, so it is the service that answers late, or breaks the connection.
+    return false;
+  }
+};
+
+/** Returns why the service does not respond to anyone; undefined when it does. */
+export const waitUntilPublic = async (url: string, clock: Clock): Promise<string | undefined> => {
+  if (!(await waitUntilReachable(url, REACH_TIMEOUT_MS, clock))) return `${url} accepts no connection`;
+  let waited = 0;
+  for (const pause of backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+    if (!(await isRefused(url))) return undefined;
+    if (waited >= PUBLIC_TIMEOUT_MS) break;
+    await clock.sleep(pause);
+    waited += pause;
+  }
+  return `Google Cloud still refuses the callers of ${url}`;
+};
