@@ -65,7 +65,7 @@ export const startFakeCloud = async (
   world.insertBucket({ name: staging });
   const logging = await startFakeLogging({ clock });
   const scheduler = await startFakeScheduler({ clock });
-  const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7 });
+  const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7, mean });
   const registry = new FakeRegistry();
   const iam = new FakeIam(mean, clock);
   iam.maxAccounts = 10_000;
@@ -112,6 +112,7 @@ export const startFakeCloud = async (
     storage: world,
     push: (reference, image) => registry.push(reference, image),
     build: local.build,
+    mean,
   });
   const servers = { run: await run.open(), build: await build.open(), registry: await registry.open() };
   const accounts = await iam.open();

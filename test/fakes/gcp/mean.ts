@@ -32,6 +32,15 @@ export const meanSwitches = {
   all_users_forbidden: "a policy of the organization forbids allUsers",
   /** https://docs.cloud.google.com/run/docs/authenticating/public: constraint run.managed.requireInvokerIam. */
   invoker_check_required: "a policy of the organization forbids disabling the Invoker IAM check",
+  /**
+   * https://docs.cloud.google.com/build/docs/locations#restricted_regions_for_some_projects;
+   * https://github.com/google-github-actions/deploy-cloudrun/issues/480 has the text.
+   */
+  build_regions_restricted: "Cloud Build runs builds in six regions only",
+  /** https://github.com/google-github-actions/setup-gcloud/issues/658: `RUN --mount` on Cloud Build. */
+  docker_without_buildkit: "Docker on Cloud Build uses BuildKit only if DOCKER_BUILDKIT is 1",
+  /** https://github.com/googleapis/mcp-toolbox/issues/2315: a plan lists the tables below views, not the views. */
+  tables_behind_views: "a dry run lists the tables behind the linked dataset's view, not the view",
 } as const;
 
 export type MeanSwitch = keyof typeof meanSwitches;

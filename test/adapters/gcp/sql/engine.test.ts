@@ -18,6 +18,7 @@ import type { FaultKind } from "../../../fakes/faults.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../../fakes/gcp/bigquery/server.ts";
 import { messageOfLine } from "../../../fakes/gcp/logging/ingest.ts";
 import { type FakeLogging, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
+import type { MeanSwitch } from "../../../fakes/gcp/mean.ts";
 import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
@@ -33,9 +34,9 @@ const [DRY, QUERY, RESULTS, CANCEL] = [
 let logging: FakeLogging;
 let fake: FakeBigQuery;
 const engines: GcpSql[] = [];
-const engine = (change: object = {}): GcpSql => {
+const engine = (change: object = {}, bigquery = fake.client): GcpSql => {
   const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable, ...change };
-  const made = createGcpSql(config, fixedClients<GcpClients>({ bigquery: fake.client }), runtimeDeps());
+  const made = createGcpSql(config, fixedClients<GcpClients>({ bigquery }), runtimeDeps());
   engines.push(made);
   return made;
 };
@@ -188,6 +189,21 @@ describe("a statement", () => {
     const failure = runFailure({ reason: "invalidQuery", message: "Bad int64 value: their secret at [2:3]" }, 1);
     expect(failure).toEqual({ kind: "failed", message: "a text cannot be cast to the type at [1:3]" });
     expect(JSON.stringify(runFailure({ reason: "invalidQuery", message: "their secret" }, 1))).not.toContain("secret");
+  });
+});
+
+describe("if a dry run lists the tables behind the log view", () => {
+  let behind: FakeBigQuery;
+  beforeAll(async () => {
+    const mean = new Set<MeanSwitch>(["tables_behind_views"]);
+    behind = await startFakeBigQuery({ entries: logging.entries, mean });
+  });
+  afterAll(() => behind.close());
+  const engineBehind = () =>
+    engine({ logDataset: behind.logDataset, billingTable: behind.billingTable }, behind.client);
+
+  test.fails("a statement over logs runs", async () => {
+    expect(await rowsOf(COUNT, engineBehind())).toEqual([[2]]);
   });
 });
 

@@ -3,6 +3,7 @@ import { PassThroughClient } from "google-auth-library";
 import { Faults } from "../../faults.ts";
 import type { Message } from "../grpc.ts";
 import type { KeptEntry } from "../logging/entries.ts";
+import { friendly, type Mean } from "../mean.ts";
 import { type InjectedErrors, RestError, type RestMethod, type RestRequest, serveRest } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
 import { lookAt, type Result, runStatement } from "./statements.ts";
@@ -13,6 +14,7 @@ export interface FakeBigQueryOptions {
   readonly entries: () => readonly KeptEntry[];
   /** Rows of one response; the real limit is 10 MB. */
   readonly pageRows?: number;
+  readonly mean?: Mean;
 }
 
 interface Job {
@@ -21,6 +23,12 @@ interface Job {
 }
 
 const BYTES_OF_ROW = 100;
+/** What the view of a linked dataset reads; the names are made up, because none are documented. */
+const tablesBehindView = ["default_1", "required_1"].map((name) => ({
+  projectId: "logging-tenant",
+  datasetId: "bucket_default",
+  tableId: `_logs_${name}`,
+}));
 /** "By default, this limit is 10 seconds" (v2/jobs/query, `timeoutMs`). */
 const ANSWER_MS = 10_000;
 
@@ -37,7 +45,7 @@ const injected: InjectedErrors = {
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis).unref());
 
-export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQueryOptions) => {
+export const startFakeBigQuery = async ({ entries, pageRows = 1000, mean = friendly }: FakeBigQueryOptions) => {
   const faults = new Faults();
   const logDataset = `${PROJECT}.linked_logs`;
   const billingTable = `${PROJECT}.costs.gcp_billing_export_resource_v1_010101_ABCDEF_010101`;
@@ -96,7 +104,11 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
 
   const insert = async ({ configuration }: Message): Promise<object> => {
     if (configuration.dryRun !== true) throw new RestError(400, "invalid", "The fake supports dry runs only.");
-    const query = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
+    const seen = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
+    const referencedTables = mean.has("tables_behind_views")
+      ? seen.referencedTables.flatMap((table) => (table.tableId === "_AllLogs" ? tablesBehindView : [table]))
+      : seen.referencedTables;
+    const query = { ...seen, referencedTables };
     const jobReference = { projectId: PROJECT, location: "EU" };
     return {
       jobReference,

@@ -3,9 +3,11 @@
  * the source from the fake storage, streams the log to it, and pushes the image to the fake registry.
  */
 import { randomUUID } from "node:crypto";
+import { gunzipSync } from "node:zlib";
 import { type EngineBuild, formatLifecycle } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
+import { friendly, type Mean } from "../mean.ts";
 import type { StorageWorld } from "../storage/world.ts";
 
 const PACKAGE = "@google-cloud/cloudbuild";
@@ -17,7 +19,18 @@ export interface FakeBuildDeps {
   /** Stores an image under its reference and returns its digest. */
   readonly push: (reference: string, engineImage: string) => string;
   readonly build: EngineBuild;
+  readonly mean?: Mean;
 }
+
+/** Regions in which every project may build: build/docs/locations#restricted_regions_for_some_projects. */
+const OPEN_REGIONS = [
+  ...["us-central1", "us-west2", "europe-west1", "asia-east1", "australia-southeast1", "southamerica-east1"],
+  "global",
+];
+
+/** The lines that Docker's classic builder prints for a Dockerfile that needs BuildKit. */
+const NEEDS_BUILDKIT =
+  "the --mount option requires BuildKit. Refer to https://docs.docker.com/go/buildkit/ to learn how to build images with BuildKit enabled";
 
 interface Running {
   readonly build: Message;
@@ -36,11 +49,13 @@ export class FakeBuild {
   /** If set, every build ends like this instead of building: for failures that an engine cannot have. */
   outcome: Message | undefined;
   readonly #deps: FakeBuildDeps;
+  readonly #mean: Mean;
   readonly #builds = new Map<string, Running>();
   readonly #messages = messages(PACKAGE);
 
   constructor(deps: FakeBuildDeps) {
     this.#deps = deps;
+    this.#mean = deps.mean ?? friendly;
   }
 
   /** All builds ever started, oldest first. */
@@ -76,6 +91,12 @@ export class FakeBuild {
     const { logging } = given.options ?? {};
     if (given.serviceAccount && !given.logsBucket && logging !== "CLOUD_LOGGING_ONLY" && logging !== "NONE")
       invalid("if 'build.service_account' is specified, the build must have a logs bucket or another kind of logging");
+    const region = String(parent).split("/").at(-1) ?? "";
+    if (this.#mean.has("build_regions_restricted") && !OPEN_REGIONS.includes(region))
+      throw new GrpcError(
+        "FAILED_PRECONDITION",
+        "failed precondition: due to quota restrictions, Cloud Build cannot run builds in this region, see https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects",
+      );
     const id = randomUUID();
     const build = this.#messages.received(`${TYPES}.Build`, given);
     Object.assign(build, { id, name: `${parent}/builds/${id}`, projectId, status: "QUEUED" });
@@ -139,6 +160,11 @@ export class FakeBuild {
     const [step] = build.steps;
     const steps = [{ ...step, status: "FAILURE", exitCode: 1 }];
     if (step.name.endsWith("/docker")) {
+      const hasBuildKit = (step.env ?? []).includes("DOCKER_BUILDKIT=1") || !this.#mean.has("docker_without_buildkit");
+      if (!hasBuildKit && gunzipSync(archive).includes("RUN --mount")) {
+        say(NEEDS_BUILDKIT);
+        return failed("USER_BUILD_STEP", { steps });
+      }
       // There is no container engine here, so the fake cannot build Docker images.
       say("ERROR: this fake has no Docker");
       return failed("USER_BUILD_STEP", { steps });

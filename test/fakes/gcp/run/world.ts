@@ -47,6 +47,7 @@ export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E
     storage: storage.world,
     push: (reference, image) => registry.push(reference, image),
     build: made.build ?? (async () => ({ image: "hello" })),
+    mean,
   });
   const run = new FakeRun({
     engine: made.engine,

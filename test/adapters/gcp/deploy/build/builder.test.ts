@@ -1,14 +1,19 @@
 /** Cloud Build as the builder, on the fake: the cases of every cloud's builder, and the requests of this one. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { googleCalls } from "../../../../../adapters/gcp/call-policy.ts";
 import type { ClientSource } from "../../../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../../../adapters/gcp/config.ts";
 import { createCloudBuilder } from "../../../../../adapters/gcp/deploy/build/builder.ts";
 import { createBuilds } from "../../../../../adapters/gcp/deploy/build/builds.ts";
+import { randomIds } from "../../../../../adapters/shared/runtime/system.ts";
 import { type BuildCloud, buildTests, sourceFrom } from "../../../../clouds/builds.ts";
+import { collect } from "../../../../contracts/support.ts";
+import { createFakeEngine } from "../../../../fakes/engine/engine.ts";
+import type { MeanSwitch } from "../../../../fakes/gcp/mean.ts";
 import { config, openRunWorld, STAGING } from "../../../../fakes/gcp/run/world.ts";
 import { sourceOf } from "../../../../support/archives/archives.ts";
 import { createLeapingClock } from "../../../../support/clocks/leaping-clock.ts";
+import { accountOf, nameOf } from "../../../../support/http/brands.ts";
 
 const failure = (type: string, more: object = {}) => ({ status: "FAILURE", failureInfo: { type }, ...more });
 
@@ -125,4 +130,33 @@ test("limits the retries of a start that returns no build", async () => {
   const leaving = AbortSignal.abort();
   expect((await started.start({}, "mark", leaving))._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
   expect(starts).toBe(1);
+});
+
+describe("with an unfriendly Cloud Build", () => {
+  /** Builds in a world of its own, with one switch. Returns the events and what Cloud Build received. */
+  const buildIn = async (mean: MeanSwitch, more: Partial<GcpConfig>, files: Readonly<Record<string, string>>) => {
+    const world = await openRunWorld({ engine: createFakeEngine, mean: new Set([mean]) });
+    const deps = { clock: createLeapingClock(), ids: randomIds, logger, random: () => 0.5 };
+    const source = sourceFrom(sourceOf(files));
+    const request = { owner: accountOf("acme"), name: nameOf("app"), deployId: "d", source };
+    const builder = createCloudBuilder({ ...config, ...more }, world.clients, deps);
+    const events = await collect(builder.build(request, { signal: new AbortController().signal }));
+    const [started] = world.build.builds;
+    await world.close();
+    return { end: events.at(-1), started };
+  };
+
+  test.fails("says in words that the project may not build in the region", async () => {
+    const { end } = await buildIn("build_regions_restricted", { region: "europe-west3" }, { "main.rb": "" });
+    expect(end).toMatchObject({
+      kind: "failed",
+      failure: { reason: "quota_exceeded", message: expect.stringContaining("europe-west3") },
+    });
+  });
+
+  test.fails("builds a Dockerfile with RUN --mount", async () => {
+    const dockerfile = "FROM alpine\nRUN --mount=type=cache,target=/c true\n";
+    const { end } = await buildIn("docker_without_buildkit", {}, { Dockerfile: dockerfile });
+    expect(JSON.stringify(end)).not.toContain("requires BuildKit");
+  });
 });
