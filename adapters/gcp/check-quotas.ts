@@ -6,7 +6,7 @@ import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
 import { ok, safeTry } from "../../core/result.ts";
 import { isRuntimeIdentity } from "./accounts/service-accounts.ts";
 import { type CeilingKind, ceilingRules, ceilingsOf, type QuotaMetric, quotaOf, quotaServices } from "./ceilings.ts";
-import type { GcpLocation } from "./location.ts";
+import type { GcpConfig } from "./config.ts";
 import { type Get, problemOf, SERVICE_USAGE } from "./rest-get.ts";
 
 /** Reads all pages of a list. */
@@ -49,7 +49,27 @@ const leftAccounts = (project: string, limit: number, used: number): Finding => 
     : pass(what, words);
 };
 
-export async function* checkQuotas({ project, region }: GcpLocation, get: Get): AsyncGenerator<Finding> {
+/** In these, every project may build: https://docs.cloud.google.com/build/docs/locations#restricted_regions_for_some_projects */
+const OPEN_BUILD_REGIONS: readonly string[] = [
+  ...["us-central1", "us-west2", "europe-west1", "asia-east1", "australia-southeast1", "southamerica-east1"],
+];
+
+/** @param cpus the quota of the region; undefined if unknown */
+const buildRegionFinding = (region: string, cpus: number | undefined): Finding => {
+  const what = `builds in ${region}`;
+  const fix = `portside serve --gcp-build-region ${OPEN_BUILD_REGIONS.join("|")}`;
+  if (cpus === 0) return warn(what, "the project's quota for builds in this region is 0, so builds fail", fix);
+  if (cpus === undefined && !OPEN_BUILD_REGIONS.includes(region))
+    return warn(what, "Google lets some projects build in few regions only; the quota of this region is unknown", fix);
+  return pass(what, cpus === undefined ? "possible in every project" : `the quota is ${cpus} CPU`);
+};
+
+type QuotaConfig = Pick<GcpConfig, "project" | "region" | "buildRegion">;
+
+export async function* checkQuotas(
+  { project, region, buildRegion }: QuotaConfig,
+  get: Get,
+): AsyncGenerator<Finding> {
   const [accounts, ...services] = await Promise.all([
     serviceAccountsOf(get, project),
     ...quotaServices.map((service) => metricsOf(get, project, service)),
@@ -59,9 +79,10 @@ export async function* checkQuotas({ project, region }: GcpLocation, get: Get): 
   const metrics = services.flatMap((one) => one.unwrapOr([]));
   const quotas: Partial<Record<CeilingKind, number>> = {};
   for (const [kind, rule] of Object.entries(ceilingRules)) {
-    const limit = "name" in rule ? quotaOf(metrics, rule.name, region) : undefined;
+    const limit = "name" in rule ? quotaOf(metrics, rule.name, kind === "builds" ? buildRegion : region) : undefined;
     if (limit !== undefined) quotas[kind as CeilingKind] = limit;
   }
+  yield buildRegionFinding(buildRegion, quotas.builds);
   if (accounts.isErr()) yield warn("service account quota", `the check failed: ${problemOf(accounts.error)}`);
   else if (quotas.accounts !== undefined) yield leftAccounts(project, quotas.accounts, accounts.value.length);
   const others = accounts.unwrapOr([]).filter(({ email }) => !isRuntimeIdentity(email)).length;

@@ -12,6 +12,9 @@ const region = z.string().regex(/^[a-z][a-z0-9-]*$/, "must be the name of a regi
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("ID of the Google Cloud project"),
   region: region.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
+  buildRegion: region
+    .optional()
+    .describe("Region of builds (default: the region of services). Google lets some projects build in few regions only"),
   dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
   sourceSpool: spoolSetting,
   repository: text.default("portside").describe("Docker repository of Artifact Registry for images"),
@@ -64,6 +67,7 @@ export type GcpConfigInput = z.input<typeof gcpConfigSchema> & {
 export type GcpConfig = z.output<typeof gcpConfigSchema> & {
   readonly stagingBucket: string;
   readonly buildIdentity: string;
+  readonly buildRegion: string;
 };
 
 /** Returns the configuration with all defaults applied. Throws a `ZodError` if a value is invalid. */
@@ -73,6 +77,7 @@ export const gcpConfigOf = ({ clients: _clients, ...input }: GcpConfigInput): Gc
   return {
     ...given,
     stagingBucket: given.stagingBucket ?? `${project.replaceAll(/[:.]/g, "-")}-portside-sources`,
+    buildRegion: given.buildRegion ?? given.region,
     buildIdentity: given.buildIdentity ?? serviceAccountOf(project, "portside-build"),
   };
 };

@@ -13,7 +13,7 @@ import { type Get, problemOf, requester, SERVICE_USAGE } from "./rest-get.ts";
 
 type DoctorConfig = Pick<
   GcpConfig,
-  "project" | "region" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
+  "project" | "region" | "buildRegion" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
 >;
 
 const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;

@@ -64,6 +64,8 @@ export interface RemoteBuilds {
 export interface RemoteBuilderDeps {
   readonly builds: RemoteBuilds;
   readonly failureOfUnavailable: (error: Unavailable) => DeployFailure;
+  /** Returns the failure for a request that the cloud rejected; undefined if the adapter knows no reason. */
+  readonly failureOfRejection?: (error: unknown) => DeployFailure | undefined;
   readonly newMark: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -88,6 +90,8 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     const { error } = result;
     if (!isCallState(error)) throw new BuildFailed(failureOfUnavailable(error));
     logger.error("the cloud rejects a request that a build needs", { what, error: error.error });
+    const known = deps.failureOfRejection?.(error.error);
+    if (known !== undefined) throw new BuildFailed(known);
     throw new BuildFailed({
       reason: error.code === "not_found" ? "permission" : "internal",
       message: `The platform could not ${what}; its operator's log has the reason.`,

@@ -38,7 +38,7 @@ test("reports nothing missing in a complete project", async () => {
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
   expect(findings).toHaveLength(
-    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 8,
+    1 + Object.keys(apis).length + Object.keys(roles).length + Object.keys(ceilingRules).length + 9,
   );
 });
 
@@ -149,6 +149,22 @@ const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
   Object.fromEntries(
     findings.flatMap(({ what, words }) => (what.startsWith("maximum of ") ? [[what.slice(11), words]] : [])),
   );
+
+const BUILD_CPUS = "cloudbuild.googleapis.com/concurrent_public_pool_build_cpus 1/{project}/{region}";
+
+test("warns if the project may not build in the region, or if nobody knows", async () => {
+  const project = whole();
+  const fix = expect.stringContaining("portside serve --gcp-build-region us-central1|");
+  expect(missing(await look(project, { buildRegion: "europe-west3" }))).toEqual([
+    expect.objectContaining({ what: "builds in europe-west3", verdict: "warning", fix }),
+  ]);
+  project.quotas.set(BUILD_CPUS, 0);
+  expect(missing(await look(project))).toEqual([
+    expect.objectContaining({ what: "builds in europe-west1", words: expect.stringContaining("is 0"), fix }),
+  ]);
+  project.quotas.set(BUILD_CPUS, 10);
+  expect(missing(await look(project))).toEqual([]);
+});
 
 test("says how much the project carries, by its quotas in the region", async () => {
   const project = whole();

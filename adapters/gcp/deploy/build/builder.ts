@@ -9,7 +9,7 @@ import type { ClientSource } from "../../clients.ts";
 import type { GcpConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
 import { createBuilds } from "./builds.ts";
-import { failureOfBuild, hasEnded } from "./failures.ts";
+import { failureOfBuild, failureOfStart, hasEnded } from "./failures.ts";
 import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { createStaging } from "./staging.ts";
@@ -58,5 +58,6 @@ export const createCloudBuilder = (
     cancel: ({ mark }, id) => builds.cancel(id, mark),
   };
   const newMark = () => `portside-build-${ids.id()}`;
-  return createRemoteBuilder({ builds: remote, failureOfUnavailable, newMark, clock, logger });
+  const failureOfRejection = (error: unknown) => failureOfStart(error, config.buildRegion);
+  return createRemoteBuilder({ builds: remote, failureOfUnavailable, failureOfRejection, newMark, clock, logger });
 };

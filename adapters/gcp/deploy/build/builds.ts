@@ -25,8 +25,8 @@ const isFinal = (error: CallState | Unavailable): boolean =>
   isCallState(error) || FINAL_CODES.some((code) => code === codeOf(error.cause));
 
 export const createBuilds = (config: GcpConfig, clients: ClientSource, call: ProviderCall, clock: Clock) => {
-  const { project: projectId } = config;
-  const parent = parentOf(config);
+  const { project: projectId, buildRegion } = config;
+  const parent = parentOf({ project: projectId, region: buildRegion });
   const nameOf = (id: string) => ({ name: `${parent}/builds/${id}`, projectId, id });
 
   const create = (build: Build, signal: AbortSignal) =>

@@ -45,3 +45,15 @@ export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFai
   if (status !== "FAILURE") return statuses[status];
   return failureTypes[String(build.failureInfo?.type)] ?? stepFailed(build, tail);
 };
+
+/** Text of Cloud Build: https://github.com/google-github-actions/deploy-cloudrun/issues/480 */
+const RESTRICTED_REGION = /quota restrictions.*cannot run builds in this region/i;
+
+/** Returns why Cloud Build does not start a build at all; undefined if no reason is known. */
+export const failureOfStart = (error: unknown, region: string): DeployFailure | undefined =>
+  error instanceof Error && RESTRICTED_REGION.test(error.message)
+    ? {
+        reason: "quota_exceeded",
+        message: `Google Cloud does not let this project run builds in ${region}. The operator can set another region for builds (--gcp-build-region).`,
+      }
+    : undefined;

@@ -31,7 +31,12 @@ const variablesOf = (environment: Readonly<Record<string, string>>): string[] =>
  */
 const stepOf = (image: string, by: RemoteBuild["by"]): BuildStep =>
   by.kind === "dockerfile"
-    ? { name: "gcr.io/cloud-builders/docker", args: ["build", "--tag", image, "."] }
+    ? {
+        name: "gcr.io/cloud-builders/docker",
+        args: ["build", "--tag", image, "."],
+        // `RUN --mount` needs BuildKit: https://github.com/google-github-actions/setup-gcloud/issues/658
+        env: ["DOCKER_BUILDKIT=1"],
+      }
     : {
         name: "gcr.io/k8s-skaffold/pack",
         entrypoint: "pack",

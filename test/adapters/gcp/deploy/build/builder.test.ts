@@ -146,15 +146,22 @@ describe("with an unfriendly Cloud Build", () => {
     return { end: events.at(-1), started };
   };
 
-  test.fails("says in words that the project may not build in the region", async () => {
-    const { end } = await buildIn("build_regions_restricted", { region: "europe-west3" }, { "main.rb": "" });
+  test("says in words that the project may not build in the region", async () => {
+    const { end } = await buildIn("build_regions_restricted", { buildRegion: "europe-west3" }, { "main.rb": "" });
     expect(end).toMatchObject({
       kind: "failed",
       failure: { reason: "quota_exceeded", message: expect.stringContaining("europe-west3") },
     });
   });
 
-  test.fails("builds a Dockerfile with RUN --mount", async () => {
+  test("builds in the build region, and pushes to the repository in the region of services", async () => {
+    const regions = { region: "europe-west3", buildRegion: "europe-west1" };
+    const { end, started } = await buildIn("build_regions_restricted", regions, { "main.rb": "" });
+    expect(end).toMatchObject({ kind: "built", image: expect.stringMatching(/^europe-west3-docker\.pkg\.dev\//) });
+    expect(started?.name).toContain("/locations/europe-west1/builds/");
+  });
+
+  test("builds a Dockerfile with RUN --mount", async () => {
     const dockerfile = "FROM alpine\nRUN --mount=type=cache,target=/c true\n";
     const { end } = await buildIn("docker_without_buildkit", {}, { Dockerfile: dockerfile });
     expect(JSON.stringify(end)).not.toContain("requires BuildKit");
