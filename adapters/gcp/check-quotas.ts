@@ -66,10 +66,7 @@ const buildRegionFinding = (region: string, cpus: number | undefined): Finding =
 
 type QuotaConfig = Pick<GcpConfig, "project" | "region" | "buildRegion">;
 
-export async function* checkQuotas(
-  { project, region, buildRegion }: QuotaConfig,
-  get: Get,
-): AsyncGenerator<Finding> {
+export async function* checkQuotas({ project, region, buildRegion }: QuotaConfig, get: Get): AsyncGenerator<Finding> {
   const [accounts, ...services] = await Promise.all([
     serviceAccountsOf(get, project),
     ...quotaServices.map((service) => metricsOf(get, project, service)),

@@ -3,6 +3,7 @@ import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts"
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";
+import { withTimeout } from "./call-policy.ts";
 import { checkOwnService } from "./check-own-service.ts";
 import { checkQuotas } from "./check-quotas.ts";
 import type { ClientSource } from "./clients.ts";
@@ -10,11 +11,9 @@ import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
 import { type Get, problemOf, requester, SERVICE_USAGE } from "./rest-get.ts";
+import { ownTables, sourcesOf, tablesBehind } from "./sql/tables-behind.ts";
 
-type DoctorConfig = Pick<
-  GcpConfig,
-  "project" | "region" | "buildRegion" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
->;
+type DoctorConfig = Omit<GcpConfig, "settleSeconds" | "logReadsPerMinute" | "sqlBytesBilled" | "softDelete">;
 
 const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
@@ -203,6 +202,25 @@ async function* signing({ project }: DoctorConfig, clients: ClientSource, member
   }
 }
 
+/** Says which tables a dry run lists for the log view, because the check of each statement depends on it. */
+async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
+  if (config.logDataset === undefined) return;
+  const what = "tables of SQL";
+  try {
+    const client = await clients("bigquery");
+    for (const table of ownTables(sourcesOf(config))) {
+      const listed = await withTimeout(tablesBehind(client, table, config.sqlLocation));
+      const isItself = listed.length === 1 && listed[0] === table;
+      yield pass(
+        what,
+        isItself ? `BigQuery lists ${table} itself` : `behind ${table}, BigQuery lists ${listed.join(", ")}`,
+      );
+    }
+  } catch (error) {
+    yield warn(what, `the check failed, so SQL may be unavailable: ${problemOf(error)}`);
+  }
+}
+
 /**
  * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials, or the package that
  * loads them, are missing.
@@ -226,6 +244,7 @@ export async function* diagnoseGcp(
   yield* signing(config, clients, member);
   yield* resources(config, get);
   yield* buildPermissions(config, get);
+  if (absent.length === 0) yield* sqlTables(config, clients);
   yield* checkQuotas(config, get);
   yield spoolPlace(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
   yield* checkOwnService(config, clients, environment);

@@ -2,7 +2,7 @@
  * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`.
  * BigQuery's dry run checks the result, which then runs with limits on bytes and time.
  */
-
+import type { BigQuery } from "@google-cloud/bigquery";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { type StatementSummary, statementProblems } from "../../../core/domain/sql/statement.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
@@ -27,8 +27,9 @@ import {
   startQuery,
 } from "./calls.ts";
 import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from "./failures.ts";
+import { ownTables, type Sources, tableName, tablesBehind } from "./tables-behind.ts";
 import { columnsOf, valuesOf } from "./values.ts";
-import { billingView, LOG_VIEW, logsView } from "./views.ts";
+import { billingView, logsView } from "./views.ts";
 
 /** Milliseconds until BigQuery responds, even without rows. Short, because the response names the job to cancel. */
 const RESPONSE_TIMEOUT_MS = 2000;
@@ -37,11 +38,16 @@ const PAGE_ROWS = 5000;
 /** A backquoted name with an escape: the two parsers may read it differently. */
 const ESCAPED_NAME = /`[^`]*\\/;
 
-/** The platform's tables that statements see as `logs` and `billing`. */
-interface Sources {
-  readonly dataset: string;
-  readonly billing: string | undefined;
-}
+const OTHER_TABLES = invalid("the statement may read only logs and billing");
+
+/**
+ * Returns true if a text contains the last part of a table's name. Another parser runs the statement, so text that this
+ * parser may misread must not name the underlying tables.
+ */
+const names = (text: string, tables: readonly string[]): boolean => {
+  const lower = text.toLowerCase();
+  return tables.some((table) => lower.includes(table.slice(table.lastIndexOf(".") + 1).toLowerCase()));
+};
 
 export class GcpSql implements SqlEngine {
   readonly #config: GcpConfig;
@@ -50,6 +56,7 @@ export class GcpSql implements SqlEngine {
   readonly #runtime: GcpRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #describer = new Describer();
+  #behind: readonly string[] | undefined;
 
   constructor(config: GcpConfig, sources: Sources, clients: ClientSource, runtime: GcpRuntimeDeps) {
     this.#config = config;
@@ -98,23 +105,37 @@ export class GcpSql implements SqlEngine {
     if (problem !== undefined) throw new Ended(invalid(problem.message));
     if (billing === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
       throw new Ended(invalid("this platform has no billing table; its operator can set `billingTable`"));
-    // Another parser runs the statement. Text that this parser may misread must not name the underlying tables.
-    const lower = statement.toLowerCase();
-    const hidden = [LOG_VIEW, billing?.split(".").at(-1) ?? LOG_VIEW];
-    if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
-      throw new Ended(invalid("the statement may read only logs and billing"));
+    if (names(statement, this.#allowed) || ESCAPED_NAME.test(statement)) throw new Ended(OTHER_TABLES);
     const query: Query = { query: composed.value.statement, location: this.#config.sqlLocation };
-    await this.#checkDryRun(query, signal);
+    await this.#checkDryRun(query, statement, signal);
     return query;
   }
 
   get #allowed(): readonly string[] {
-    const { dataset, billing } = this.#sources;
-    return [`${dataset}.${LOG_VIEW}`, ...(billing === undefined ? [] : [billing])];
+    return ownTables(this.#sources);
+  }
+
+  /**
+   * Returns the tables behind the platform's own, which a dry run may list in their place. Reads them once; a failure is
+   * not kept.
+   */
+  async #tablesBehind(client: BigQuery, signal: AbortSignal): Promise<readonly string[]> {
+    if (this.#behind !== undefined) return this.#behind;
+    const found: string[] = [];
+    for (const table of this.#allowed) {
+      const listed = await this.#call({ what: "bigquery.jobs.insert", signal }, () =>
+        tablesBehind(client, table, this.#config.sqlLocation),
+      );
+      if (listed.isErr()) throw new Ended(this.#failure(listed.error, () => OTHER_TABLES));
+      found.push(...listed.value);
+    }
+    this.#runtime.logger.info("BigQuery lists the tables behind the platform's own", { tables: found });
+    this.#behind = found;
+    return found;
   }
 
   /** Checks BigQuery's own analysis of the statement before it runs. */
-  async #checkDryRun(query: Query, signal: AbortSignal): Promise<void> {
+  async #checkDryRun(query: Query, statement: string, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
     const { ids } = this.#runtime;
     const checked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query, ids.id()));
@@ -122,16 +143,17 @@ export class GcpSql implements SqlEngine {
       throw new Ended(this.#failure(checked.error, ({ message = "" }) => textFailure(message, this.#names)));
     const { statistics } = checked.value;
     const { statementType, referencedTables = [] } = statistics?.query ?? {};
-    const foreign = referencedTables
-      .map(({ projectId, datasetId, tableId }) => `${projectId}.${datasetId}.${tableId}`)
-      .filter((name) => !this.#allowed.includes(name));
+    const others = referencedTables.map(tableName).filter((name) => !this.#allowed.includes(name));
+    const behind = others.length === 0 ? [] : await this.#tablesBehind(client, signal);
+    const foreign = others.filter((name) => !behind.includes(name));
     if (foreign.length > 0 || statementType !== "SELECT") {
       const problem = "BigQuery reports other tables or no SELECT for a statement that the parser accepted";
       this.#runtime.logger.error(problem, { foreign, statementType });
-      throw new Ended(invalid("the statement may read only logs and billing"));
+      throw new Ended(OTHER_TABLES);
     }
-    const bytes = statistics?.query?.totalBytesProcessed ?? statistics?.totalBytesProcessed ?? "0";
-    if (Number(bytes) > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled));
+    if (names(statement, behind)) throw new Ended(OTHER_TABLES);
+    const bytes = Number(statistics?.query?.totalBytesProcessed ?? statistics?.totalBytesProcessed ?? 0);
+    if (bytes > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled, bytes));
   }
 
   /** Names of the platform's tables that messages may contain, in both of BigQuery's notations. */

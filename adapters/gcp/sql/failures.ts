@@ -33,9 +33,14 @@ export const bigQueryFault = (error: unknown): CallFault | undefined => {
   return googleFault(error);
 };
 
-export const tooMuchToRead = (maxBytes: number): SqlFailure => ({
+const inGiB = (bytes: number): string => `${Math.round((bytes / GiB) * 100) / 100} GiB`;
+
+/** @param bytes what the query would read, as BigQuery estimates it before the run; undefined if unknown */
+export const tooMuchToRead = (maxBytes: number, bytes?: number): SqlFailure => ({
   kind: "failed",
-  message: `the query reads more than ${Math.round((maxBytes / GiB) * 10) / 10} GiB; narrow it with WHERE timestamp > ...`,
+  message:
+    `the query would read ${bytes === undefined ? "" : `${inGiB(bytes)}, `}more than the limit of ${inGiB(maxBytes)}; ` +
+    "bound the time, for example with WHERE timestamp > TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL 1 DAY)",
 });
 
 /** Converts line numbers to those of the client's statement: `composeStatement` prepends one line. */

@@ -6,14 +6,13 @@ import { sqlProblem } from "../../shared/sql/process/installed.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { GcpSql } from "./engine.ts";
+import { sourcesOf } from "./tables-behind.ts";
 
 const packages = ["@google-cloud/bigquery", "@polyglot-sql/sdk"] as const;
 
 const howToLink =
   "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset; set `logDataset` to it: " +
   "https://cloud.google.com/logging/docs/buckets#upgrade-bucket";
-
-const bare = (name: string): string => name.replaceAll("`", "");
 
 /** Seconds until an entry in Cloud Logging appears in the linked dataset. An estimate: Google documents no bound. */
 export const sqlLagSeconds = 60;
@@ -36,10 +35,5 @@ export const createGcpSql = (
   clients: ClientSource,
   runtime: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger },
 ): GcpSql => {
-  const { logDataset, billingTable } = config;
-  const sources = {
-    dataset: bare(logDataset ?? `${config.project}.not_linked`),
-    billing: billingTable === undefined ? undefined : bare(billingTable),
-  };
-  return new GcpSql(config, sources, clients, runtime);
+  return new GcpSql(config, sourcesOf(config), clients, runtime);
 };

@@ -31,6 +31,18 @@ const whole = (): FakeProject => {
 
 const look = async ({ auth }: FakeProject, more: object = {}): Promise<Finding[]> =>
   Array.fromAsync(diagnoseGcp(gcpConfigOf({ ...basis, ...more }), clientSource("p", { auth })));
+/** A BigQuery whose dry runs list these tables. */
+const bigQueryListing = (...tables: readonly string[]): GcpClients["bigquery"] => {
+  const referencedTables = tables.map((table) => {
+    const [projectId, datasetId, tableId] = table.split(".");
+    return { projectId, datasetId, tableId };
+  });
+  const request = (_asked: object, callback: (error: null, body: object) => void) =>
+    callback(null, { statistics: { query: { referencedTables } } });
+  return { projectId: "p", request } as unknown as GcpClients["bigquery"];
+};
+const lookWith = async (bigquery: GcpClients["bigquery"], more: object): Promise<Finding[]> =>
+  Array.fromAsync(diagnoseGcp(gcpConfigOf({ ...basis, ...more }), clientSource("p", { auth: whole().auth, bigquery })));
 const missing = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict !== "ok");
 
 test("reports nothing missing in a complete project", async () => {
@@ -119,8 +131,25 @@ test("without permission to sign, reports signed URLs", async () => {
 });
 
 test("SQL requires more if it is configured", async () => {
-  const found = missing(await look(whole(), { logDataset: "p.logs" }));
+  const found = missing(await lookWith(bigQueryListing(), { logDataset: "p.logs" }));
   expect(found.map(({ what }) => what)).toEqual([`API ${sqlApi}`, ...Object.keys(sqlRoles)]);
+});
+
+test.each([
+  ["itself", ["p.logs._AllLogs"], "BigQuery lists p.logs._AllLogs itself"],
+  ["the tables behind it", ["t.b.one", "t.b.two"], "behind p.logs._AllLogs, BigQuery lists t.b.one, t.b.two"],
+])("says that a dry run lists %s for the log view", async (_what, listed, words) => {
+  const findings = await lookWith(bigQueryListing(...listed), { logDataset: "p.logs" });
+  expect(findings).toContainEqual({ what: "tables of SQL", verdict: "ok", words });
+});
+
+test("a log view that cannot be read is a warning", async () => {
+  const request = (_asked: object, callback: (error: Error) => void) =>
+    callback(Object.assign(new Error("Access Denied"), { code: 403 }));
+  const bigquery = { projectId: "p", request } as unknown as GcpClients["bigquery"];
+  expect(missing(await lookWith(bigquery, { logDataset: "p.logs" }))).toContainEqual(
+    expect.objectContaining({ what: "tables of SQL", words: expect.stringContaining("Access Denied (403)") }),
+  );
 });
 
 test("without credentials, checks nothing further", async () => {

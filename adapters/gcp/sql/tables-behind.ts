@@ -1,0 +1,48 @@
+/**
+ * The tables that BigQuery reads for the platform's own two. Plans of views list the tables behind them, not the views
+ * (https://github.com/googleapis/mcp-toolbox/issues/2315); whether that also holds for linked datasets is undocumented.
+ */
+import type { BigQuery } from "@google-cloud/bigquery";
+import type { GcpConfig } from "../config.ts";
+import { dryRun } from "./calls.ts";
+import { LOG_VIEW } from "./views.ts";
+
+/** The platform's tables that statements see as `logs` and `billing`. */
+export interface Sources {
+  /** `PROJECT.DATASET` */
+  readonly dataset: string;
+  /** `PROJECT.DATASET.TABLE` */
+  readonly billing: string | undefined;
+}
+
+const bare = (name: string): string => name.replaceAll("`", "");
+
+export const sourcesOf = ({
+  project,
+  logDataset,
+  billingTable,
+}: Pick<GcpConfig, "project" | "logDataset" | "billingTable">): Sources => ({
+  dataset: bare(logDataset ?? `${project}.not_linked`),
+  billing: billingTable === undefined ? undefined : bare(billingTable),
+});
+
+/** The tables that a statement may name, as `PROJECT.DATASET.TABLE`. */
+export const ownTables = ({ dataset, billing }: Sources): readonly string[] => [
+  `${dataset}.${LOG_VIEW}`,
+  ...(billing === undefined ? [] : [billing]),
+];
+
+interface TableReference {
+  readonly projectId?: string;
+  readonly datasetId?: string;
+  readonly tableId?: string;
+}
+
+export const tableName = ({ projectId, datasetId, tableId }: TableReference): string =>
+  `${projectId}.${datasetId}.${tableId}`;
+
+/** Returns what a dry run lists for a table, read alone. Rejects with BigQuery's error. */
+export const tablesBehind = async (client: BigQuery, table: string, location: string | undefined) => {
+  const { statistics } = await dryRun(client, { query: `SELECT 1 FROM \`${table}\``, location });
+  return (statistics?.query?.referencedTables ?? []).map(tableName);
+};
