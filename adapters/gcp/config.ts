@@ -14,7 +14,9 @@ export const gcpConfigSchema = z.strictObject({
   region: region.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
   buildRegion: region
     .optional()
-    .describe("Region of builds (default: the region of services). Google lets some projects build in few regions only"),
+    .describe(
+      "Region of builds (default: the region of services). Google lets some projects build in few regions only",
+    ),
   dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
   sourceSpool: spoolSetting,
   repository: text.default("portside").describe("Docker repository of Artifact Registry for images"),

@@ -1,4 +1,5 @@
 /** Checks the project's setup. Each finding names what is missing and the command that fixes it. */
+import { randomUUID } from "node:crypto";
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
@@ -209,7 +210,7 @@ async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGen
   try {
     const client = await clients("bigquery");
     for (const table of ownTables(sourcesOf(config))) {
-      const listed = await withTimeout(tablesBehind(client, table, config.sqlLocation));
+      const listed = await withTimeout(tablesBehind(client, table, config.sqlLocation, randomUUID()));
       const isItself = listed.length === 1 && listed[0] === table;
       yield pass(
         what,

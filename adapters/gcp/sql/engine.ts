@@ -124,7 +124,7 @@ export class GcpSql implements SqlEngine {
     const found: string[] = [];
     for (const table of this.#allowed) {
       const listed = await this.#call({ what: "bigquery.jobs.insert", signal }, () =>
-        tablesBehind(client, table, this.#config.sqlLocation),
+        tablesBehind(client, table, this.#config.sqlLocation, this.#runtime.ids.id()),
       );
       if (listed.isErr()) throw new Ended(this.#failure(listed.error, () => OTHER_TABLES));
       found.push(...listed.value);

@@ -41,8 +41,8 @@ interface TableReference {
 export const tableName = ({ projectId, datasetId, tableId }: TableReference): string =>
   `${projectId}.${datasetId}.${tableId}`;
 
-/** Returns what a dry run lists for a table, read alone. Rejects with BigQuery's error. */
-export const tablesBehind = async (client: BigQuery, table: string, location: string | undefined) => {
-  const { statistics } = await dryRun(client, { query: `SELECT 1 FROM \`${table}\``, location });
+/** Returns what a dry run lists for a table, read alone. Rejects with BigQuery's error. @param jobId unused id */
+export const tablesBehind = async (client: BigQuery, table: string, location: string | undefined, jobId: string) => {
+  const { statistics } = await dryRun(client, { query: `SELECT 1 FROM \`${table}\``, location }, jobId);
   return (statistics?.query?.referencedTables ?? []).map(tableName);
 };
