@@ -181,7 +181,7 @@ const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
 
 const BUILD_CPUS = "cloudbuild.googleapis.com/concurrent_public_pool_build_cpus 1/{project}/{region}";
 
-test("warns if the project may not build in the region, or if nobody knows", async () => {
+test("warns if the project may not build in the region, or if that is unknown", async () => {
   const project = whole();
   const fix = expect.stringContaining("portside serve --gcp-build-region us-central1|");
   expect(missing(await look(project, { buildRegion: "europe-west3" }))).toEqual([

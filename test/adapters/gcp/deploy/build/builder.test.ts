@@ -133,7 +133,7 @@ test("limits the retries of a start that returns no build", async () => {
 });
 
 describe("with an unfriendly Cloud Build", () => {
-  /** Builds in a world of its own, with one switch. Returns the events and what Cloud Build received. */
+  /** Builds in a new project, with one switch. Returns the events and what Cloud Build received. */
   const buildIn = async (mean: MeanSwitch, more: Partial<GcpConfig>, files: Readonly<Record<string, string>>) => {
     const world = await openRunWorld({ engine: createFakeEngine, mean: new Set([mean]) });
     const deps = { clock: createLeapingClock(), ids: randomIds, logger, random: () => 0.5 };
