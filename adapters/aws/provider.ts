@@ -49,7 +49,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
   const services = createEcsPlatform(config, clients, deps, {
     identities: createIdentities(config, clients, deps),
     mountable: async (bucket, options) => volumes.mountable(bucket, options),
-    lastLines: lastLinesOf(logs),
+    lastLines: lastLinesOf(logs.deployReads),
   });
   // May take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(

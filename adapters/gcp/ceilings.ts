@@ -32,8 +32,11 @@ const per =
 const BUILD_CPUS = 2;
 /** Writes of a deploy that changes a service: the new revision, its traffic, and two notes. */
 const WRITES_PER_DEPLOY = 4;
-/** A read every 15 s shows new entries within 15 s. */
-const READS_PER_LOG = 4;
+/**
+ * A call reads at least 120 logs of followers, and one every 4 s shows entries within 15 s. Half of the calls are for
+ * followers.
+ */
+const READS_PER_LOG = (2 * 15) / 120;
 
 /** What a project carries. The limits of Google Cloud that Portside does not come near are left out. */
 export const ceilingRules = {

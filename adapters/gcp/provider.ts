@@ -48,7 +48,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeD
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);
   const sql = createGcpSql(config, clients, deps);
-  const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs), identities });
+  const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs.deployReads), identities });
   const spoolFolder = join(config.dataDir, "spool");
   const place = spoolPlace(config.sourceSpool, spoolFolder, stagingBucket, environment);
   const provider: Provider = {

@@ -51,6 +51,11 @@ export interface LogFindings {
    * progress, even with a `timeoutMs` of 0.
    */
   readonly partial: boolean;
+  /**
+   * Milliseconds after which a search that continues from here may find more entries. A follower that waits this long
+   * saves the store's quota. Absent if the store has no such quota or has more entries now.
+   */
+  readonly pollAfterMs?: number;
 }
 
 /** Stores log entries and searches them. */

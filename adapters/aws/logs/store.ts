@@ -12,13 +12,14 @@ import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { err, errAsync, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
+import { divideQuota } from "../../shared/logs/read-quota.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
-import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
+import { type CloudLogs, LogSearches, type SearchOptions, Stopped } from "../../shared/logs/searches.ts";
 import { type AwsRuntimeDeps, awsCalls, type Called, commandSender, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
@@ -39,7 +40,7 @@ const RANDOM_DIGITS = 7;
 /** The streams to read: all of a deployment, or only the platform's. */
 type Streams = { readonly logStreamNamePrefix: string } | { readonly logStreamNames: string[] };
 
-export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): LogStore => {
+export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): CloudLogs => {
   const { clock, ids, logger } = runtime;
   const { logGroup: logGroupName } = config.shared;
   const send = commandSender("logs", "logs", clients, awsCalls(runtime), { abortRequests: false });
@@ -125,8 +126,9 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     };
   };
 
-  const scanOf = (scope: LogScope, query: LogQuery, signal: AbortSignal | undefined): Scan => {
-    const budget = searches.budget(query, signal);
+  const scanOf = (scope: LogScope, query: LogQuery, options: SearchOptions): Scan => {
+    const { signal, forDeploy = false } = options;
+    const budget = searches.budget(query, options);
     const pushed = pushdownOf(query.filter, scope, compileRe2);
     const prefix = streamPrefixOf(scope.owner, scope.service);
     const list: List = async (range, order, size, token) => {
@@ -150,6 +152,7 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
       matches: matcherOf(query.filter, compileRe2),
       limit: query.limit,
       until: query.until,
+      needsSeen: !forDeploy,
       isOver: budget.isOver,
       grain: GRAIN,
       maxPageEntries: PAGE_SIZE,
@@ -160,17 +163,17 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     scope: LogScope,
     query: LogQuery,
     position: LogPosition | undefined,
-    signal: AbortSignal | undefined,
+    options: SearchOptions,
   ): Promise<Result<LogFindings, Unavailable>> => {
     try {
-      const scan = scanOf(scope, query, signal);
+      const scan = scanOf(scope, query, options);
       return ok(await (position === undefined ? scanNewest(scan) : scanAfter(scan, position)));
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
       return err(error.reason === "invalid" ? unavailable("CloudWatch Logs rejected the search.", 60) : error.reason);
     }
   };
-  const searches = new LogSearches(clock, config.logReadsPerMinute, read);
+  const searches = new LogSearches(clock, divideQuota(clock, config.logReadsPerMinute, false), read);
 
   return {
     /** Drops entries that CloudWatch Logs rejects (over 1 MB) and logs the loss. Writes the others. */
@@ -181,12 +184,13 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
           const { batches, tooLarge } = batchesOf(some.map(positioned));
           if (tooLarge.length > 0) logLoss({ cause: "larger than 1 MB", count: tooLarge.length });
           for (const batch of batches) yield* await write(prefix + PLATFORM_STREAM, batch, signal);
-          searches.forget(some[0] as NewLogEntry);
+          searches.appended(some[0] as NewLogEntry);
         }
         return ok(undefined);
       }),
 
     newest: (scope, query, options) => searches.search(scope, query, undefined, options),
+    deployReads: { newest: (scope, query, options) => searches.searchForDeploy(scope, query, options) },
     after: (scope, position, query, options) => searches.search(scope, query, position, options),
   };
 };

@@ -4,33 +4,33 @@ import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
 import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
-import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
-import type { Comparison, FieldPath, LogFilter } from "../../../core/domain/logs/filter/tree.ts";
-import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
+import type { LogToRead, ReadTogether } from "../../shared/logs/followers.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
+import { divideQuota } from "../../shared/logs/read-quota.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
-import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
+import { type CloudLogs, LogSearches, type SearchOptions, Stopped } from "../../shared/logs/searches.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import type { GcpLocation } from "../location.ts";
-import { all, any, type Bound } from "./bound.ts";
+import { all, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
-import { fullLogName, logIds } from "./names.ts";
 import { pushdownOf } from "./pushdown.ts";
+import { at, logsOf, ownerIs, scopeFinder, serviceIs } from "./scope.ts";
+import { FILTER_CHARS, sharedCondition, sharedFilter } from "./together.ts";
 
 /** Maximum page size of the listing (logging.proto, `page_size`). */
 const PAGE_SIZE = 1000;
-/** Maximum filter length in characters (logging.proto, `filter`). */
-const FILTER_CHARS = 20_000;
+/** Empty pages after which a call for followers gives up. */
+const MAX_EMPTY_PAGES = 5;
 /**
  * Maximum characters per request. A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry
  * is its payload.
@@ -57,25 +57,11 @@ interface LoggingCalls {
 
 const call = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 
-const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
-
-const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] =>
-  instant === undefined ? [] : [{ kind: "compare", path: ["timestamp"], op, literal: { text: timestampOf(instant) } }];
-
 /**
  * Entries of the same nanosecond are ordered by insertId (google/logging/v2/logging.proto, `order_by`). Their order in
  * a descending listing is undocumented.
  */
 const GRAIN = { asc: 0n, desc: 1n } as const;
-
-/** Restricts a search to one service. The filter is built as a tree, so no client text can escape it. */
-const baseOf = ({ project, region }: GcpLocation, { owner, service }: LogScope): readonly Bound[] => [
-  equals(["resource", "type"], RESOURCE_TYPE),
-  equals(["resource", "labels", "location"], region),
-  equals(["resource", "labels", "service_name"], service),
-  equals(["labels", OWNER_LABEL], accountDigest(owner)),
-  any(Object.keys(logIds).map((id) => equals(["logName"], fullLogName(project, id)))),
-];
 
 const charsOf = ({ text, json, http }: NewLogEntry): number =>
   (text?.length ?? 0) + JSON.stringify([json, http]).length;
@@ -96,13 +82,20 @@ const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntr
   return result;
 };
 
-const reasonToStop = (error: CallState | Unavailable): Unavailable | "invalid" => {
+const rejected = unavailable("Cloud Logging rejected the search.", 60);
+
+const reasonOf = (error: CallState | Unavailable): Unavailable | "invalid" => {
   if (!isCallState(error)) return error;
   if (error.code === "invalid") return "invalid";
   return unavailable("Cloud Logging does not find the project's logs.", 60, error.error);
 };
 
-class GcpLogs implements LogStore {
+interface ListedPage {
+  readonly entries: readonly ProtoEntry[];
+  readonly next: string | undefined;
+}
+
+class GcpLogs implements CloudLogs {
   readonly #location: GcpLocation;
   readonly #clients: ClientSource;
   readonly #runtime: GcpRuntimeDeps;
@@ -116,8 +109,11 @@ class GcpLogs implements LogStore {
     this.#runtime = runtime;
     this.#call = googleCalls(runtime);
     this.#rising = new RisingClock(runtime.clock);
-    this.#searches = new LogSearches(runtime.clock, config.logReadsPerMinute, (scope, query, position, signal) =>
-      this.#read(scope, query, position, signal),
+    this.#searches = new LogSearches(
+      runtime.clock,
+      divideQuota(runtime.clock, config.logReadsPerMinute, true),
+      (scope, query, position, options) => this.#read(scope, query, position, options),
+      (logs, until, nextTurn) => this.#readTogether(logs, until, nextTurn),
     );
   }
 
@@ -137,7 +133,7 @@ class GcpLogs implements LogStore {
         const { error: cause } = wrote.error;
         this.#runtime.logger.error("Cloud Logging rejected log entries; they are lost", { cause });
       }
-      for (const entry of entries) this.#searches.forget(entry);
+      for (const entry of entries) this.#searches.appended(entry);
       return ok(undefined);
     };
     return new ResultAsync(written());
@@ -156,6 +152,10 @@ class GcpLogs implements LogStore {
     return this.#searches.search(scope, query, position, options);
   }
 
+  readonly deployReads: CloudLogs["deployReads"] = {
+    newest: (scope, query, options) => this.#searches.searchForDeploy(scope, query, options),
+  };
+
   /** Sets time and id once, so that a retry does not duplicate the entry. */
   #positioned(entry: NewLogEntry): ProtoEntry {
     const { ids } = this.#runtime;
@@ -168,17 +168,67 @@ class GcpLogs implements LogStore {
     return (await this.#clients("logging")) as LoggingCalls;
   }
 
+  async #list(
+    request: object,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<Result<ListedPage, Unavailable | "invalid">> {
+    const resourceNames = [`projects/${this.#location.project}`];
+    const client = await this.#client();
+    const listed = await this.#call({ what: "logging.entries.list", timeoutMs, signal }, () =>
+      client.listLogEntries({ resourceNames, ...request }, { ...call, autoPaginate: false }),
+    );
+    return listed
+      .map(([entries, , response]) => ({ entries, next: response?.nextPageToken || undefined }))
+      .mapErr(reasonOf);
+  }
+
+  /** Does not retry: the followers' next read does. */
+  async #readTogether<L extends LogToRead>(
+    logs: readonly L[],
+    until: Instant,
+    nextTurn: () => Promise<void>,
+  ): Promise<Result<ReadTogether<L>, Unavailable>> {
+    const { filter, read } = sharedFilter(this.#location, logs, until);
+    if (filter === undefined) return ok({ read, unjoinable: [], entries: [] });
+    let pageToken: string | undefined;
+    for (let page = 0; page < MAX_EMPTY_PAGES; page++) {
+      if (page > 0) await nextTurn();
+      const request = { filter, orderBy: "timestamp asc", pageSize: PAGE_SIZE, ...(pageToken && { pageToken }) };
+      const listed = await this.#list(request, 0);
+      if (listed.isErr() && listed.error === "invalid") {
+        const unjoinable = read.filter((log) => typeof sharedCondition(this.#location, log) !== "boolean");
+        if (unjoinable.length === 0) return err(rejected);
+        this.#runtime.logger.warn("Cloud Logging rejected a filter of a follower; it is evaluated separately");
+        return ok({ read: [], unjoinable, entries: [] });
+      }
+      if (listed.isErr()) return err(listed.error as Unavailable);
+      const { entries: listedEntries, next } = listed.value;
+      const scopeOf = scopeFinder(read.map(({ scope }) => scope));
+      const entries = listedEntries.flatMap((entry) => {
+        const scope = scopeOf(entry);
+        return (scope && logEntryOf(scope, entry)) ?? [];
+      });
+      if (next === undefined) return ok({ read, unjoinable: [], entries });
+      const end = entries.at(-1);
+      if (end !== undefined)
+        return ok({ read, unjoinable: [], entries, end: { instant: end.instant, code: end.code } });
+      pageToken = next;
+    }
+    return err(unavailable("Cloud Logging takes too long to search the logs.", 5));
+  }
+
   async #read(
     scope: LogScope,
     query: LogQuery,
     position: LogPosition | undefined,
-    signal: AbortSignal | undefined,
+    options: SearchOptions,
   ): Promise<Result<LogFindings, Unavailable>> {
     const { project } = this.#location;
     const pushed = pushdownOf(query.filter, { project, scope, compile: compileRe2 });
     for (const bound of pushed === true ? [true] : [pushed, true])
       try {
-        const scan = this.#scanOf(scope, query, bound, signal);
+        const scan = this.#scanOf(scope, query, bound, options);
         return ok(await (position === undefined ? scanNewest(scan) : scanAfter(scan, position)));
       } catch (error) {
         if (!(error instanceof Stopped)) throw error;
@@ -187,27 +237,21 @@ class GcpLogs implements LogStore {
           filter: printLogFilter(query.filter),
         });
       }
-    return err(unavailable("Cloud Logging rejected the search.", 60));
+    return err(rejected);
   }
 
-  #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
-    const budget = this.#searches.budget(query, signal);
-    const base = baseOf(this.#location, scope);
+  #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, options: SearchOptions): Scan {
+    const budget = this.#searches.budget(query, options);
     const list: List = async ({ from, to, narrowed }, order, pageSize, token) => {
       const timeoutMs = await budget.take();
+      const base = [...logsOf(this.#location), ownerIs(scope.owner), serviceIs(scope)];
       const bounds = [...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true];
       const filter = printLogFilter(all(bounds) as LogFilter);
       if (filter.length > FILTER_CHARS) throw new Stopped("invalid");
-      const resourceNames = [`projects/${this.#location.project}`];
-      const page = { pageSize, ...(token === undefined ? {} : { pageToken: token }) };
-      const request = { resourceNames, filter, orderBy: `timestamp ${order}`, ...page };
-      const client = await this.#client();
-      const listed = await this.#call({ what: "logging.entries.list", timeoutMs, signal }, () =>
-        client.listLogEntries(request, { ...call, autoPaginate: false }),
-      );
-      if (listed.isErr()) throw new Stopped(reasonToStop(listed.error));
-      const [entries, , response] = listed.value;
-      const next = response?.nextPageToken || undefined;
+      const request = { filter, orderBy: `timestamp ${order}`, pageSize, ...(token && { pageToken: token }) };
+      const listed = await this.#list(request, timeoutMs, options.signal);
+      if (listed.isErr()) throw new Stopped(listed.error);
+      const { entries, next } = listed.value;
       return { entries: entries.flatMap((entry) => logEntryOf(scope, entry) ?? []), ...(next && { next }) };
     };
     return {
@@ -216,6 +260,7 @@ class GcpLogs implements LogStore {
       matches: matcherOf(query.filter, compileRe2),
       limit: query.limit,
       until: query.until,
+      needsSeen: options.forDeploy !== true,
       isOver: budget.isOver,
       grain: GRAIN,
       maxPageEntries: PAGE_SIZE,
@@ -223,5 +268,5 @@ class GcpLogs implements LogStore {
   }
 }
 
-export const createGcpLogs = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): LogStore =>
+export const createGcpLogs = (config: GcpConfig, clients: ClientSource, runtime: GcpRuntimeDeps): CloudLogs =>
   new GcpLogs(config, clients, runtime);

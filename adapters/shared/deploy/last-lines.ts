@@ -17,7 +17,8 @@ export interface RevisionScope extends LogScope {
 export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
-const READ_TIMEOUT_MS = 5000;
+/** More than a minute, in which a quota that many failing deploys have exhausted is available again. */
+const READ_TIMEOUT_MS = 75_000;
 
 const ofRevision = (revision: string): LogFilter => ({
   kind: "compare",
@@ -27,7 +28,7 @@ const ofRevision = (revision: string): LogFilter => ({
 });
 
 export const lastLinesOf =
-  (logs: LogStore): LastLines =>
+  (logs: Pick<LogStore, "newest">): LastLines =>
   async ({ owner, service, revision }, signal) => {
     const query = { filter: ofRevision(revision), limit: LINES, timeoutMs: READ_TIMEOUT_MS };
     const found = await logs.newest({ owner, service }, query, signal === undefined ? {} : { signal });

@@ -36,6 +36,8 @@ export interface Scan {
   readonly matches: (entry: LogEntry) => boolean;
   readonly limit: number;
   readonly until: Instant | undefined;
+  /** False if the caller does not use `seen`, which may cost a call. */
+  readonly needsSeen: boolean;
   /** Returns true when the search must end. Called after each page that is not empty. */
   readonly isOver: () => boolean;
   /** Nanoseconds within which the listing has no order, for each direction; 0 if it is sorted. */
@@ -169,13 +171,14 @@ const nothing: LogFindings = { entries: [], partial: false };
 export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
   const { pushed, until, isOver } = scan;
   const found = new Found(scan);
-  let seen = pushed === "everything" ? undefined : await newestPlace(scan, { to: until });
+  const isSure = pushed === "everything" || !scan.needsSeen;
+  let seen = isSure ? undefined : await newestPlace(scan, { to: until });
   const findings = (partial: boolean): LogFindings => ({
     entries: found.entries.toReversed(),
     ...(seen === undefined ? {} : { seen }),
     partial,
   });
-  if (pushed === "nothing" || (pushed === "some" && seen === undefined)) return findings(false);
+  if (pushed === "nothing" || (!isSure && seen === undefined)) return findings(false);
   // Entries that arrive during the search are after the position that it reports as seen.
   const range = { to: seen?.instant ?? until, narrowed: pushed === "some" };
   for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver)) {

@@ -1,18 +1,20 @@
 /**
  * Searches in a cloud's log, under a read quota that all tenants share. Searches wait for the quota. Equal searches
- * share a result. An aborted search returns immediately.
+ * share a result, and followers share calls if the cloud can read several logs together. An aborted search returns
+ * immediately.
  */
 
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
 import { errAsync, type Result, type ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../accounts/account-digest.ts";
 import { untilAborted } from "../calls/until-aborted.ts";
-import { ReadLimiter } from "./read-limiter.ts";
+import { LogFollowers, type ReadLogsTogether, type SettledQuery } from "./followers.ts";
+import type { ReadQuota } from "./read-quota.ts";
 import { SharedReads } from "./shared-reads.ts";
 
 /** Milliseconds for which equal searches share a result. */
@@ -33,6 +35,8 @@ const cancelled = unavailable("The search was cancelled.", 1);
 
 const keyOf = ({ owner, service }: LogScope): string => `${accountDigest(owner)}\n${service}\n`;
 
+const isSettled = (query: LogQuery): query is SettledQuery => query.until !== undefined;
+
 /** The remaining time of a search, and its share of the quota. */
 export interface ReadBudget {
   /**
@@ -44,25 +48,47 @@ export interface ReadBudget {
   readonly isOver: () => boolean;
 }
 
-/** Performs a search. Receives no signal if other callers may share the result. */
+export interface SearchOptions {
+  /** Absent if other callers may share the result. */
+  readonly signal?: AbortSignal | undefined;
+  /** True for the last lines of a failed deploy. They have their own share of the quota, and need no cursor. */
+  readonly forDeploy?: boolean;
+}
+
+/** Performs a search. */
 type Read = (
   scope: LogScope,
   query: LogQuery,
   place: LogPosition | undefined,
-  signal: AbortSignal | undefined,
+  options: SearchOptions,
 ) => Promise<Result<LogFindings, Unavailable>>;
+
+/** A cloud's log, with the reads for which it keeps a share of the quota. */
+export interface CloudLogs extends LogStore {
+  readonly deployReads: Pick<LogStore, "newest">;
+}
 
 export class LogSearches {
   readonly #clock: Clock;
-  readonly #limiter: ReadLimiter;
+  readonly #quota: ReadQuota;
   readonly #shared: SharedReads<Result<LogFindings, Unavailable>>;
   readonly #read: Read;
+  readonly #followers?: LogFollowers;
 
-  constructor(clock: Clock, readsPerMinute: number, read: Read) {
+  /** @param readTogether reads the logs of all followers; absent if the cloud cannot read several logs with one call */
+  constructor(clock: Clock, quota: ReadQuota, read: Read, readTogether?: ReadLogsTogether) {
     this.#clock = clock;
     this.#read = read;
-    this.#limiter = new ReadLimiter(clock, readsPerMinute);
+    this.#quota = quota;
     this.#shared = new SharedReads(clock, SHARED_MS);
+    if (readTogether === undefined || quota.followsPerMinute === 0) return;
+    this.#followers = new LogFollowers({
+      clock,
+      readTogether,
+      readsPerMinute: quota.followsPerMinute,
+      keyOf: (scope, filter) => keyOf(scope) + printLogFilter(filter),
+      maySearch: () => quota.searches.wait === 0,
+    });
   }
 
   /** @param place the position from which to continue; undefined to search the newest entries */
@@ -73,32 +99,59 @@ export class LogSearches {
     { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
     if (signal?.aborted === true) return errAsync(cancelled);
-    if (query.until === undefined) return untilAborted(this.#read(scope, query, place, signal), signal, cancelled);
-    // A result with an upper bound stays correct: it reports the position up to which it is complete.
-    const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
-    const key = keyOf(scope) + JSON.stringify(question);
-    const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
-    const found = this.#shared.read(key, query.until, () => this.#read(scope, query, place, undefined), isGood);
+    if (!isSettled(query)) return untilAborted(this.#read(scope, query, place, { signal }), signal, cancelled);
+    const search = () => this.#shareSearch(scope, query, place);
+    const followers = place === undefined ? undefined : this.#followers;
+    const found = followers === undefined ? search() : followers.after(scope, place as LogPosition, query, search);
     return untilAborted(found, signal, cancelled);
   }
 
-  /** Forgets cached results of a log, so that a new entry is visible immediately. */
-  forget(scope: LogScope): void {
-    this.#shared.forget(keyOf(scope));
+  /** Returns the newest entries, for a deploy. */
+  searchForDeploy(
+    scope: LogScope,
+    query: LogQuery,
+    { signal }: CallOptions = {},
+  ): ResultAsync<LogFindings, Unavailable> {
+    const options = { signal, forDeploy: true };
+    return untilAborted(this.#read(scope, query, undefined, options), signal, cancelled);
   }
 
-  budget({ timeoutMs }: LogQuery, signal: AbortSignal | undefined): ReadBudget {
+  /** Makes an entry that the platform has just appended visible to the next search. */
+  appended(scope: LogScope): void {
+    this.#shared.forget(keyOf(scope));
+    this.#followers?.appended(scope);
+  }
+
+  /** A result with an upper bound stays correct: it reports the position up to which it is complete. */
+  async #shareSearch(
+    scope: LogScope,
+    query: SettledQuery,
+    place: LogPosition | undefined,
+  ): Promise<Result<LogFindings, Unavailable>> {
+    const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
+    const key = keyOf(scope) + JSON.stringify(question);
+    const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
+    const search = async () => {
+      const found = await this.#read(scope, query, place, {});
+      return found.map((findings) => this.#followers?.learn(scope, place, query, findings) ?? findings);
+    };
+    return this.#shared.read(key, query.until, search, isGood);
+  }
+
+  budget({ timeoutMs }: LogQuery, { signal, forDeploy = false }: SearchOptions): ReadBudget {
+    const limiter = forDeploy ? this.#quota.deploys : this.#quota.searches;
     const ends = millisOf(this.#clock.now()) + timeoutMs;
     const left = () => Math.max(ends - millisOf(this.#clock.now()), 0);
     return {
       take: async () => {
-        const wait = await this.#limiter.take(Math.max(left(), TURN_MS), signal);
+        const isLent = !forDeploy && limiter.wait > 0 && (await this.#followers?.lendCall()) === true;
+        const wait = isLent ? undefined : await limiter.take(Math.max(left(), TURN_MS), signal);
         if (signal?.aborted === true) throw new Stopped(cancelled);
         if (wait !== undefined)
           throw new Stopped(unavailable("The platform's quota for log reads is exhausted. Try again.", wait));
         return Math.max(left(), TURN_MS);
       },
-      isOver: () => left() === 0 || this.#limiter.wait > Math.max(left(), TURN_MS),
+      isOver: () => left() === 0 || limiter.wait > Math.max(left(), TURN_MS),
     };
   }
 }

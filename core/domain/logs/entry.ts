@@ -122,6 +122,8 @@ export const logPageSchema = z
 export type LogPage = z.output<typeof logPageSchema> & {
   /** True if the search stopped early. The cursor continues it. */
   readonly partial: boolean;
+  /** Milliseconds after which a follower should read the next page. Absent if it may read it immediately. */
+  readonly pollAfterMs?: number;
 };
 
 /**

@@ -70,10 +70,11 @@ export const readLogs = useCase({
       ? provider.logs.newest(scope, query, options)
       : provider.logs.after(scope, position, query, options));
     if (read.isErr()) return err(read.error);
-    const { entries, seen, partial } = read.value;
+    const { entries, seen, partial, pollAfterMs } = read.value;
     // A log without a deployment belongs to a deleted one. A name without entries was never deployed.
     if (state.kind !== "held" && seen === undefined && !(await hasLog(call, scope)))
       return err(notFound(`The deployment '${service}' does not exist.`));
-    return ok(logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial));
+    const page = logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial);
+    return ok(pollAfterMs === undefined ? page : { ...page, pollAfterMs });
   },
 });

@@ -52,7 +52,7 @@ export async function* followLog(read: ReadPage, options: FollowOptions): AsyncG
       reportAt = idle + IDLE_AGAIN_MS;
       await onIdle?.();
     }
-    const pause = page === undefined ? QUIET_MS : pauseAfter(idle);
+    const pause = page === undefined ? QUIET_MS : Math.max(pauseAfter(idle), page.pollAfterMs ?? 0);
     await wait(pause, signal);
     idle += pause;
   }

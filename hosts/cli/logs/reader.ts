@@ -36,7 +36,9 @@ export class LogReader {
       try {
         const response = await this.#client.expectOk("/v1/deployment/logs", { json, signal: this.#io.signal });
         const page = (await response.json()) as LogPage;
-        return { ...page, partial: response.headers.get("x-logs-partial") === "true" };
+        const pollAfter = Number(response.headers.get("x-poll-after") ?? Number.NaN);
+        const partial = response.headers.get("x-logs-partial") === "true";
+        return { ...page, partial, ...(pollAfter >= 0 ? { pollAfterMs: pollAfter * 1000 } : {}) };
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 429)) throw withMarkedFilter(error, query);
         await this.#waitFor(error);

@@ -2,9 +2,16 @@ import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts"
 import { logsFields } from "../../../core/domain/wire/requests.ts";
 import { type Endpoint, post, type Rendered } from "../endpoint.ts";
 
+/** Rounded up, so that a follower that waits this long does not come too early. */
+const seconds = (millis: number): string => String(Math.ceil(millis / 100) / 10);
+
 const renderPage = (result: unknown): Rendered => {
-  const { partial, ...body } = result as LogPage;
-  return { body, headers: partial ? { "x-logs-partial": "true" } : {} };
+  const { partial, pollAfterMs, ...body } = result as LogPage;
+  const headers = {
+    ...(partial ? { "x-logs-partial": "true" } : {}),
+    ...(pollAfterMs === undefined ? {} : { "x-poll-after": seconds(pollAfterMs) }),
+  };
+  return { body, headers };
 };
 
 export const logEndpoints: readonly Endpoint[] = [
@@ -17,6 +24,10 @@ export const logEndpoints: readonly Endpoint[] = [
     response: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
     render: renderPage,
-    headers: { "X-Logs-Partial": "`true` if the search reached its time limit. The cursor continues from there." },
+    headers: {
+      "X-Logs-Partial": "`true` if the search reached its time limit. The cursor continues from there.",
+      "X-Poll-After":
+        "The seconds, such as `2.4`, to wait before reading the next page. Earlier requests return no newer entries.",
+    },
   }),
 ];

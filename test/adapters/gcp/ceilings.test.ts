@@ -13,7 +13,7 @@ test("a new project", () => {
     builds: 2,
     deploys: 15,
     instances: 20,
-    followers: 15,
+    followers: 240,
   });
 });
 

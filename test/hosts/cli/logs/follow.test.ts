@@ -57,3 +57,13 @@ test("reads often again after an entry", async () => {
   const done = await follow([...Array.from({ length: 300 }, () => page(0)), page(1), page(0)]);
   expect(done.slice(-3)).toEqual(["read", 200, "read"]);
 });
+
+test("waits as long as the platform asks, but reads on immediately after a full page", async () => {
+  const later = { ...page(1), pollAfterMs: 2400 };
+  expect(await follow([later, { ...page(LOG_PAGE), pollAfterMs: 2400 }, page(0)])).toEqual([
+    "read",
+    2400,
+    "read",
+    "read",
+  ]);
+});

@@ -7,7 +7,11 @@ import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import type { LogStore } from "../../../../core/ports/log-store.ts";
+import { Client } from "../../../../hosts/cli/client.ts";
+import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { terminal } from "../../../support/cli/terminal.ts";
 import { serveApi, type TestApi } from "../../../support/http/api.ts";
 import { problemsOf } from "../../../support/http/refusals.ts";
 
@@ -62,6 +66,21 @@ test("a partial page has the header", async () => {
   const { headers, json } = await read(api, { query: "nothing at all" });
   expect(headers.get("x-logs-partial")).toBe("true");
   expect(json).toMatchObject({ logs: [], cursor: expect.any(String) });
+});
+
+test("a page of a store with a quota tells followers when to read the next one, also on the command line", async () => {
+  const memory = createMemoryProvider({ clock: createManualClock() });
+  const { logs } = memory.provider;
+  const newest: LogStore["newest"] = (...search) =>
+    logs.newest(...search).map((found) => ({ ...found, pollAfterMs: 2301 }));
+  await using api = await serveApi({ ...memory.ports, provider: { ...memory.provider, logs: { ...logs, newest } } });
+  await api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+  const { headers, json } = await read(api, {});
+  expect(headers.get("x-poll-after")).toBe("2.4");
+  expect(Object.keys(json).sort()).toEqual(["cursor", "logs"]);
+  const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), terminal().io, "app", undefined);
+  expect(await reader.page({})).toMatchObject({ pollAfterMs: 2400 });
+  expect(await reader.page({ since: json.cursor })).not.toHaveProperty("pollAfterMs");
 });
 
 test("no filter returns entries of another deployment or account", async () => {

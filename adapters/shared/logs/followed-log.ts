@@ -1,0 +1,81 @@
+/**
+ * The recent part of a log that clients follow: its matches in a range without gaps. A read whose position is in the
+ * range needs no call of the cloud.
+ */
+import { behind, comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import { pageRoom } from "../../../core/domain/logs/page-size.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
+
+export interface FollowedLog {
+  readonly scope: LogScope;
+  readonly filter: LogFilter;
+  readonly matches: (entry: LogEntry) => boolean;
+  /** The range contains every match after `from`, up to and including `through`. */
+  from: LogPosition;
+  through: LogPosition;
+  /** The matches in the range, in order. */
+  entries: LogEntry[];
+  /** False if the last read ended before the newest entry. */
+  isCaughtUp: boolean;
+  /**
+   * Why the log is read alone: `busy` until it has caught up, `unjoinable` if its filter does not fit or the cloud
+   * rejects it.
+   */
+  alone: false | "busy" | "unjoinable";
+  /** The range must reach this time before it answers a read: the platform has appended an entry then. */
+  mustReach: Instant | undefined;
+  /** Milliseconds of the last read of a follower; 0 before its first. */
+  followedAt: number;
+  /** Milliseconds when the range was begun. */
+  readonly begunAt: number;
+}
+
+/** A page of several logs, sorted. `end` is the position up to which it is complete; absent if it reached the bound. */
+export interface FollowedPage {
+  readonly entries: readonly LogEntry[];
+  readonly end?: LogPosition;
+}
+
+export const covers = ({ from }: FollowedLog, position: LogPosition): boolean => comparePositions(from, position) <= 0;
+
+/** Returns the matches of the range after a position. */
+export const findingsOf = (
+  log: FollowedLog,
+  position: LogPosition,
+  { limit, until }: Pick<LogQuery, "limit" | "until">,
+): LogFindings => {
+  const isUnread = (entry: LogEntry) =>
+    comparePositions(entry, position) > 0 && (until === undefined || entry.instant <= until);
+  const unread = log.entries.filter(isUnread).slice(0, limit);
+  const hasRoom = pageRoom();
+  const end = unread.findIndex((entry) => !hasRoom(messageOf(entry).length));
+  const entries = end < 0 ? unread : unread.slice(0, end);
+  const last = entries.at(-1);
+  return {
+    entries,
+    ...(last === undefined ? {} : { seen: { instant: last.instant, code: last.code } }),
+    partial: end >= 0 || (!log.isCaughtUp && entries.length < limit),
+  };
+};
+
+/** Adds a page to a log that it was read for. Returns the added entries. */
+export const addPage = (log: FollowedLog, { entries, end }: FollowedPage, until: Instant): readonly LogEntry[] => {
+  const { owner, service } = log.scope;
+  const added: LogEntry[] = [];
+  if (end !== undefined && comparePositions(end, log.through) <= 0) return added;
+  let last = log.through;
+  for (const entry of entries) {
+    // A repeated delivery has the position of the entry before it.
+    if (entry.owner !== owner || entry.service !== service || comparePositions(entry, last) <= 0) continue;
+    last = entry;
+    if (log.matches(entry)) added.push(entry);
+  }
+  log.entries.push(...added);
+  const through = end ?? behind(until);
+  if (comparePositions(through, log.through) > 0) log.through = through;
+  log.isCaughtUp = end === undefined;
+  return added;
+};

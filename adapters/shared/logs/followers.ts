@@ -1,0 +1,287 @@
+/**
+ * Answers the reads of many followers from few calls of a cloud. One call reads all logs that clients follow, as far as
+ * the cloud's limits allow, and every follower gets its own entries from the result. There is no timer: a follower's read
+ * causes the call when the next one is due.
+ */
+import { before, behind, comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import { type Instant, millisOf, plusMillis } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { addPage, covers, type FollowedLog, type FollowedPage, findingsOf } from "./followed-log.ts";
+import { compileRe2 } from "./re2.ts";
+
+/** A log that a call reads, from `through` on. */
+export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;
+
+/** What a call read: the logs that fit into it, and their entries. */
+export interface ReadTogether<L> extends FollowedPage {
+  readonly read: readonly L[];
+  /** The logs that no call can read together with others. */
+  readonly unjoinable: readonly L[];
+}
+
+/**
+ * Reads the first entries of several logs up to a time, with one call. Takes as many of the logs as fit, in their
+ * order.
+ *
+ * @param nextTurn must resolve before each further call
+ */
+export type ReadLogsTogether = <L extends LogToRead>(
+  logs: readonly L[],
+  until: Instant,
+  nextTurn: () => Promise<void>,
+) => Promise<Result<ReadTogether<L>, Unavailable>>;
+
+/** A query with an upper bound, below which all entries are visible. */
+export type SettledQuery = LogQuery & { readonly until: Instant };
+
+type Found = Result<LogFindings, Unavailable>;
+
+/** Milliseconds for which a log counts as followed after a read. */
+const FOLLOWED_MS = 60_000;
+/** Milliseconds after which searches may use the calls of followers, if no client follows a log. */
+const UNUSED_MS = 10_000;
+const LENT_WAIT_MS = 2000;
+/** Age in milliseconds at which entries are dropped, and the characters of messages to keep in total. */
+const KEPT_MS = 30_000;
+const KEPT_CHARS = 32 * 1024 * 1024;
+/** Maximum number of logs to follow. Beyond it, each read is a search. */
+const MAX_LOGS = 2000;
+/** Age in milliseconds up to which a range answers a read while the next call is not due. */
+const FRESH_MS = 10_000;
+/** Entries of one log in an incomplete page above which the log is read alone. */
+const BUSY_ENTRIES = 250;
+/** Longest pause between calls in milliseconds, after failed ones. */
+const LONGEST_PAUSE_MS = 10_000;
+
+const MINUTE_MS = 60_000;
+const exhausted = unavailable("The platform's quota for log reads is exhausted. Try again.", 1);
+
+/** The position before all entries. */
+const START = before(0n as Instant);
+
+const millisBetween = (from: Instant, to: Instant): number => Number(to - from) / 1e6;
+
+interface KeptEntry {
+  readonly log: FollowedLog;
+  readonly entry: LogEntry;
+  readonly at: number;
+  readonly chars: number;
+}
+
+export interface FollowersDeps {
+  readonly clock: Clock;
+  readonly readsPerMinute: number;
+  readonly keyOf: (scope: LogScope, filter: LogFilter) => string;
+  readonly readTogether: ReadLogsTogether;
+  /** Returns true if a search need not wait for the quota. */
+  readonly maySearch: () => boolean;
+}
+
+export class LogFollowers {
+  readonly #deps: FollowersDeps;
+  readonly #logs = new Map<string, FollowedLog>();
+  readonly #shortestPause: number;
+  #kept: KeptEntry[] = [];
+  #keptChars = 0;
+  #pause: number;
+  /** Milliseconds of the earliest next call. */
+  #nextAt = 0;
+  #round: Promise<Result<unknown, Unavailable>> | undefined;
+
+  constructor(deps: FollowersDeps) {
+    this.#deps = deps;
+    this.#shortestPause = MINUTE_MS / deps.readsPerMinute;
+    this.#pause = this.#shortestPause;
+  }
+
+  /**
+   * Returns the entries after a position.
+   *
+   * @param search reads this log alone
+   */
+  async after(
+    scope: LogScope,
+    position: LogPosition,
+    query: SettledQuery,
+    search: () => Promise<Found>,
+  ): Promise<Found> {
+    this.#forgetOld();
+    const key = this.#deps.keyOf(scope, query.filter);
+    const known = this.#logs.get(key);
+    if (known !== undefined) known.followedAt = this.#now();
+    const isReadable = known !== undefined && covers(known, position);
+    if (isReadable && (known.alone === false || comparePositions(position, known.through) < 0))
+      return this.#follow(key, position, query, search);
+    if (known?.alone || this.#logs.size >= MAX_LOGS || this.#deps.maySearch()) return search();
+    this.#begin(key, scope, query.filter, { from: position, through: position }).followedAt = this.#now();
+    return this.#follow(key, position, query, search);
+  }
+
+  /** Remembers what a search found, so that the next read of a follower needs no call. Returns the findings. */
+  learn(scope: LogScope, position: LogPosition | undefined, query: SettledQuery, findings: LogFindings): LogFindings {
+    const { entries, seen, partial } = findings;
+    if (position !== undefined && (partial || entries.length === query.limit)) return findings;
+    const key = this.#deps.keyOf(scope, query.filter);
+    const known = this.#logs.get(key);
+    const through = behind(query.until);
+    const isNews = known === undefined || known.alone === "busy" || comparePositions(known.through, through) < 0;
+    if (isNews && known?.alone !== "unjoinable" && this.#logs.size < MAX_LOGS) {
+      const log = this.#begin(key, scope, query.filter, { from: position ?? seen ?? START, through });
+      log.isCaughtUp = true;
+      if (position !== undefined) {
+        log.entries = [...entries];
+        log.followedAt = this.#now();
+      }
+      this.#keep(log, log.entries);
+    }
+    return partial ? findings : { ...findings, pollAfterMs: Math.max(this.#pause, this.#nextAt - this.#now()) };
+  }
+
+  /** Resolves to true when a search may use the call of a round, if one is due soon and no client follows a log. */
+  async lendCall(): Promise<boolean> {
+    const now = this.#now();
+    const wait = Math.max(0, this.#nextAt - now);
+    const isFollowed = [...this.#logs.values()].some(({ followedAt }) => now - followedAt < UNUSED_MS);
+    if (isFollowed || this.#round !== undefined || wait > LENT_WAIT_MS) return false;
+    this.#nextAt = now + wait + this.#pause;
+    await this.#deps.clock.sleep(wait);
+    return true;
+  }
+
+  /** Ensures that reads from now on find an entry that the platform has just appended. */
+  appended({ owner, service }: LogScope): void {
+    for (const log of this.#logs.values())
+      if (log.scope.owner === owner && log.scope.service === service) log.mustReach = this.#deps.clock.now();
+  }
+
+  #now(): number {
+    return millisOf(this.#deps.clock.now());
+  }
+
+  #begin(key: string, scope: LogScope, filter: LogFilter, range: Pick<FollowedLog, "from" | "through">): FollowedLog {
+    const log: FollowedLog = {
+      ...{ scope, filter, matches: matcherOf(filter, compileRe2), ...range, entries: [] },
+      ...{ isCaughtUp: false, alone: false, mustReach: undefined, followedAt: 0, begunAt: this.#now() },
+    };
+    this.#logs.set(key, log);
+    return log;
+  }
+
+  async #follow(key: string, position: LogPosition, query: SettledQuery, search: () => Promise<Found>): Promise<Found> {
+    const ends = this.#now() + query.timeoutMs;
+    for (;;) {
+      const log = this.#logs.get(key);
+      if (log === undefined || !covers(log, position)) return search();
+      const known = this.#answer(log, position, query);
+      if (known !== undefined) return ok(known);
+      if (log.alone !== false) return search();
+      const round = await this.#nextRound(query.until);
+      if (log.alone !== false || this.#isFresh(log, query.until)) continue;
+      const left = ends - this.#now();
+      if (round.isErr() && round.error.retryAfterSeconds * 1000 > left) return err(round.error);
+      if (left < 0) return err(exhausted);
+    }
+  }
+
+  /** Returns undefined if the range has no entries for the reader and is too old to say that there are none. */
+  #answer(log: FollowedLog, position: LogPosition, query: SettledQuery): LogFindings | undefined {
+    const findings = findingsOf(log, position, query);
+    const isFull = findings.entries.length === query.limit;
+    if (isFull || (findings.partial && findings.entries.length > 0)) return findings;
+    const wait = this.#wait(log, query.until);
+    const isEnough = log.alone === false && this.#isFresh(log, query.until) && wait > 0;
+    return isEnough ? { ...findings, pollAfterMs: wait } : undefined;
+  }
+
+  /** Returns true if the range may answer a read before the next call. */
+  #isFresh({ isCaughtUp, mustReach, through }: FollowedLog, until: Instant): boolean {
+    const lacksAppended = mustReach !== undefined && mustReach <= until && through.instant < mustReach;
+    return isCaughtUp && millisBetween(through.instant, until) <= FRESH_MS && !lacksAppended;
+  }
+
+  /** Returns the milliseconds until a call may read newer entries of the log; 0 if one may now, or does already. */
+  #wait({ through }: FollowedLog, until: Instant): number {
+    const age = millisBetween(through.instant, until);
+    const untilCall = this.#round === undefined ? this.#nextAt - this.#now() : 0;
+    return Math.max(untilCall, Math.min(this.#pause, this.#pause - age), 0);
+  }
+
+  /** Joins the round that waits or reads, or starts one. */
+  #nextRound(until: Instant): Promise<Result<unknown, Unavailable>> {
+    this.#round ??= this.#readRound(this.#now() - millisOf(until)).finally(() => {
+      this.#round = undefined;
+    });
+    return this.#round;
+  }
+
+  /**
+   * Waits until a call is due, and reads the logs that were read longest ago.
+   *
+   * @param lag milliseconds between the present and the newest time that a page may contain
+   */
+  async #readRound(lag: number): Promise<Result<unknown, Unavailable>> {
+    const { clock, readTogether } = this.#deps;
+    const nextTurn = async () => {
+      await clock.sleep(this.#nextAt - this.#now());
+      this.#nextAt = this.#now() + this.#pause;
+    };
+    await nextTurn();
+    const until = plusMillis(clock.now(), -lag);
+    const logs = [...this.#logs.values()].filter(({ alone, followedAt }) => alone === false && followedAt > 0);
+    const round = await readTogether(
+      logs.toSorted((a, b) => comparePositions(a.through, b.through)),
+      until,
+      nextTurn,
+    );
+    // A failure means that other readers of the project exhaust the quota, or that the cloud is down.
+    this.#pause = round.isErr()
+      ? Math.max(this.#shortestPause, Math.min(this.#pause * 2, LONGEST_PAUSE_MS))
+      : Math.max(this.#shortestPause, this.#pause * 0.9);
+    if (round.isErr()) this.#nextAt = this.#now() + this.#pause;
+    else this.#take(round.value, until);
+    return round;
+  }
+
+  #take({ read, unjoinable, ...page }: ReadTogether<FollowedLog>, until: Instant): void {
+    const { end } = page;
+    const isStuck = end !== undefined && read.every(({ through }) => comparePositions(end, through) <= 0);
+    for (const log of unjoinable) log.alone = "unjoinable";
+    for (const log of read) {
+      const added = addPage(log, page, until);
+      this.#keep(log, added);
+      const isBusy = end !== undefined && read.length > 1 && added.length >= BUSY_ENTRIES;
+      if (isBusy || (isStuck && log.through.instant === end.instant)) log.alone = "busy";
+    }
+  }
+
+  #keep(log: FollowedLog, entries: readonly LogEntry[]): void {
+    const at = this.#now();
+    for (const entry of entries) {
+      const chars = messageOf(entry).length;
+      this.#kept.push({ log, entry, at, chars });
+      this.#keptChars += chars;
+    }
+  }
+
+  #forgetOld(): void {
+    const now = this.#now();
+    for (const [key, { followedAt, begunAt }] of this.#logs)
+      if (now - Math.max(followedAt, begunAt) > FOLLOWED_MS) this.#logs.delete(key);
+    const isOld = ({ at }: KeptEntry) => now - at > KEPT_MS || this.#keptChars > KEPT_CHARS;
+    for (let [first] = this.#kept; first !== undefined && isOld(first); [first] = this.#kept) {
+      const { log, entry, chars } = first;
+      this.#kept.shift();
+      this.#keptChars -= chars;
+      if (log.entries[0] === entry) {
+        log.entries.shift();
+        log.from = { instant: entry.instant, code: entry.code };
+      }
+    }
+  }
+}
