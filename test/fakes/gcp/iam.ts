@@ -1,4 +1,9 @@
-/** Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts */
+/**
+ * Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts.
+ * Messages of 404 and 409: traffic that GoogleCloudPlatform/k8s-config-connector recorded, under
+ * `pkg/test/resourcefixture/testdata/basic` (`iam/v1beta1/iamserviceaccount/iamserviceaccount/_http.log`,
+ * `composer/v1beta1/composerenvironment/composerenvironmentbasic/_http.log`).
+ */
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -71,7 +76,7 @@ export class FakeIam {
             "forbidden",
             "Permission 'iam.serviceAccounts.get' denied on resource (or it may not exist).",
           )
-        : new RestError(404, "notFound", `Unknown service account: ${email}`);
+        : new RestError(404, "notFound", "Unknown service account");
     return { name: `projects/-/serviceAccounts/${email}`, ...account };
   }
 
@@ -81,7 +86,11 @@ export class FakeIam {
       throw new RestError(400, "badRequest", "accountId");
     const email = `${request.accountId}@${project}.iam.gserviceaccount.com`;
     if (this.accounts.has(email))
-      throw new RestError(409, "alreadyExists", `Service account ${request.accountId} already exists.`);
+      throw new RestError(
+        409,
+        "alreadyExists",
+        `Service account ${request.accountId} already exists within project projects/${project}.`,
+      );
     if (this.accounts.size >= this.maxAccounts)
       throw new RestError(429, "rateLimitExceeded", "Maximum number of service accounts on project reached.");
     const { displayName = "", description = "" } = request.serviceAccount ?? {};

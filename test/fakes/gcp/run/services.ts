@@ -45,6 +45,8 @@ interface Stored {
   settled: number;
   /** The generation that Run reports as observed. */
   observed: number;
+  /** Run's conditions when it last finished reconciling. */
+  conditions: readonly Message[];
   /** The desired state. */
   wanted: Message;
   readonly revisions: Map<string, Revision>;
@@ -233,6 +235,7 @@ export class FakeRun {
       generation: 1,
       settled: 0,
       observed: 0,
+      conditions: [],
       wanted,
       revisions: new Map(),
       latestCreated: "",
@@ -317,6 +320,7 @@ export class FakeRun {
       await this.#route(stored);
       if (stored.generation !== generation || stored.isDeleted) continue;
       stored.settled = generation;
+      stored.conditions = this.#conditions(stored);
       if (stored.failure === undefined || !this.#mean.has("failure_stays_unobserved")) stored.observed = generation;
       // Assumption: progress reports are writes too, and change the etag.
       stored.etag = this.#nextEtag();
@@ -459,8 +463,8 @@ export class FakeRun {
     for (const { name } of stored.operations.splice(0)) {
       // https://github.com/transparency-dev/tesseract/issues/413: "Error code 9".
       const error = stored.failure && { code: 9, message: stored.failure.message };
-      const response = this.#messages.any(SERVICE, this.#view(stored));
-      this.#operations.set(name, { name, done: true, ...(error === undefined ? { response } : { error }) });
+      const metadata = this.#messages.any(SERVICE, this.#view(stored));
+      this.#operations.set(name, { name, done: true, metadata, ...(error ? { error } : { response: metadata }) });
     }
   }
 
@@ -470,12 +474,22 @@ export class FakeRun {
     return operation;
   };
 
+  #conditions({ revisions, latestCreated, failure }: Stored): readonly Message[] {
+    const routes = { type: "RoutesReady", state: failure?.["state"] ?? "CONDITION_SUCCEEDED" };
+    return [routes, this.#condition("ConfigurationsReady", revisions.get(latestCreated) as Revision)];
+  }
+
+  /**
+   * While Run reconciles: a pending terminal condition, without a type for a new service, and the former conditions, as in
+   * GoogleCloudPlatform/k8s-config-connector's recording
+   * `pkg/test/resourcefixture/testdata/basic/run/v1beta1/runservice/runservicebasic/_vcr_cassettes/tf.yaml`.
+   */
   #view(stored: Stored): Message {
-    const revision = stored.revisions.get(stored.latestCreated) as Revision;
     const full = (id: string) => (id === "" ? "" : `${stored.name}/revisions/${id}`);
     const reconciling = stored.settled < stored.generation;
     const isHidden = reconciling && this.#mean.has("empty_while_reconciling");
     const settled = stored.failure ?? { type: "Ready", state: "CONDITION_SUCCEEDED" };
+    const pending = { ...(stored.settled === 0 ? {} : { type: "Ready" }), state: "CONDITION_PENDING" };
     return {
       ...structuredClone(stored.wanted),
       name: stored.name,
@@ -486,8 +500,8 @@ export class FakeRun {
       updateTime: stored.updateTime,
       etag: stored.etag,
       reconciling,
-      terminalCondition: reconciling ? { type: "Ready", state: "CONDITION_RECONCILING" } : settled,
-      conditions: [this.#condition("ConfigurationsReady", revision)],
+      terminalCondition: reconciling ? pending : settled,
+      conditions: reconciling ? stored.conditions : this.#conditions(stored),
       latestCreatedRevision: full(stored.latestCreated),
       latestReadyRevision: full(stored.latestReady),
       trafficStatuses: (isHidden ? [] : stored.traffic).map(({ revision: id, percent }) => ({
