@@ -1,13 +1,28 @@
 /** A cloud's provider fulfils every port contract on its fakes. */
 import { missing, offered } from "../../core/domain/wire/capabilities.ts";
-import { contractTests, freshNames, providerCases } from "../contracts/index.ts";
+import {
+  type ContractCase,
+  contractTests,
+  freshNames,
+  type ProviderSubject,
+  providerCases,
+} from "../contracts/index.ts";
 import { nodeContractSources } from "../support/providers/contract-sources.ts";
 import { has } from "../support/vitest/machine.ts";
 import { type Cloud, type Fakes, openCloud } from "./cloud.ts";
+import { runtimeDeps } from "./subject.ts";
 
-export const cloudContractTests = async <F extends Fakes>(cloud: Cloud<F>): Promise<void> => {
+/**
+ * @param cases defaults to all
+ * @param deps returns those of a run; defaults to the machine's
+ */
+export const cloudContractTests = async <F extends Fakes>(
+  cloud: Cloud<F>,
+  cases: readonly ContractCase<ProviderSubject>[] = providerCases,
+  deps = runtimeDeps,
+): Promise<void> => {
   const start = async () => {
-    const { ports, close } = await openCloud(cloud);
+    const { ports, close } = await openCloud(cloud, "real", deps());
     // A limit of the fake, not of the cloud: it runs services with the tools of this machine.
     const read_only = has("bubblewrap") ? offered() : missing("the fake runs services as plain processes");
     const { capabilities } = ports.provider;
@@ -20,5 +35,5 @@ export const cloudContractTests = async <F extends Fakes>(cloud: Cloud<F>): Prom
   // Capabilities depend on the configuration, not on the machine.
   const probe = await start();
   await probe.close();
-  contractTests(`${cloud.name} provider`, providerCases, start, probe.subject.provider.capabilities);
+  contractTests(`${cloud.name} provider`, cases, start, probe.subject.provider.capabilities);
 };
