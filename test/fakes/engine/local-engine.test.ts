@@ -66,7 +66,19 @@ test("mirrors a bucket to a revision's folder and back, and sets the environment
   };
   const image = await imageOf("files", nodeContractSources.files());
   const volumes = [{ name: "v", gcs: { bucket: "vol" } }];
-  const service = { template: { revision: "files-one", containers: [{ image, ...mounted }], volumes } };
+  const serviceAccount = "files@p.iam.gserviceaccount.com";
+  world.iam.accounts.set(serviceAccount, {
+    ...{ email: serviceAccount, displayName: "", description: "" },
+    ...{ hidden: 0, createdAt: 0 },
+  });
+  const members = [`serviceAccount:${serviceAccount}`];
+  const { world: storage } = world.storage;
+  storage.setPolicy(storage.insertBucket({ name: "vol" }), {
+    bindings: [{ role: "roles/storage.objectUser", members }],
+  });
+  const service = {
+    template: { revision: "files-one", serviceAccount, containers: [{ image, ...mounted }], volumes },
+  };
   const url = await created("files", { service });
   await open("files");
   expect(await textAt(`${url}/?path=/data/seen.txt`)).toBe("from the bucket");
