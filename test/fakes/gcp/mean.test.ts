@@ -1,7 +1,7 @@
 /**
  * The main job and the port contracts on fakes with all switches on. The delays pass on a fast clock. SQL statements and
  * the cases that only store data have real times, so they run on the machine's clock; no delay concerns them. Mounts of
- * a late grant are in the main job and in deploy/mean.test.ts.
+ * a late grant are in the main job and in test/adapters/gcp/deploy/mean.test.ts.
  */
 
 import { openCloud } from "../../clouds/cloud.ts";
@@ -11,8 +11,8 @@ import { runtimeDeps } from "../../clouds/subject.ts";
 import { runningServiceCases, schedulerCases, servicePlatformCases, storedCases } from "../../contracts/index.ts";
 import { e2eCases } from "../../e2e/cases.ts";
 import { e2eTests } from "../../e2e/harness.ts";
-import { meanest } from "../../fakes/gcp/mean.ts";
 import { createFastClock } from "../../support/clocks/fast-clock.ts";
+import { meanest } from "./mean.ts";
 
 const unfriendly = { ...gcpWith(meanest), name: "unfriendly-gcp" };
 const deps = () => ({ ...runtimeDeps(), clock: createFastClock(50) });
