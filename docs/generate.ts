@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { awsCapabilities, awsSettingsOf, type SharedResources } from "../adapters/aws/index.ts";
+import { PROBE_SECONDS } from "../adapters/gcp/deploy/render.ts";
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
@@ -100,7 +101,7 @@ const limits = (): string => {
     ["build", `${seconds(deployLimits.buildDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.buildDeadlineMs)}`],
     [
       "until a service listens",
-      `${seconds(deployLimits.listenDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.listenDeadlineMs)}`,
+      `${seconds(deployLimits.listenDeadlineMs)}; on AWS ${seconds(cloudDeadlines.listenDeadlineMs)}, on Google Cloud ${PROBE_SECONDS.period} s`,
     ],
     [
       "complete rollout",
