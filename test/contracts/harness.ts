@@ -88,6 +88,9 @@ export const freshNames = (prefix: string): Pick<ProviderSubject, "account" | "n
 export const appliesTo = ({ when }: Pick<ContractCase<never>, "when">, capabilities?: Capabilities): boolean =>
   when === undefined || (capabilities !== undefined && when(withFormerNames(capabilities)));
 
+/** Ends a hung case. vitest's own default is too short for a busy machine. */
+const CASE_TIMEOUT_MS = 120_000;
+
 /**
  * Registers a suite with vitest for one implementation. The declared capabilities select the cases that run. A suite
  * without cases fails.
@@ -110,6 +113,7 @@ export const contractTests = <S>(
     });
     afterAll(() => started?.close());
     test("has cases", () => expect(applies.length).toBeGreaterThan(0));
-    for (const { group, name, run } of applies) test(`${group}: ${name}`, () => run((started as Started<S>).subject));
+    for (const { group, name, run } of applies)
+      test(`${group}: ${name}`, { timeout: CASE_TIMEOUT_MS }, () => run((started as Started<S>).subject));
   });
 };

@@ -1,6 +1,8 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders) and `redeploys` (two hours under load); without a name all of them run.
+ * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `attacks` (of builds), `mean` (each
+ * unfriendly behaviour of the fake Google Cloud with every suite) and `redeploys` (two hours under load); without a
+ * name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -49,6 +51,18 @@ const stages: readonly Stage[] = [
     what: "20 kills of portside prove",
     env: { PORTSIDE_PROVE_KILLS: "20" },
     args: vitest("test/hosts/cli/prove/kills.test.ts"),
+  },
+  {
+    name: "attacks",
+    what: "every attack of a build",
+    env: { PORTSIDE_ATTACKS: "all" },
+    args: vitest("test/adapters/local/builds/hostile.test.ts"),
+  },
+  {
+    name: "mean",
+    what: "every unfriendly behaviour of Google Cloud, with every suite",
+    env: { PORTSIDE_MEAN: "all" },
+    args: vitest("test/fakes/gcp/mean.test.ts"),
   },
   {
     name: "redeploys",

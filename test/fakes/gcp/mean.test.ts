@@ -1,7 +1,8 @@
 /**
- * The main job and the port contracts on fakes with all switches on. The delays pass on a fast clock. SQL statements and
- * the cases that only store data have real times, so they run on the machine's clock; no delay concerns them. Mounts of
- * a late grant are in the main job and in test/adapters/gcp/deploy/mean.test.ts.
+ * The main job and the port contracts on fakes with all switches on, and with PORTSIDE_MEAN=all also with each one
+ * alone. The delays pass on a fast clock. SQL statements and the cases that only store data have real times, so they run
+ * on the machine's clock; no delay concerns them. Mounts of a late grant are in the main job and in
+ * test/adapters/gcp/deploy/mean.test.ts.
  */
 
 import { openCloud } from "../../clouds/cloud.ts";
@@ -12,15 +13,23 @@ import { runningServiceCases, schedulerCases, servicePlatformCases, storedCases 
 import { e2eCases } from "../../e2e/cases.ts";
 import { e2eTests } from "../../e2e/harness.ts";
 import { createFastClock } from "../../support/clocks/fast-clock.ts";
-import { meanest } from "./mean.ts";
+import { type Mean, type MeanSwitch, meanest, meanSwitches } from "./mean.ts";
 
-const unfriendly = { ...gcpWith(meanest), name: "unfriendly-gcp" };
 const deps = () => ({ ...runtimeDeps(), clock: createFastClock(50) });
 
-e2eTests(
-  unfriendly.name,
-  e2eCases.filter(({ name }) => !name.startsWith("SQL")),
-  () => openCloud(unfriendly, "real", deps()),
-);
-await cloudContractTests(unfriendly, [...servicePlatformCases, ...runningServiceCases, ...schedulerCases], deps);
-await cloudContractTests(unfriendly, storedCases);
+const alone = process.env["PORTSIDE_MEAN"] === "all" ? (Object.keys(meanSwitches) as MeanSwitch[]) : [];
+const modes: [string, Mean][] = [
+  ["unfriendly-gcp", meanest],
+  ...alone.map((name): [string, Mean] => [`gcp-${name.replaceAll("_", "-")}`, new Set([name])]),
+];
+
+for (const [name, mean] of modes) {
+  const unfriendly = { ...gcpWith(mean), name };
+  e2eTests(
+    name,
+    e2eCases.filter((one) => !one.name.startsWith("SQL")),
+    () => openCloud(unfriendly, "real", deps()),
+  );
+  await cloudContractTests(unfriendly, [...servicePlatformCases, ...runningServiceCases, ...schedulerCases], deps);
+  await cloudContractTests(unfriendly, storedCases);
+}

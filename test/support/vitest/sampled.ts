@@ -4,5 +4,6 @@
  */
 const { PORTSIDE_TEST_ALL: all, PORTSIDE_SEED: seed = String(Date.now()) } = process.env;
 
-export const sampled = <T>(items: readonly T[], every: number): readonly T[] =>
-  all === "1" ? items : items.filter((_, index) => (index + Number(seed)) % every === 0);
+/** @param complete whether to return all items; defaults to what `PORTSIDE_TEST_ALL` says */
+export const sampled = <T>(items: readonly T[], every: number, complete = all === "1"): readonly T[] =>
+  complete ? items : items.filter((_, index) => (index + Number(seed)) % every === 0);

@@ -1,6 +1,7 @@
 /**
  * Builds that create links, pipes, sockets, folders and races with each way to run tenant code: nothing outside
- * changes, the server stays up, and others are served.
+ * changes, the server stays up, and others are served. A run tries every fifth attack, with PORTSIDE_ATTACKS=all
+ * every one.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,8 +26,12 @@ import {
 } from "../../../support/sandbox/hostile-builds.ts";
 import { type HostileServer, startHostileServer } from "../../../support/sandbox/hostile-server.ts";
 import { has, needs } from "../../../support/vitest/machine.ts";
+import { sampled } from "../../../support/vitest/sampled.ts";
 
 type Runner = (typeof runners)[number];
+
+/** Has no factor in common with the number of vectors, so that a sample has all of them, and all kinds. */
+const EVERY = 5;
 
 /** Concurrent builds. */
 const AT_ONCE = 3;
@@ -37,11 +42,13 @@ const IN_TIME = 120_000;
 const WAITS_FOR_PIPE = 15_000;
 
 /** A racing plain process follows its own links, and may write to their targets. Only a sandbox prevents that. */
-const attacksOn = (runner: Runner): Attack[] =>
-  kinds
+const attacksOn = (runner: Runner): readonly Attack[] => {
+  const attacks = kinds
     .filter((kind) => runner === "bubblewrap" || kind !== "race")
     .flatMap((kind) => vectors.map((vector) => ({ kind, vector })))
     .filter(({ vector }) => has("python") || !isPython(vector));
+  return sampled(attacks, EVERY, process.env["PORTSIDE_ATTACKS"] === "all");
+};
 
 /** The account and name of an attack. Each has its own account, because an attack may break the account's caches. */
 const accountOf = ({ kind, vector }: Attack): string => `a-${kind}-${vector.replace(".", "-")}`;
