@@ -17,6 +17,7 @@ const run = async () => {
   void okAsync(2);
   let last = await promised();
   last = await promised();
+  last ??= await promised();
   return [kept, last];
 };
 void run;

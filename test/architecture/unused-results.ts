@@ -15,9 +15,11 @@ export interface UnusedResult {
 
 const RESULT = /^(Promise<)?(Result|ResultAsync|Ok|Err)</;
 
+const ASSIGNMENTS: ReadonlySet<SyntaxKind> = new Set([SyntaxKind.EqualsToken, SyntaxKind.QuestionQuestionEqualsToken]);
+
 /** A variable that gets a Result may be read later. */
 const isAssignment = (node: Parameters<typeof is.isBinaryExpression>[0]): boolean =>
-  is.isBinaryExpression(node) && node.operatorToken.kind === SyntaxKind.EqualsToken;
+  is.isBinaryExpression(node) && ASSIGNMENTS.has(node.operatorToken.kind);
 
 /** A node begins with the white space before it. */
 const lineOf = (text: string, position: number): number =>
