@@ -30,8 +30,8 @@ const per =
 
 /** CPU of a build's machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
-/** Writes of a deploy that changes a service: the new revision, its traffic, and two notes. */
-const WRITES_PER_DEPLOY = 4;
+/** Writes of a deploy that changes a service: the new revision, and its traffic. */
+const WRITES_PER_DEPLOY = 2;
 /**
  * A call reads at least 120 logs of followers, and one every 4 s shows entries within 15 s. Half of the calls are for
  * followers.

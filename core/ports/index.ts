@@ -90,7 +90,7 @@ export type {
   RuntimeDeps,
 } from "./provider-module.ts";
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
-export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
+export type { ListOptions, NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export {
   isSqlFailure,

@@ -51,15 +51,25 @@ export type RolloutEvent =
   /** The rollout failed. The revision that served before still serves. */
   | { readonly kind: "failed"; readonly failure: DeployFailure };
 
+/** Options of `list`. */
+export interface ListOptions extends CallOptions {
+  /**
+   * Milliseconds. The platform may return a list that it read at most this long ago, if it has made no write of this
+   * port since. Defaults to 0, which decisions need: a plan, the attachments of volumes and their deletion.
+   */
+  readonly maxAgeMs?: number;
+}
+
 /** Runs services and stores their templates. */
 export interface ServicePlatform {
   /** Returns the state of a name. Must see every write of this port that ended before the call. */
   find(name: DeploymentName, options?: CallOptions): ResultAsync<NameState, Unavailable>;
 
   /**
-   * Returns all services of an account, sorted by name. Must see every write of this port that ended before the call.
+   * Returns all services of an account, sorted by name. Must see every write of this port that ended before the call;
+   * those of other processes only within `maxAgeMs`.
    */
-  list(owner: AccountId, options?: CallOptions): ResultAsync<readonly Service[], Unavailable>;
+  list(owner: AccountId, options?: ListOptions): ResultAsync<readonly Service[], Unavailable>;
 
   /**
    * Creates a service, or replaces its template with a new revision.
@@ -96,8 +106,10 @@ export interface ServicePlatform {
    * Persists the status of a deploy, which later reads return as `Service.lastDeploy`. The last call wins.
    *
    * The service's etag must not change, so that the call cannot make another deploy fail. If the owner has no such
-   * service, an adapter may store the status until the service exists, or ignore the call. If the platform finds an
-   * unfinished status when it starts, it must end that status with `interrupted` and write a log entry.
+   * service, an adapter may store the status until the service exists, or ignore the call. An adapter may keep an
+   * unfinished status in memory, store a rollout's own end together with the rollout, and keep that time as
+   * `finishedAt`. If the platform finds an unfinished status when it starts, it must end that status with
+   * `interrupted` and write a log entry.
    */
   noteDeploy(
     service: { readonly name: DeploymentName; readonly owner: AccountId },

@@ -75,22 +75,33 @@ async function* firstRows(rows: SqlRows["rows"], count: number): AsyncGenerator<
 }
 
 const platformMutants: Mutants<ProviderSubject> = {
-  "find and list": services((port) => {
-    const owners = new Set<AccountId>();
-    return {
-      rollout: (request, options) => {
-        owners.add(request.template.owner);
-        return port.rollout(request, options);
-      },
-      // Lists every account's services.
-      list: () =>
-        new ResultAsync(
-          Promise.all([...owners].map((owner) => port.list(owner))).then((all) =>
-            okAsync(all.flatMap((one) => one.unwrapOr([]))),
+  "find and list": {
+    "platform that lists every account's services": services((port) => {
+      const owners = new Set<AccountId>();
+      return {
+        rollout: (request, options) => {
+          owners.add(request.template.owner);
+          return port.rollout(request, options);
+        },
+        list: () =>
+          new ResultAsync(
+            Promise.all([...owners].map((owner) => port.list(owner))).then((all) =>
+              okAsync(all.flatMap((one) => one.unwrapOr([]))),
+            ),
           ),
-        ),
-    };
-  }),
+      };
+    }),
+    "platform that lists what it listed before a write": services((port) => {
+      const kept = new Map<AccountId, ReturnType<ServicePlatform["list"]>>();
+      return {
+        list: (owner, { maxAgeMs = 0, ...options } = {}) => {
+          const listed = (maxAgeMs > 0 ? kept.get(owner) : undefined) ?? port.list(owner, options);
+          kept.set(owner, listed);
+          return listed;
+        },
+      };
+    }),
+  },
   rollout: services((port) => ({
     rollout: (request, options) =>
       withoutProgress(port.rollout(request, options)) as ReturnType<ServicePlatform["rollout"]>,

@@ -25,9 +25,10 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
   describe(`calls of ${cloud.name}`, () => {
     const principal = principalOf("acme");
     let open: Awaited<ReturnType<typeof openPlatform<F>>>;
+    const clock = createFastClock(100);
     beforeAll(async () => {
       open = await openPlatform(cloud, "simulated", {
-        clock: createFastClock(100),
+        clock,
         ids: randomIds,
         logger: silentLogger,
       });
@@ -51,6 +52,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
       const list = async () =>
         expect(await expectOk(controlPlane.listDeployments(principal))).toHaveLength(DEPLOYMENTS);
       await list();
+      await clock.sleep(6000);
       expect(await callsOf(fakes, list)).toEqual(costs.deployments);
     });
 

@@ -75,6 +75,22 @@ const reading = inGroup("find and list", [
     },
   },
   {
+    name: "a list with a maximum age sees the platform's own writes",
+    run: async (subject) => {
+      const { services } = subject.provider;
+      const [owner, name] = [subject.account(), subject.name()];
+      const listed = async () =>
+        (await expectOk(services.list(owner, { maxAgeMs: 60_000 }))).map(({ serving }) => serving.length);
+      expect(await listed()).toEqual([]);
+      const image = await build(subject, owner, name, subject.sources.hello("listed"));
+      await deployed(subject, templateFor(owner, name, image));
+      expect(await listed()).toEqual([1]);
+      const { etag } = await serviceOf(subject, name);
+      await expectOk(services.remove(name, { etag, owner }));
+      expect(await listed()).toEqual([]);
+    },
+  },
+  {
     name: "an account without services has an empty list",
     run: async (subject) => expect(await expectOk(subject.provider.services.list(subject.account()))).toEqual([]),
   },

@@ -1,35 +1,54 @@
-/** Persists the last deploy's status in a separate write, which does not change the port's etag. */
+/**
+ * Persists the last deploy's status. Cloud Run allows few writes, so the two writes of a rollout store it too. Only an
+ * end that they did not store needs a separate write, which does not change the port's etag. The status of a running
+ * deploy stays in the process.
+ */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
-import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
+import type { DeployNote } from "../../shared/deploy/deploy-note.ts";
 import { renderNote } from "./record.ts";
 import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 
 /** Limits the retries: every concurrent write of the service makes this one fail. */
 const TRIES = 20;
 
+/** True if the stored status says the same end: `DONE` has no reason. Its time may be a few seconds earlier: that of the rollout's write. */
+const says = (stored: DeployNote | null, { deployId, reason }: DeployOutcome): boolean =>
+  stored !== null && stored.finishedAt !== null && stored.deployId === deployId && stored.reason === reason;
+
 export const noteDeploy = (
   deps: WriteDeps,
   { name, owner }: { readonly name: DeploymentName; readonly owner: AccountId },
   outcome: DeployOutcome,
   options: CallOptions = {},
-): ResultAsync<void, Unavailable> =>
-  safeTry(async function* () {
+): ResultAsync<void, Unavailable> => {
+  const note = { ...outcome, at: timestampOf(deps.clock.now()) };
+  if (outcome.finishedAt === null) {
+    deps.running.set(name, { owner, note });
+    return okAsync(undefined);
+  }
+  const forget = () => {
+    if (deps.running.get(name)?.note.deployId === outcome.deployId) deps.running.delete(name);
+  };
+  return safeTry(async function* () {
     let last: unknown;
     for (let tries = 0; tries < TRIES; tries++) {
       const { run, own } = yield* readState(deps, name, options);
-      if (own?.service.owner !== owner) return ok(undefined);
-      const noted = renderNote({ ...outcome, at: timestampOf(deps.clock.now()) });
-      const service = { annotations: { ...run?.annotations, ...noted }, etag: own.runEtag };
+      if (own?.service.owner !== owner || says(own.record.lastDeploy, outcome)) return ok(undefined);
+      const service = { annotations: { ...run?.annotations, ...renderNote(note) }, etag: own.runEtag };
       const written = await deps.services.update(name, service, ["annotations"], options);
       if (written.isOk()) return ok(undefined);
       if (!isCallState(written.error)) return err(written.error);
       last = written.error.error;
     }
     return err(cloudRunBusy(last));
-  });
+  })
+    .andTee(forget)
+    .orTee(forget);
+};

@@ -1,8 +1,10 @@
 /** Parses a Run service into Portside's form. Returns undefined for a service that Portside does not own. Pure. */
 
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Revision, Service } from "../../../core/domain/deploy/service-template.ts";
 import { type Instant, instantOfSeconds, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
-import { outcomeOf } from "../../shared/deploy/deploy-note.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { type DeployNote, outcomeOf } from "../../shared/deploy/deploy-note.ts";
 import { parseRecord, type ServiceRecord } from "./record.ts";
 import type { RunService } from "./render.ts";
 import { idOf } from "./resource-names.ts";
@@ -16,9 +18,17 @@ export interface OwnService {
   readonly traffic: readonly { readonly id: string; readonly percent: number }[];
 }
 
+/** The status of a running deploy. */
+export interface RunningNote {
+  readonly owner: AccountId;
+  readonly note: DeployNote;
+}
+
 interface ParseContext {
   readonly region: string;
   readonly now: Instant;
+  /** Replaces the stored status of a service with the same name and owner. */
+  readonly running?: ReadonlyMap<DeploymentName, RunningNote>;
 }
 
 /** The etag for the port's conditional writes. Every rollout write changes it; notes do not. */
@@ -55,19 +65,28 @@ const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now
 export const hasAllTraffic = (revision: string, traffic: OwnService["traffic"]): boolean =>
   traffic.some(({ id, percent }) => id === revision && percent === 100);
 
+/** The write that moves traffic says DONE, which becomes true when the traffic has moved. */
+const notedOf = ({ lastDeploy: note, attempted }: ServiceRecord, rolling: boolean): DeployNote | null =>
+  rolling && note?.status === "DONE" && note.deployId === attempted.deployId
+    ? { ...note, status: "DEPLOYING", finishedAt: null }
+    : note;
+
 const timestampOfProto = (time: RunService["createTime"]) => {
   const whole = instantOfSeconds(Number(time?.seconds ?? 0));
   return timestampOf((whole + BigInt(time?.nanos ?? 0)) as Instant);
 };
 
 /** Undefined if Portside does not own the service. */
-export const parseOwn = (run: RunService, { region, now }: ParseContext): OwnService | undefined => {
+export const parseOwn = (run: RunService, { region, now, running }: ParseContext): OwnService | undefined => {
   const name = idOf(run.name);
   const record = parseRecord(name, run.labels ?? {}, run.annotations ?? {});
   if (record === undefined) return undefined;
-  const { attempted, state, lastDeploy } = record;
+  const { attempted, state } = record;
   const traffic = trafficOf(run);
   const serving = servingOf(record, revisionsInUse(run, traffic));
+  const rolling = isRolling(record, traffic, now);
+  const own = running?.get(attempted.name);
+  const lastDeploy = own?.owner === attempted.owner ? own.note : notedOf(record, rolling);
   const at = parseInstant(state.at);
   return {
     record,
@@ -78,7 +97,7 @@ export const parseOwn = (run: RunService, { region, now }: ParseContext): OwnSer
       owner: attempted.owner,
       etag: etagOf(run.uid ?? "", record),
       serving,
-      rollingOut: isRolling(record, traffic, now) ? attempted : null,
+      rollingOut: rolling ? attempted : null,
       attempted,
       url: run.uri || (state.url ?? ""),
       region,

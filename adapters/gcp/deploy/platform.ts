@@ -38,6 +38,7 @@ export const createRunPlatform = (
   const { clock, ids, logger } = runtime;
   const { project, region } = config;
   const services = runServices({ project, region }, clients, runtime);
+  const running: RolloutDeps["running"] = new Map();
   const deps: RolloutDeps = {
     services,
     region,
@@ -47,6 +48,7 @@ export const createRunPlatform = (
     identities: platformDeps.identities ?? createIdentities(project, clients, runtime),
     lastLines: platformDeps.lastLines,
     answers: firstAnswers(),
+    running,
     settleMillis: config.settleSeconds * 1000,
   };
 
@@ -59,13 +61,16 @@ export const createRunPlatform = (
         const digest = accountDigest(owner);
         const own = all
           .filter(({ labels }) => labels?.[OWNER_LABEL] === digest)
-          .flatMap((run) => parseOwn(run, { region, now: clock.now() })?.service ?? []);
+          .flatMap((run) => parseOwn(run, { region, running, now: clock.now() })?.service ?? []);
         return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
       }),
 
-    rollout: streamRollout(logger, (request, signal, report) => new Rollout(deps, request, signal).run(report)),
+    rollout: streamRollout(logger, (request, signal, report) =>
+      new Rollout(deps, request, signal).run(report).finally(services.changed),
+    ),
 
-    remove: (name, expected, options) => removeService(deps, name, expected, options),
+    remove: (name, expected, options) =>
+      removeService(deps, name, expected, options).andTee(services.changed).orTee(services.changed),
 
     noteDeploy: (service, outcome, options) => noteDeploy(deps, service, outcome, options),
   };

@@ -55,7 +55,7 @@ export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name"
 
 export const renderNote = (note: DeployNote): TextMap => ({ [annotationNames.lastDeploy]: JSON.stringify(note) });
 
-/** Renders a record's annotations, except the last deploy's note, which has its own write. */
+/** Renders a record's annotations, except the last deploy's status. */
 export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): TextMap => ({
   [annotationNames.state]: JSON.stringify(state),
   [annotationNames.attempted]: JSON.stringify(renderService(attempted)),

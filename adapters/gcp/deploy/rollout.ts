@@ -13,6 +13,7 @@ import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-p
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../core/result.ts";
 import { backoff } from "../../shared/calls/backoff.ts";
+import type { DeployNote } from "../../shared/deploy/deploy-note.ts";
 import { revisionIdOf } from "../../shared/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
@@ -21,7 +22,7 @@ import { isUnknownIdentity, learnFrom, type RunAnswers } from "./answers.ts";
 import { isMountRefused } from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import { allowPublicAccess } from "./public-access.ts";
-import { labelsOf, type RolloutState, renderRecord } from "./record.ts";
+import { labelsOf, type RolloutState, renderNote, renderRecord } from "./record.ts";
 import { PROBE_SECONDS, type RunService, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";
 import { allTraffic, unchangedTraffic } from "./traffic.ts";
@@ -98,7 +99,7 @@ export class Rollout {
     const byPolicy = serves && this.#deps.answers.publicBy === "all_users";
     const notPublic = byPolicy ? await this.#allowPublicAccess(this.#retryOptions()) : undefined;
     if (notPublic !== undefined || this.#signal.aborted) return this.#abandon(etag, notPublic ?? INTERRUPTED);
-    const moved = await this.#writeStep(etag, "moved", this.#retryOptions());
+    const moved = await this.#writeStep(etag, "moved", this.#retryOptions(), this.#note("DONE"));
     if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#resolveUnknownWrite(moved.error);
     return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
   }
@@ -133,6 +134,12 @@ export class Rollout {
   #state(write: string, step: RolloutState["step"]): RolloutState {
     const at = timestampOf(this.#deps.clock.now());
     return { write, step, revision: this.#revision, at, until: timestampOf(this.#end) };
+  }
+
+  #note(status: DeployNote["status"], reason: DeployNote["reason"] = null): DeployNote {
+    const at = timestampOf(this.#deps.clock.now());
+    const finishedAt = status === "DEPLOYING" ? null : at;
+    return { deployId: this.#request.template.deployId, status, reason, finishedAt, at };
   }
 
   /** Returns the service's runtime identity, with access to the buckets that the service mounts. */
@@ -173,11 +180,12 @@ export class Rollout {
       const { run, own } = seen;
       const former = own?.service.serving ?? [];
       const record = { state: this.#state(this.#write, "rolling"), attempted: template, former };
+      const note = this.#note("DEPLOYING");
       const { probeSeconds } = answers;
       const settings = { identity, revision: this.#revision, listenDeadlineMs, probeSeconds };
       const service: RunService = {
         labels: { ...run?.labels, ...labelsOf(template) },
-        annotations: { ...run?.annotations, ...renderRecord(record) },
+        annotations: { ...run?.annotations, ...renderRecord(record), ...renderNote(note) },
         template: renderTemplate(template, settings, run?.template ?? {}, own?.record.attempted),
         traffic: unchangedTraffic(seen),
         ...(run === null ? { ingress: "INGRESS_TRAFFIC_ALL" } : {}),
@@ -188,16 +196,22 @@ export class Rollout {
     return writeConditionally(this.#deps, write, this.#retryOptions());
   }
 
-  /** A later write of this rollout. Fails if another rollout has written since. */
-  #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions): Step<string> {
+  /**
+   * A later write of this rollout. Fails if another rollout has written since.
+   *
+   * @param note the deploy's end if this write reaches it; not stored if another deploy's status is newer
+   */
+  #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions, note?: DeployNote): Step<string> {
     const { name, owner } = this.#request.template;
     const { answers, ids, logger } = this.#deps;
     const write = ids.id();
     const change = ({ run, own }: CurrentState): Change => {
       const { record, service } = own as OwnService;
-      const { attempted, former } = record;
+      const { attempted, former, lastDeploy } = record;
       const state = { ...this.#state(write, step), ...(service.url === "" ? {} : { url: service.url }) };
-      const noted = { annotations: { ...run?.annotations, ...renderRecord({ state, attempted, former }) } };
+      const isNewest = lastDeploy?.deployId === attempted.deployId;
+      const end = note !== undefined && isNewest ? renderNote(note) : {};
+      const noted = { annotations: { ...run?.annotations, ...renderRecord({ state, attempted, former }), ...end } };
       if (step === "ended") return { service: noted, mask: ["annotations"] };
       const moved = { ...noted, traffic: allTraffic(this.#revision, run) };
       return answers.publicBy === "all_users"
@@ -211,7 +225,8 @@ export class Rollout {
   /** Ends the rollout without moving traffic. If this write fails too, the rollout expires at its deadline. */
   async #abandon(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
-    const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS });
+    const end = this.#signal.aborted ? INTERRUPTED : failure;
+    const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS }, this.#note("ERROR", end.reason));
     if (ended.isErr() && !isLost(ended.error))
       this.#deps.logger.warn("a failed rollout stays visible until its deadline", {
         name: this.#request.template.name,

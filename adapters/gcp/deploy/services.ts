@@ -1,7 +1,9 @@
 /** The Cloud Run API calls of the platform, with retries. run/v2/service.proto, revision.proto. */
 import type { protos } from "@google-cloud/run";
+import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
+import type { ListOptions } from "../../../core/ports/service-platform.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { callOptions, type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
@@ -12,6 +14,12 @@ import { revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
 /** Page size of a list (ListServicesRequest). */
 const PAGE_SIZE = 100;
+
+interface KeptList {
+  readonly services: readonly RunService[];
+  /** When the call began. */
+  readonly readAt: Instant;
+}
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
@@ -40,6 +48,16 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
   const parent = parentOf(location);
   const nameOf = (name: DeploymentName): string => serviceNameOf(location, name);
 
+  let kept: KeptList | undefined;
+  /** Counts changes: a list that began before one must not be kept. */
+  let changes = 0;
+  const changed = (): void => {
+    kept = undefined;
+    changes++;
+  };
+  /** A write without a response may have been applied. */
+  const writing = <T>(write: () => Promise<T>): Promise<T> => write().finally(changed);
+
   const send = <K extends "services" | "revisions", T>(
     kind: K,
     method: string,
@@ -53,6 +71,9 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
     );
 
   return {
+    /** Must be called when the effect of a write is complete. */
+    changed,
+
     /** Null if the service does not exist. */
     get: (name: DeploymentName, retry: RetryOptions = {}): Found<RunService | null> =>
       send("services", "get", retry, async (client, options): Promise<RunService | null> => {
@@ -60,8 +81,15 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
         return service;
       }).orElse(ifAbsent(null)),
 
-    list: (retry: RetryOptions = {}): Found<readonly RunService[]> =>
+    /**
+     * Returns all services of the region. Without any change by this process in between, a result may be kept for
+     * `maxAgeMs`.
+     */
+    list: ({ maxAgeMs = 0, ...retry }: RetryOptions & ListOptions = {}): Found<readonly RunService[]> =>
       safeTry(async function* () {
+        const { clock } = runtime;
+        if (kept !== undefined && plusMillis(kept.readAt, maxAgeMs) > clock.now()) return ok(kept.services);
+        const begun = { readAt: clock.now(), changes };
         const services: RunService[] = [];
         let pageToken = "";
         do {
@@ -74,13 +102,14 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
           services.push(...found);
           pageToken = next;
         } while (pageToken !== "");
+        if (begun.changes === changes) kept = { services, readAt: begun.readAt };
         return ok(services);
       }),
 
     create: (name: DeploymentName, service: RunService, retry: RetryOptions = {}): Called<void> =>
-      send("services", "create", retry, async (client, options) => {
-        await client.createService({ parent, serviceId: name, service }, options);
-      }),
+      send("services", "create", retry, (client, options) =>
+        writing(async () => void (await client.createService({ parent, serviceId: name, service }, options))),
+      ),
 
     /** Changes only the fields in the mask. Fails if `service.etag` is stale. */
     update: (
@@ -91,12 +120,12 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
     ): Called<void> =>
       send("services", "update", retry, async (client, options) => {
         const request = { service: { ...service, name: nameOf(name) }, updateMask: { paths: [...mask] } };
-        await client.updateService(request, options);
+        await writing(() => client.updateService(request, options));
       }),
 
     remove: (name: DeploymentName, etag: string, retry: RetryOptions = {}): Called<void> =>
       send("services", "delete", retry, async (client, options) => {
-        await client.deleteService({ name: nameOf(name), etag }, options);
+        await writing(() => client.deleteService({ name: nameOf(name), etag }, options));
       }),
 
     getIamPolicy: (name: DeploymentName, retry: RetryOptions): Called<Policy> =>

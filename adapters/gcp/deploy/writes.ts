@@ -18,7 +18,7 @@ import { NOBODY } from "../../shared/accounts/account-digest.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
 import { failureOfQuota, failureOfUnavailable } from "../failures.ts";
-import { etagOf, type OwnService, parseOwn } from "./parse.ts";
+import { etagOf, type OwnService, parseOwn, type RunningNote } from "./parse.ts";
 import type { RunService } from "./render.ts";
 import type { RetryOptions, RunServices } from "./services.ts";
 
@@ -41,18 +41,20 @@ export const cloudRunBusy = (cause?: unknown): Unavailable =>
 export interface WriteDeps {
   readonly services: RunServices;
   readonly region: string;
+  /** The status of this process's running deploys. */
+  readonly running: Map<DeploymentName, RunningNote>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export const readState = (
-  { services, region, clock }: WriteDeps,
+  { services, region, running, clock }: WriteDeps,
   name: DeploymentName,
   retry: RetryOptions = {},
 ): ResultAsync<CurrentState, Unavailable> =>
   services
     .get(name, retry)
-    .map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, now: clock.now() }) }));
+    .map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, running, now: clock.now() }) }));
 
 export const presentOf = ({ run, own }: CurrentState): Present => {
   if (run === null) return { kind: "free" };

@@ -42,10 +42,14 @@ const withFirstDeploys = ({ context, principal }: Caller, known: readonly Deploy
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
+/** Clients poll the list. A platform that limits its reads may answer from the previous one for this long. */
+const LIST_MAX_AGE_MS = 5000;
+
 /** Lists the account's deployments, by name. */
 export const listDeployments = accountUseCase({
   run: async (call) => {
-    const services = await call.context.ports.provider.services.list(call.principal.account, call.options);
+    const options = { ...call.options, maxAgeMs: LIST_MAX_AGE_MS };
+    const services = await call.context.ports.provider.services.list(call.principal.account, options);
     return services.map((own) => withFirstDeploys(call, own.map(deploymentOf)));
   },
 });

@@ -11,7 +11,7 @@ test("a new project", () => {
     schedules: 1000,
     accounts: 98,
     builds: 2,
-    deploys: 15,
+    deploys: 30,
     instances: 20,
     followers: 240,
   });

@@ -5,7 +5,10 @@ import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
 import { accountOf, nameOf } from "../../support/http/brands.ts";
 import type { FakePlatform, RolloutCloud } from "./steps.ts";
 
-const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDING", reason: null, finishedAt: null });
+const noted = (deployId: string): DeployOutcome => ({
+  ...{ deployId, status: "ERROR", reason: "build_failed" },
+  finishedAt: "2026-01-01T00:00:00+00:00",
+});
 
 /** @param now returns the running test's platform */
 export const raceTests = <W extends FakePlatform>(
@@ -81,7 +84,8 @@ export const raceTests = <W extends FakePlatform>(
     };
     const noting = note();
     const mayServe = async () => {
-      while (notes < 3) await run.clock.sleep(5);
+      const before = notes;
+      while (notes < before + 3) await run.clock.sleep(5);
       return undefined;
     };
     const template = run.template("app", "acme", { timeout: 99 });

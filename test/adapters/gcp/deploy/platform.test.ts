@@ -1,7 +1,11 @@
 /** Cloud Run as the platform, on the fake: events, interruptions, conflicts, and the number of calls. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
+import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import { timestampOf } from "../../../../core/domain/wire/instant.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
+import { templateFor } from "../../../contracts/support.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { type FakeCloudRun, openFakeCloudRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
 
@@ -148,4 +152,211 @@ test("a list takes one call per hundred services of any owner", async () => {
   const listed = (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
   expect(listed.map(({ name }) => name)).toEqual(["a-app", "b-app"]);
   expect(run.run.faults.log).toEqual(Array.from({ length: 3 }, () => "Services.ListServices"));
+});
+
+const WRITES = ["Services.CreateService", "Services.UpdateService", "Services.DeleteService"];
+const LIST = "Services.ListServices";
+
+/** Returns Cloud Run's methods that `work` calls. */
+const callsOf = async (work: () => PromiseLike<unknown>): Promise<string[]> => {
+  run.run.faults.clear();
+  await work();
+  return [...run.run.faults.log];
+};
+
+const noteOf = (template: ServiceTemplate, end: Partial<DeployOutcome>) =>
+  run.platform
+    .noteDeploy(template, { deployId: template.deployId, status: "DONE", reason: null, finishedAt: null, ...end })
+    .then((noted) => noted._unsafeUnwrap());
+
+/** Deploys as the control plane does: a status before and after. */
+const deployNoted = async (template: ServiceTemplate, expected: Expected, end: Partial<DeployOutcome>) => {
+  await noteOf(template, { status: "BUILDING" });
+  await run.rollOut(template, expected);
+  await noteOf(template, { finishedAt: timestampOf(run.clock.now()), ...end });
+};
+
+test("a deploy takes two writes, which store its status, and a failed build takes one", async () => {
+  const writesOf = async (work: () => PromiseLike<unknown>) =>
+    (await callsOf(work)).filter((method) => WRITES.includes(method)).length;
+  const elsewhere = run.replica();
+  const seenElsewhere = async () => (await elsewhere.list(accountOf("acme")))._unsafeUnwrap()[0]?.lastDeploy;
+  expect(await writesOf(() => deployNoted(run.template("app"), "absent", {}))).toBe(2);
+  const { etag } = await run.serviceOf("app");
+  const update = run.template("app", "acme", { timeout: 20, deployId: "update" });
+  expect(await writesOf(async () => deployNoted(update, await run.expectedOf("app"), {}))).toBe(2);
+  expect(await seenElsewhere()).toMatchObject({ deployId: "update", status: "DONE", reason: null });
+  expect((await run.serviceOf("app")).etag).not.toBe(etag);
+
+  const sick = run.template("app", "acme", { image: run.image("leaving"), deployId: "sick" });
+  const failing = async () => deployNoted(sick, await run.expectedOf("app"), { status: "ERROR", reason: "exited" });
+  const failed = await callsOf(failing);
+  const stored = await seenElsewhere();
+  expect(stored).toMatchObject({ deployId: "sick", status: "ERROR", finishedAt: expect.any(String) });
+  expect(failed.filter((method) => WRITES.includes(method)).length).toBeLessThanOrEqual(3);
+
+  const unbuilt = run.template("app", "acme", { deployId: "unbuilt" });
+  await noteOf(unbuilt, { status: "BUILDING" });
+  expect((await run.serviceOf("app")).lastDeploy).toMatchObject({ deployId: "unbuilt", status: "BUILDING" });
+  expect(await seenElsewhere()).toEqual(stored);
+  const end = { status: "ERROR", reason: "build_failed", finishedAt: timestampOf(run.clock.now()) } as const;
+  expect(await writesOf(() => noteOf(unbuilt, end))).toBe(1);
+  expect(await seenElsewhere()).toEqual({ deployId: "unbuilt", ...end });
+});
+
+test("stores another end of a deploy than the rollout's", async () => {
+  const template = run.template("app", "acme", { deployId: "one" });
+  await run.rollOut(template, "absent");
+  for (const end of [
+    { status: "ERROR", reason: "schedule_failed" },
+    { status: "ERROR", reason: "interrupted" },
+    { status: "DONE", reason: null },
+  ] as const) {
+    await noteOf(template, { ...end, finishedAt: "2026-01-01T00:00:00+00:00" });
+    expect((await run.serviceOf("app")).lastDeploy).toMatchObject({ deployId: "one", ...end });
+  }
+});
+
+test("a rollout does not replace the status of a newer deploy", async () => {
+  const newer = { deployId: "newer", status: "ERROR", reason: "build_failed", finishedAt: "2026-01-01T00:00:00+00:00" };
+  const template = run.template("app");
+  const mayServe = async () => {
+    await noteOf(template, newer as DeployOutcome);
+    return undefined;
+  };
+  expect(await run.endOf(template, "absent", { mayServe })).toMatchObject({ kind: "ready" });
+  expect((await run.serviceOf("app")).lastDeploy).toEqual(newer);
+});
+
+test("shows the status of a running deploy to its account until the deploy ends", async () => {
+  const template = run.template("app", "acme", { deployId: "one" });
+  await run.rollOut(template, "absent");
+  const lastDeploy = async () => (await run.serviceOf("app")).lastDeploy;
+  const stored = await lastDeploy();
+  const foreign = { ...template, owner: accountOf("other") };
+  await noteOf(foreign, { deployId: "foreign", status: "BUILDING" });
+  expect(await lastDeploy()).toEqual(stored);
+
+  await noteOf(template, { deployId: "two", status: "BUILDING" });
+  expect(await lastDeploy()).toMatchObject({ deployId: "two", status: "BUILDING" });
+  const end = { status: "ERROR", reason: "build_failed", finishedAt: "2026-01-01T00:00:00+00:00" } as const;
+  await noteOf(template, { deployId: "two", ...end });
+  const later = { deployId: "three", ...end };
+  (await run.replica().noteDeploy(template, later))._unsafeUnwrap();
+  expect(await lastDeploy()).toEqual(later);
+
+  await noteOf(template, { deployId: "four", status: "BUILDING" });
+  for (let nth = 1; nth <= 500; nth++) run.run.faults.inject({ nth, kind: "unavailable" });
+  expect((await run.platform.noteDeploy(template, { deployId: "four", ...end })).isErr()).toBe(true);
+  run.run.faults.clear();
+  expect(await lastDeploy()).toEqual(later);
+});
+
+test("shows a deploy as DONE once its revision has all traffic", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const update = run.template("app", "acme", { timeout: 20, deployId: "update" });
+  const seen = new Set<string>();
+  for await (const _ of run.platform.rollout({
+    template: update,
+    expected: await run.expectedOf("app"),
+    listenDeadlineMs: 60_000,
+  })) {
+    const { lastDeploy, rollingOut } = await run.serviceOf("app");
+    if (rollingOut !== null) expect(lastDeploy).toMatchObject({ deployId: "update", status: "DEPLOYING" });
+    seen.add(lastDeploy?.status ?? "");
+  }
+  expect([...seen]).toEqual(["DEPLOYING", "DONE"]);
+});
+
+test("lists twice within the maximum age with one call, unless a write is between", async () => {
+  const list = async (maxAgeMs?: number) => {
+    const listed = await run.platform.list(accountOf("acme"), maxAgeMs === undefined ? {} : { maxAgeMs });
+    return listed._unsafeUnwrap().map(({ name }) => name);
+  };
+  await run.rollOut(run.template("a-app"), "absent");
+  const lists = async (work: () => Promise<unknown>) => (await callsOf(work)).filter((method) => method === LIST);
+  const twice = async () => {
+    for (const _ of [1, 2]) expect(await list(5000)).toEqual(["a-app"]);
+  };
+  expect(await lists(twice)).toEqual([LIST]);
+  expect(await lists(list)).toEqual([LIST]);
+  await run.clock.sleep(5000);
+  expect(await lists(() => list(5000))).toEqual([LIST]);
+
+  await run.rollOut(run.template("b-app"), "absent");
+  expect(await list(5000)).toEqual(["a-app", "b-app"]);
+  (await run.platform.remove(nameOf("a-app"), await run.expectedOf("a-app")))._unsafeUnwrap();
+  expect(await list(5000)).toEqual(["b-app"]);
+});
+
+describe("a list with a maximum age", () => {
+  const shown = async () => {
+    const [service] = (await run.platform.list(accountOf("acme"), { maxAgeMs: 3_600_000 }))._unsafeUnwrap();
+    return service && [service.rollingOut?.timeout, service.serving[0]?.template.timeout];
+  };
+  const { timeout } = templateFor(accountOf("acme"), nameOf("app"), "image");
+
+  /**
+   * Lists in the first read after the `nth` call of a write, with the response of an earlier list: Cloud Run has not yet
+   * completed the change.
+   */
+  const listAfter = async (write: "updateService" | "deleteService", nth: number) => {
+    const client = await run.clients("services");
+    const real = { get: client.getService.bind(client), list: client.listServices.bind(client) };
+    const change = client[write].bind(client) as (...args: unknown[]) => Promise<unknown>;
+    const earlier = await real.list({ parent: "projects/test-project/locations/europe-west1" });
+    let calls = 0;
+    let listed: unknown = "not listed";
+    const getService = async (...args: Parameters<typeof real.get>) => {
+      if (calls === nth && listed === "not listed") {
+        Object.assign(client, { listServices: async () => earlier });
+        listed = await shown();
+        Object.assign(client, { listServices: real.list });
+      }
+      return real.get(...args);
+    };
+    Object.assign(client, { getService, [write]: (...args: unknown[]) => change(...args).finally(() => calls++) });
+    return () => listed;
+  };
+
+  test("shows the begin and the end of a rollout", async () => {
+    await run.rollOut(run.template("app"), "absent");
+    expect(await shown()).toEqual([undefined, timeout]);
+    const listed = await listAfter("updateService", 2);
+    const seen: unknown[] = [];
+    const mayServe = async () => void seen.push(await shown());
+    await run.rollOut(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"), { mayServe });
+    expect(seen).toEqual([[31, timeout]]);
+    expect(listed()).toEqual([undefined, timeout]);
+    expect(await shown()).toEqual([undefined, 31]);
+  });
+
+  test("shows that a deletion is complete", async () => {
+    await run.rollOut(run.template("app"), "absent");
+    const listed = await listAfter("deleteService", 1);
+    (await run.platform.remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
+    expect(listed()).toEqual([undefined, timeout]);
+    expect(await shown()).toBeUndefined();
+  });
+
+  test("does not keep a list that began before a change", async () => {
+    await run.rollOut(run.template("app"), "absent");
+    const client = await run.clients("services");
+    const list = client.listServices.bind(client);
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const waiting = async (...args: Parameters<typeof list>) => {
+      const response = await list(...args);
+      asked.resolve();
+      await answer.promise;
+      return response;
+    };
+    Object.assign(client, { listServices: waiting });
+    const early = shown();
+    await asked.promise;
+    Object.assign(client, { listServices: list });
+    await run.rollOut(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"));
+    answer.resolve();
+    expect(await early).toEqual([undefined, timeout]);
+    expect(await shown()).toEqual([undefined, 31]);
+  });
 });
