@@ -63,7 +63,8 @@ export const startFakeCloud = async (
   const { world } = storage;
   const staging = STAGING_BUCKET;
   world.insertBucket({ name: staging });
-  const logging = await startFakeLogging({ clock });
+  const logReadsPerMinute = mean.has("log_read_quota") ? 60 : 1_000_000;
+  const logging = await startFakeLogging({ clock, readsPerMinute: logReadsPerMinute });
   const scheduler = await startFakeScheduler({ clock });
   const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7, mean });
   const registry = new FakeRegistry();
@@ -141,7 +142,7 @@ export const startFakeCloud = async (
     region: REGION,
     dataDir,
     settleSeconds: 0,
-    logReadsPerMinute: 1_000_000,
+    logReadsPerMinute,
     logDataset: bigquery.logDataset,
     billingTable: bigquery.billingTable,
     clients,

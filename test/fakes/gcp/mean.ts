@@ -28,6 +28,8 @@ export const meanSwitches = {
   empty_while_reconciling: "trafficStatuses and uri are empty while a service reconciles",
   /** https://docs.cloud.google.com/run/quotas: "Write requests per minute per region", which new projects have 60 of. */
   run_write_quota: "60 writes of Cloud Run a minute",
+  /** https://cloud.google.com/logging/quotas: "entries.list requests: 60 per minute, per project". */
+  log_read_quota: "60 log reads a minute",
   /** https://docs.cloud.google.com/resource-manager/docs/organization-policy/domain-restricted-sharing: enforced in new organizations. */
   all_users_forbidden: "a policy of the organization forbids allUsers",
   /** https://docs.cloud.google.com/run/docs/authenticating/public: constraint run.managed.requireInvokerIam. */

@@ -15,9 +15,9 @@ import { type FakeCloudRun, openFakeCloudRun } from "../../../support/providers/
 /** A friendly first deploy, with its polls, in milliseconds. */
 const SECONDS_MS = 10_000;
 
-/** The tests of builds and SQL cover these. */
+/** The tests of builds, logs and SQL cover these. */
 const elsewhere: readonly MeanSwitch[] = [
-  ...(["build_regions_restricted", "docker_without_buildkit", "tables_behind_views"] as const),
+  ...(["build_regions_restricted", "docker_without_buildkit", "log_read_quota", "tables_behind_views"] as const),
 ];
 const ofRollouts = (Object.keys(meanSwitches) as MeanSwitch[]).filter((name) => !elsewhere.includes(name));
 const each = ofRollouts.map((name): [string, Mean] => [name, new Set([name])]);
