@@ -9,6 +9,14 @@ export const gcpModule = {
   load: async (config, deps) => (await import("./index.ts")).createGcpProvider(config, deps),
   doctor: async function* (config, environment) {
     const { clientSource, diagnoseGcp, gcpConfigOf } = await import("./index.ts");
-    yield* diagnoseGcp(gcpConfigOf(config), clientSource(config.project), environment);
+    const [settings, clients] = [gcpConfigOf(config), clientSource(config.project)];
+    let isUsable = true;
+    for await (const finding of diagnoseGcp(settings, clients, environment)) {
+      isUsable &&= finding.verdict !== "missing";
+      yield finding;
+    }
+    if (!isUsable) return;
+    const { checkAnswers } = await import("./deploy/check-answers.ts");
+    yield* checkAnswers(settings, clients);
   },
 } as const satisfies ProviderModule<z.output<typeof gcpConfigSchema>>;

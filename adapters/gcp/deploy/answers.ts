@@ -33,13 +33,13 @@ export const isUnknownIdentity = (error: unknown): boolean =>
   isRejected(error, [PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND], /actAs|service ?account/i);
 
 /** Learns from a rejected write. Returns true if the next write takes another form. */
-export const learnFrom = (answers: RunAnswers, error: unknown, logger: Logger): boolean => {
+export const learnFrom = (answers: RunAnswers, error: unknown, logger?: Logger): boolean => {
   if (
     answers.probeSeconds > PROBE_SECONDS.period &&
     isRejected(error, [INVALID_ARGUMENT], /probe|failure_?threshold|period_?seconds/i)
   ) {
     answers.probeSeconds = PROBE_SECONDS.period;
-    logger.info("Cloud Run limits a startup probe to 240 s in total", { error: textOf(error) });
+    logger?.info("Cloud Run limits a startup probe to 240 s in total", { error: textOf(error) });
     return true;
   }
   if (
@@ -47,7 +47,7 @@ export const learnFrom = (answers: RunAnswers, error: unknown, logger: Logger): 
     isRejected(error, [INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION], /invoker/i)
   ) {
     answers.publicBy = "all_users";
-    logger.info("services become public by a role for allUsers: the Invoker IAM check may not be disabled", {
+    logger?.info("services become public by a role for allUsers: the Invoker IAM check may not be disabled", {
       error: textOf(error),
     });
     return true;

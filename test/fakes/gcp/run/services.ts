@@ -217,7 +217,7 @@ export class FakeRun {
     return `"${++this.#counter}"`;
   }
 
-  #create({ parent, serviceId, service }: Message): Message {
+  #create({ parent, serviceId, service, validateOnly }: Message): Message {
     this.#countWrite();
     checkServiceId(serviceId ?? "");
     const name = `${parent}/services/${serviceId}`;
@@ -250,6 +250,8 @@ export class FakeRun {
       operations: [],
     };
     this.#revise(stored, wanted, undefined);
+    // Assumption: the operation of a request that is only validated has ended.
+    if (validateOnly) return { name: `${parent}/operations/${randomUUID()}`, done: true };
     this.#services.set(name, stored);
     void this.#reconcile(stored);
     return this.#operation(stored);

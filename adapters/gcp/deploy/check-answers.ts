@@ -1,0 +1,58 @@
+/**
+ * Asks Cloud Run what its documents leave open, with requests that change nothing: "validated [...] without persisting
+ * the request or creating any resources" (validate_only in run/v2/service.proto).
+ */
+import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
+import { callOptions, withTimeout } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import { parentOf } from "../location.ts";
+import { problemOf } from "../rest-get.ts";
+import { firstAnswers, learnFrom } from "./answers.ts";
+import { PROBE_SECONDS, type RunService } from "./render.ts";
+
+/** Google's sample image: https://docs.cloud.google.com/run/docs/quickstarts/deploy-container */
+const SAMPLE_IMAGE = "us-docker.pkg.dev/cloudrun/container/hello";
+
+const { period } = PROBE_SECONDS;
+
+const questions = [
+  {
+    what: "startup probes",
+    container: {
+      startupProbe: { tcpSocket: {}, timeoutSeconds: period, periodSeconds: period, failureThreshold: 2 },
+    },
+    service: {},
+    accepted: `Cloud Run accepts ${2 * period} s in total, more than ${period} s`,
+    rejected: `Cloud Run accepts ${period} s in total, so services have at most that time to listen`,
+  },
+  {
+    what: "public services",
+    container: {},
+    service: { invokerIamDisabled: true },
+    accepted: "services are public without the Invoker IAM check",
+    rejected: "the Invoker IAM check may not be disabled, so services become public by a role for allUsers",
+  },
+] as const;
+
+/** Yields a finding for each question. */
+export async function* checkAnswers(
+  { project, region, buildIdentity }: Pick<GcpConfig, "project" | "region" | "buildIdentity">,
+  clients: ClientSource,
+): AsyncGenerator<Finding> {
+  const client = await clients("services");
+  const parent = parentOf({ project, region });
+  for (const { what, container, service: fields, accepted, rejected } of questions) {
+    const containers = [{ image: SAMPLE_IMAGE, ...container }];
+    const service: RunService = { ...fields, template: { serviceAccount: buildIdentity, containers } };
+    const request = { parent, serviceId: "portside-doctor", service, validateOnly: true };
+    try {
+      await withTimeout(client.createService(request, callOptions()));
+      yield pass(what, accepted);
+    } catch (error) {
+      yield learnFrom(firstAnswers(), error)
+        ? pass(what, rejected)
+        : warn(what, `the check failed: ${problemOf(error)}`);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** The doctor learns from Cloud Run what its documents leave open, and changes nothing. */
+import { expect, test } from "vitest";
+import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
+import { checkAnswers } from "../../../../adapters/gcp/deploy/check-answers.ts";
+import type { MeanSwitch } from "../../../fakes/gcp/mean.ts";
+import { PROJECT, REGION } from "../../../fakes/gcp/test-project.ts";
+import { openFakeCloudRun } from "../../../support/providers/cloud-run-platform.ts";
+
+const config = gcpConfigOf({ project: PROJECT, region: REGION, dataDir: "/nowhere" });
+
+const asked = async (
+  mean: readonly MeanSwitch[],
+  prepare = (_run: Awaited<ReturnType<typeof openFakeCloudRun>>) => {},
+) => {
+  const run = await openFakeCloudRun({ mean: new Set(mean) });
+  try {
+    const email = config.buildIdentity;
+    run.iam.accounts.set(email, { email, displayName: "", description: "", hidden: 0, createdAt: 0 });
+    prepare(run);
+    const findings = await Array.fromAsync(checkAnswers(config, run.clients));
+    expect(run.run.names()).toEqual([]);
+    return findings;
+  } finally {
+    await run.close();
+  }
+};
+
+test("says what Cloud Run accepts", async () => {
+  expect(await asked([])).toEqual([
+    expect.objectContaining({ verdict: "ok", what: "startup probes", words: expect.stringContaining("480 s") }),
+    expect.objectContaining({ verdict: "ok", what: "public services", words: expect.stringContaining("without") }),
+  ]);
+});
+
+test("says what Cloud Run rejects, and what happens instead", async () => {
+  expect(await asked(["probe_product_240", "invoker_check_required"])).toEqual([
+    expect.objectContaining({ verdict: "ok", what: "startup probes", words: expect.stringContaining("at most") }),
+    expect.objectContaining({ verdict: "ok", what: "public services", words: expect.stringContaining("allUsers") }),
+  ]);
+});
+
+test("warns about any other answer", async () => {
+  const findings = await asked([], ({ run }) => run.faults.inject({ nth: 1, kind: "permission_denied" }));
+  expect(findings[0]).toMatchObject({ verdict: "warning", what: "startup probes" });
+  expect(findings[1]).toMatchObject({ verdict: "ok" });
+});
