@@ -37,11 +37,13 @@ const networkInterfaces = [
 export const needs: Readonly<Record<string, Need>> = {
   // Tagging on creation needs its own actions:
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
+  // ECS creates a missing service-linked role with the caller's rights:
+  // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-service-linked-roles.html
   ecs: {
     why: "services run there",
     policy: "platformPolicyArn",
     calls: {
-      CreateServiceCommand: ["ecs:CreateService", "ecs:TagResource"],
+      CreateServiceCommand: ["ecs:CreateService", "ecs:TagResource", "iam:CreateServiceLinkedRole"],
       DeleteServiceCommand: ["ecs:DeleteService"],
       DescribeServicesCommand: ["ecs:DescribeServices"],
       DescribeTasksCommand: ["ecs:DescribeTasks"],

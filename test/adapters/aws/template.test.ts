@@ -45,6 +45,12 @@ const withoutResources = [
   "iam:GetAccountSummary",
 ];
 
+/**
+ * Actions that Application Auto Scaling first calls as the caller without parameters:
+ * https://docs.aws.amazon.com/autoscaling/application/userguide/security_iam_permission_validation.html
+ */
+const calledWithoutName = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
+
 /** Values of the template's functions in the region with the longest name. */
 const filled: Readonly<Record<string, string>> = {
   "AWS::Partition": "aws",
@@ -119,8 +125,19 @@ describe("the platform's own policies", () => {
 
   test.each(policyOutputs)("%s names resources for every action that supports them", (output) => {
     const everywhere = statementsOf(output).filter(({ resources }) => resources.includes('"*"'));
-    for (const one of everywhere.flatMap(({ actions }) => actions)) expect(withoutResources).toContain(one);
+    for (const one of everywhere.flatMap(({ actions }) => actions))
+      expect([...withoutResources, ...calledWithoutName]).toContain(one);
     for (const { resources } of statementsOf(output)) expect(resources).not.toEqual([]);
+  });
+
+  test("alarm calls that name no alarm are allowed", () => {
+    for (const action of calledWithoutName) {
+      const granting = statementsOf("platformPolicyArn").filter(({ actions }) => actions.includes(action));
+      expect(
+        granting.flatMap(({ resources }) => resources),
+        action,
+      ).toContain('"*"');
+    }
   });
 
   test("roles are created within the boundary and passed only to their services", () => {
@@ -148,6 +165,37 @@ describe("the platform's own policies", () => {
     }));
     expect(JSON.stringify({ Version: "2012-10-17", Statement: statements }).length).toBeLessThanOrEqual(6144);
   });
+});
+
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html
+test("a failed creation keeps no named resource, and a deleted stack keeps its data", () => {
+  const policies = [...template.matchAll(/^ {4}(DeletionPolicy|UpdateReplacePolicy): (\w+)$/gm)];
+  const named = policies.map(([, name, value]) => `${name}: ${value}`);
+  expect(named).not.toContain("DeletionPolicy: Retain");
+  for (const resource of ["Logs", "Repository", "StateBucket", "SqlBucket"])
+    expect(part(resource), resource).toContain(
+      "DeletionPolicy: RetainExceptOnCreate\n    UpdateReplacePolicy: Retain\n",
+    );
+});
+
+// https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818
+test("the cluster can be created in an account without ECS's service-linked role, which Portside may create", () => {
+  expect(part("Cluster")).not.toContain("CapacityProviders");
+  const allowed = statementsOf("platformPolicyArn").find(({ actions }) =>
+    actions.includes("iam:CreateServiceLinkedRole"),
+  );
+  for (const service of ["ecs", "ecs.application-autoscaling"])
+    expect(allowed?.resources.join(" ")).toContain(`:role/aws-service-role/${service}.amazonaws.com/*`);
+});
+
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html
+test("S3 Files may read rules, whatever their name, and change only its own", () => {
+  const statements = part("FilesRole").split("- Effect: Allow\n").slice(1);
+  const about = (action: string) => statements.find((one) => one.includes(action)) ?? "";
+  for (const action of ["DescribeRule", "ListRules", "ListRuleNamesByTarget", "ListTargetsByRule"])
+    expect(about(`events:${action}`)).toMatch(/Resource: !Sub arn:.*:rule\/\*\n/);
+  for (const action of ["PutRule", "DeleteRule", "PutTargets", "RemoveTargets", "EnableRule", "DisableRule"])
+    expect(about(`events:${action}`)).toContain("events:ManagedBy: elasticfilesystem.amazonaws.com");
 });
 
 test("no role has all actions, and only actions without resource types apply to all resources", () => {
