@@ -110,10 +110,15 @@ test.each([
   ],
 ])("%s without the build identity is a warning with the command that grants the role", async (url, command, role) => {
   const project = whole();
-  project.policies.set(url, { bindings: [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }] });
-  expect(missing(await look(project))).toEqual([
-    expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
-  ]);
+  // A policy that was never set has no bindings: k8s-config-connector's recorded traffic,
+  // pkg/test/resourcefixture/testdata/iam/iampartialpolicy/resources/artifactregistryrepository/_http.log.
+  const others = [{ role, members: ["user:someuser@example.com"] }, { role: "roles/viewer" }];
+  for (const policy of [{ bindings: others }, { etag: "ACAB" }]) {
+    project.policies.set(url, policy);
+    expect(missing(await look(project))).toEqual([
+      expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
+    ]);
+  }
   project.policies.delete(url);
   expect(missing(await look(project))).toEqual([]);
 });

@@ -1,9 +1,10 @@
 /**
  * Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts.
- * Messages of 404 and 409: traffic that GoogleCloudPlatform/k8s-config-connector recorded, under
+ * Fields, and messages of 404 and 409: traffic that GoogleCloudPlatform/k8s-config-connector recorded, under
  * `pkg/test/resourcefixture/testdata/basic` (`iam/v1beta1/iamserviceaccount/iamserviceaccount/_http.log`,
  * `composer/v1beta1/composerenvironment/composerenvironmentbasic/_http.log`).
  */
+import { createHash } from "node:crypto";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -23,6 +24,28 @@ interface Account {
 
 /** Reads of a new account flap with this period, in milliseconds. */
 const FLAP_MS = 3000;
+
+/** 21 digits. */
+const uniqueIdOf = (email: string): string => {
+  const digest = createHash("sha256").update(email).digest();
+  return `1${String(digest.readBigUInt64BE()).padStart(20, "0")}`;
+};
+
+/** The recorded fields. The name has the account's project, even if the request has `-`; empty texts are left out. */
+const resourceOf = ({ email, displayName, description }: Account): object => {
+  const projectId = email.slice(email.indexOf("@") + 1, -".iam.gserviceaccount.com".length);
+  const uniqueId = uniqueIdOf(email);
+  return {
+    name: `projects/${projectId}/serviceAccounts/${email}`,
+    projectId,
+    uniqueId,
+    email,
+    displayName: displayName || undefined,
+    etag: Buffer.from(`${displayName}\n${description}`).toString("base64"),
+    description: description || undefined,
+    oauth2ClientId: uniqueId,
+  };
+};
 
 const PATH = /^\/v1\/projects\/([^/]+)\/serviceAccounts(?:\/([^/]+))?$/;
 
@@ -77,7 +100,7 @@ export class FakeIam {
             "Permission 'iam.serviceAccounts.get' denied on resource (or it may not exist).",
           )
         : new RestError(404, "notFound", "Unknown service account");
-    return { name: `projects/-/serviceAccounts/${email}`, ...account };
+    return resourceOf(account);
   }
 
   #create(project: string, request: { accountId: string; serviceAccount?: Partial<Account> }): object {
@@ -95,7 +118,8 @@ export class FakeIam {
       throw new RestError(429, "rateLimitExceeded", "Maximum number of service accounts on project reached.");
     const { displayName = "", description = "" } = request.serviceAccount ?? {};
     const createdAt = millisOf(this.#clock.now());
-    this.accounts.set(email, { email, displayName, description, hidden: this.readsUntilVisible, createdAt });
-    return { email };
+    const account = { email, displayName, description, hidden: this.readsUntilVisible, createdAt };
+    this.accounts.set(email, account);
+    return resourceOf(account);
   }
 }

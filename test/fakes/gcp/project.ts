@@ -7,7 +7,7 @@
  */
 import type { AuthClient, GoogleAuth } from "google-auth-library";
 import { recordRest } from "./requests/recorder.ts";
-import { REGION } from "./test-project.ts";
+import { PROJECT_NUMBER, REGION } from "./test-project.ts";
 
 export interface FakeProject {
   readonly apis: Set<string>;
@@ -35,6 +35,12 @@ interface Request {
   readonly url: string;
   readonly data?: { readonly permissions?: readonly string[] };
 }
+
+/**
+ * Service Usage names the project by its number: traffic that k8s-config-connector recorded,
+ * `mockgcp/mockserviceusage/testdata/service/crud/_http.log`.
+ */
+const parent = `projects/${PROJECT_NUMBER}`;
 
 /** The metrics of a service's quotas; those of a region have a default and one bucket for each region. */
 const quotaMetrics = (pathname: string, quotas: ReadonlyMap<string, number>): object => {
@@ -88,7 +94,12 @@ export const fakeProject = (): FakeProject => {
       return {
         services: searchParams
           .getAll("names")
-          .map((name) => ({ name, state: apis.has(name.split("/").at(-1) ?? "") ? "ENABLED" : "DISABLED" })),
+          .map((name) => name.split("/").at(-1) ?? "")
+          .map((api) => ({
+            name: `${parent}/services/${api}`,
+            parent,
+            state: apis.has(api) ? "ENABLED" : "DISABLED",
+          })),
       };
     if (pathname.endsWith(":testIamPermissions"))
       return { permissions: (data?.permissions ?? []).filter((one) => permissions.has(one)) };

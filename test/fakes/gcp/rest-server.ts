@@ -18,9 +18,29 @@ export class RestError extends Error {
   }
 }
 
-/** https://cloud.google.com/storage/docs/json_api/v1/status-codes#errorformat; the other JSON APIs use it too. */
-export const errorBody = ({ status, reason, message }: RestError): object => ({
+/** https://cloud.google.com/storage/docs/json_api/v1/status-codes#errorformat */
+export const errorBody = ({ status, reason, message }: RestError) => ({
   error: { code: status, message, errors: [{ domain: "global", reason, message }] },
+});
+
+/** google.rpc.Code by HTTP status: https://cloud.google.com/apis/design/errors#http_mapping */
+const codeNames: ReadonlyMap<number, string> = new Map([
+  [400, "INVALID_ARGUMENT"],
+  [403, "PERMISSION_DENIED"],
+  [404, "NOT_FOUND"],
+  [409, "ALREADY_EXISTS"],
+  [429, "RESOURCE_EXHAUSTED"],
+  [500, "INTERNAL"],
+  [503, "UNAVAILABLE"],
+]);
+
+/**
+ * Cloud Storage's format plus `status`, as IAM and BigQuery send it: traffic that k8s-config-connector recorded, under
+ * `pkg/test/resourcefixture/testdata/basic` (`iam/v1beta1/iamserviceaccount/iamserviceaccount/_http.log`,
+ * `bigquery/v1beta1/bigquerydataset/basicbigquerydataset-direct/_http.log`).
+ */
+const errorBodyWithStatus = (failed: RestError): object => ({
+  error: { ...errorBody(failed).error, status: codeNames.get(failed.status) },
 });
 
 /** Errors of injected faults; a lost reply has none. */
@@ -76,13 +96,13 @@ export const serveRest = async ({ host, faults, route, injected: errors = inject
   };
   const server = createServer((request, response) => {
     const send = (status: number, body: object) =>
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+      response.writeHead(status, { "content-type": "application/json; charset=UTF-8" }).end(JSON.stringify(body));
     answer(request).then(
       (done) => (done === undefined ? response.destroy() : send(200, done)),
       (error: Error) => {
         const known = error instanceof RestError;
         const shown = known ? error : new RestError(500, "internalError", `the fake failed with a bug: ${error.stack}`);
-        send(shown.status, errorBody(shown));
+        send(shown.status, errorBodyWithStatus(shown));
       },
     );
   });

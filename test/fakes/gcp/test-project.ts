@@ -2,6 +2,7 @@
 import { type GcpConfig, gcpConfigOf } from "../../../adapters/gcp/config.ts";
 
 export const PROJECT = "test-project";
+export const PROJECT_NUMBER = "123456789012";
 export const REGION = "europe-west1";
 
 export const gcpConfig: GcpConfig = gcpConfigOf({

@@ -1,4 +1,5 @@
 /** The fake's JSON API, by method: https://cloud.google.com/storage/docs/json_api/v1 */
+import { PROJECT_NUMBER } from "../test-project.ts";
 import { crc32c } from "./crc32c.ts";
 import { download } from "./download.ts";
 import { failure, jsonReply, type Reply } from "./failure.ts";
@@ -17,12 +18,57 @@ export interface JsonCall {
 const time = (millis: number | undefined): string | undefined =>
   millis === undefined ? undefined : new Date(millis).toISOString();
 
+/** How long uniform access may still be disabled: https://cloud.google.com/storage/docs/uniform-bucket-level-access */
+const UNIFORM_UNLOCKED_MS = 90 * 86_400_000;
+
+/** The older name `bucketPolicyOnly` repeats the uniform access. The fake's buckets have it from their creation, or never. */
+const iamConfigurationOf = ({ settings, created }: FakeBucket): object => {
+  const written = (settings["iamConfiguration"] ?? {}) as { uniformBucketLevelAccess?: { enabled?: boolean } };
+  const uniform =
+    written.uniformBucketLevelAccess?.enabled === true
+      ? { enabled: true, lockedTime: time(created + UNIFORM_UNLOCKED_MS) }
+      : { enabled: false };
+  return {
+    publicAccessPrevention: "inherited",
+    ...written,
+    uniformBucketLevelAccess: uniform,
+    bucketPolicyOnly: uniform,
+  };
+};
+
+/** Without `effectiveTime` if soft delete is off. The fake does not record later changes of that time. */
+const softDeletePolicyOf = ({ settings, created }: FakeBucket): object => {
+  const { retentionDurationSeconds: seconds } = settings["softDeletePolicy"] as { retentionDurationSeconds: unknown };
+  const effectiveTime = String(seconds) === "0" ? undefined : time(created);
+  return { retentionDurationSeconds: String(seconds), effectiveTime };
+};
+
+/** Cloud Storage returns the location in upper case, and `rpo` for multi-regions only. */
+const locationOf = ({ settings }: FakeBucket): object => {
+  const location = String(settings["location"] ?? "US").toUpperCase();
+  return /^(US|EU|ASIA)$/.test(location)
+    ? { location, locationType: "multi-region", rpo: "DEFAULT" }
+    : { location, locationType: "region" };
+};
+
+/**
+ * Fields as in traffic that k8s-config-connector recorded, under `pkg/test/resourcefixture/testdata/basic`
+ * (`storage/v1beta1/storagebucket/storagebucketbasic/_http.log`,
+ * `composer/v1beta1/composerenvironment/composerenvironmentwithrefs/_http.log`), without access control lists.
+ */
 export const bucketResource = (one: FakeBucket): Record<string, unknown> => ({
   kind: "storage#bucket",
+  selfLink: `https://www.googleapis.com/storage/v1/b/${one.name}`,
   id: one.name,
   name: one.name,
+  projectNumber: PROJECT_NUMBER,
+  storageClass: "STANDARD",
   ...one.settings,
-  labels: one.labels,
+  ...locationOf(one),
+  iamConfiguration: iamConfigurationOf(one),
+  softDeletePolicy: softDeletePolicyOf(one),
+  labels: Object.keys(one.labels).length === 0 ? undefined : one.labels,
+  etag: Buffer.from(String(one.metageneration)).toString("base64"),
   generation: String(one.generation),
   metageneration: String(one.metageneration),
   timeCreated: time(one.created),

@@ -61,6 +61,26 @@ describe("buckets", () => {
     expect(await codeOf(bucket.getMetadata())).toBe(404);
   });
 
+  test("are described like the recorded ones", async () => {
+    const uniform = { uniformBucketLevelAccess: { enabled: true } };
+    const off = { softDeletePolicy: { retentionDurationSeconds: 0 } };
+    await storage.createBucket("regional", { location: "europe-west1", iamConfiguration: uniform });
+    await storage.createBucket("plain", off);
+    const [regional] = await storage.bucket("regional").getMetadata();
+    const [plain] = await storage.bucket("plain").getMetadata();
+    expect(regional).toMatchObject({
+      ...{ location: "EUROPE-WEST1", locationType: "region", storageClass: "STANDARD", etag: expect.any(String) },
+      iamConfiguration: { bucketPolicyOnly: { enabled: true, lockedTime: expect.any(String) } },
+      softDeletePolicy: { retentionDurationSeconds: "604800", effectiveTime: expect.any(String) },
+    });
+    expect([regional.rpo, regional.labels]).toEqual([undefined, undefined]);
+    expect(plain).toMatchObject({
+      ...{ location: "US", locationType: "multi-region", rpo: "DEFAULT", projectNumber: expect.any(String) },
+      iamConfiguration: { publicAccessPrevention: "inherited", uniformBucketLevelAccess: { enabled: false } },
+    });
+    expect(plain.softDeletePolicy).toEqual({ retentionDurationSeconds: "0" });
+  });
+
   test("have valid names and labels, and soft delete of 0 or 7 to 90 days", async () => {
     for (const name of ["Upper", "ab", "-start", "my-google-data", "a_g00gle", "x".repeat(64)])
       expect(await codeOf(storage.createBucket(name)), name).toBe(400);
