@@ -16,7 +16,7 @@ export const openFakeEcs = async (
   options: Partial<EcsWorldOptions<FakeEngine>> = {},
   clock: Clock = createLeapingClock(),
 ) => {
-  const world = await openEcsWorld({ engine: createFakeEngine, ...options });
+  const world = await openEcsWorld({ engine: createFakeEngine, clock, ...options });
   const { logger, logged } = recordingLogger();
   const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
     // A zero pause would let a polling loop never reach its deadline.

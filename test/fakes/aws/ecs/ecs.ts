@@ -53,6 +53,8 @@ export interface FakeEcsOptions {
   readonly resolveImage: (reference: string) => string | undefined;
   readonly onLine?: (line: TaskLine) => void;
   readonly files?: Files;
+  /** Whether a role can be passed to ECS yet. */
+  readonly canPass?: (role: string) => boolean;
 }
 
 /** "The circuit breaker ... minimum threshold 3": developerguide/deployment-circuit-breaker */
@@ -62,6 +64,7 @@ const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
 export const startFakeEcs = async (options: FakeEcsOptions) => {
   const { balancer, resolveImage, onLine, files = { bucketOf: lastPart, rootOf: () => "/" } } = options;
+  const { canPass = () => true } = options;
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
@@ -265,6 +268,11 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     RegisterTaskDefinition: ({ tags, ...input }: Message) => {
       checkTags(tags);
       checkDefinition(input);
+      if (!canPass(input.taskRoleArn))
+        throw new AwsError(
+          "AccessDeniedException",
+          `User: arn:aws:sts::${ACCOUNT}:assumed-role/portside/i-0 is not authorized to perform: iam:PassRole on resource: ${input.taskRoleArn}`,
+        );
       const revision = [...definitions.values()].filter(({ family }) => family === input.family).length + 1;
       const id = `${input.family}:${revision}`;
       const made = {

@@ -7,10 +7,13 @@ import type { Mountable } from "../../../../adapters/aws/deploy/rollout/prepare.
 import { canBeAccessPoint } from "../../../../adapters/aws/volumes/files/access-point.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import type { LastLines } from "../../../../adapters/shared/deploy/last-lines.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
 import { ok } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
+import { friendly, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
@@ -52,15 +55,29 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   /** The listener's limit of rules. */
   readonly rules?: number;
   readonly onLine?: (line: TaskLine) => void;
+  readonly mean?: Mean;
+  /** Defaults to the machine's. */
+  readonly clock?: Clock;
 }
 
-/** Fake roles without IAM: every account's role exists and has permissions on existing buckets. */
-const fakeRoles = (isGone: (bucket: string) => boolean): Identities => ({
-  ensure: async (owner) => ok(role(`portside/${accountDigest(owner)}`)),
+/**
+ * Fake roles without IAM: every account's role has permissions on existing buckets.
+ *
+ * @param since when each role was created, in milliseconds
+ */
+const fakeRoles = (isGone: (bucket: string) => boolean, since: Map<string, number>, now: () => number): Identities => ({
+  ensure: async (owner) => {
+    const arn = role(`portside/${accountDigest(owner)}`);
+    if (!since.has(arn)) since.set(arn, now());
+    return ok(arn);
+  },
   allow: async (bucket) => ok(!isGone(bucket)),
 });
 
 export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOptions<E>) => {
+  const { mean = friendly, clock } = options;
+  const now = (): number => (clock === undefined ? Date.now() : millisOf(clock.now()));
+  const rolesSince = new Map<string, number>();
   const lines: TaskLine[] = [];
   const gone = new Set<string>();
   let ecs: FakeEcs | undefined;
@@ -69,6 +86,8 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
   const scaling = await startFakeScaling();
   const balancer = await startFakeBalancer({
     ...(options.rules === undefined ? {} : { rules: options.rules }),
+    ...(clock && { clock }),
+    mean,
     target: async (group) => {
       const service = ecs?.serviceIn(group);
       return service === undefined ? undefined : URL.parse((await ecs?.engine.url(service)) ?? "")?.host;
@@ -82,6 +101,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
       return made.engine;
     },
     resolveImage: (reference) => registry.resolve(reference),
+    canPass: (role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS,
     onLine: (line) => {
       lines.push(line);
       options.onLine?.(line);
@@ -120,7 +140,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     config: { region: REGION, settleSeconds: 0, shared: sharedParts(balancer.port) },
     clients: clientSource(REGION, clients),
     given: clients,
-    needs: { identities: fakeRoles((bucket) => gone.has(bucket)), mountable, lastLines },
+    needs: { identities: fakeRoles((bucket) => gone.has(bucket), rolesSince, now), mountable, lastLines },
     close: async () => {
       endDns();
       for (const one of [ecs, balancer, scaling, registry, state]) await one.close();

@@ -4,7 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
+import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
@@ -22,6 +25,8 @@ interface Group {
   readonly arn: string;
   attributes: Readonly<Record<string, string>>;
   readonly targets: Map<string, TargetState>;
+  /** When each target began to drain, in milliseconds since the epoch. */
+  readonly draining: Map<string, number>;
 }
 
 interface Rule {
@@ -53,12 +58,18 @@ export interface FakeBalancerOptions {
   readonly rules?: number;
   /** The group's target as `HOST:PORT`; undefined: it has none. */
   readonly target?: (group: string) => Promise<string | undefined>;
+  readonly mean?: Mean;
+  /** Defaults to the machine's. */
+  readonly clock?: Pick<Clock, "now">;
 }
 
 export const startFakeBalancer = async ({
   rules: maxRules = 100,
   target = async () => undefined,
+  mean = friendly,
+  clock,
 }: FakeBalancerOptions = {}) => {
+  const now = (): number => (clock === undefined ? Date.now() : millisOf(clock.now()));
   const faults = new Faults();
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
@@ -94,7 +105,16 @@ export const startFakeBalancer = async ({
 
   const checked = (rule: Rule): Rule => {
     checkRule(rule.conditions, rule.actions);
-    for (const { arn } of groupsOf(rule)) group(arn);
+    const named = groupsOf(rule).map(({ arn }) => group(arn));
+    const isSticky = named.some(({ attributes }) => attributes["stickiness.enabled"] === "true");
+    const withGroups = rule.actions.some(
+      ({ ForwardConfig }) => ForwardConfig?.TargetGroupStickinessConfig?.Enabled === "true",
+    );
+    if (mean.has("sticky_groups_refused") && named.length > 1 && isSticky && !withGroups)
+      throw new AwsError(
+        "InvalidConfigurationRequest",
+        "You must enable group stickiness on a rule if you enabled target stickiness on one of its target groups",
+      );
     return rule;
   };
 
@@ -106,7 +126,7 @@ export const startFakeBalancer = async ({
       if (same !== undefined && JSON.stringify(same.input) !== JSON.stringify(input))
         throw new AwsError("DuplicateTargetGroupName", `A target group with the name '${input.Name}' exists`);
       const arn = same?.arn ?? `${ARN}:targetgroup/${input.Name}/${randomUUID().replaceAll("-", "").slice(0, 16)}`;
-      const made = same ?? { input, arn, attributes: {}, targets: new Map() };
+      const made = same ?? { input, arn, attributes: {}, targets: new Map(), draining: new Map() };
       groups.set(arn, made);
       return { TargetGroups: [groupView(made)] };
     },
@@ -140,7 +160,11 @@ export const startFakeBalancer = async ({
         TargetHealth: { State: isNamed(TargetGroupArn) ? state : "unused" },
       }));
       // A draining target is visible once; no requests are in flight here.
-      for (const [id, state] of found.targets) if (state === "draining") found.targets.delete(id);
+      const delay = Number(found.attributes["deregistration_delay.timeout_seconds"] ?? 300) * 1000;
+      for (const [id, state] of found.targets) {
+        const isShown = mean.has("draining_shown") && now() < (found.draining.get(id) ?? 0) + delay;
+        if (state === "draining" && !isShown) found.targets.delete(id);
+      }
       return { TargetHealthDescriptions: health };
     },
     CreateRule: ({ ListenerArn, Conditions, Priority, Actions, Tags = [] }: Message) => {
@@ -211,6 +235,8 @@ export const startFakeBalancer = async ({
   const listener = await startListener(async (host) => {
     const arn = groupFor(host);
     if (arn === undefined) return { status: 404 };
+    // The listener speaks cleartext HTTP/1.1, as on AWS, where only HTTPS has HTTP/2.
+    if (mean.has("http1_refused") && groups.get(arn)?.input.ProtocolVersion === "HTTP2") return { status: 464 };
     // "If there are no healthy targets ... 503" (load-balancer-troubleshooting).
     const at = isWell(arn) ? await target(arn) : undefined;
     return at === undefined ? { status: 503 } : { target: at };
@@ -233,6 +259,7 @@ export const startFakeBalancer = async ({
       const found = groups.get(arn);
       if (state === undefined) found?.targets.delete(id);
       else found?.targets.set(id, state);
+      if (state === "draining") found?.draining.set(id, now());
     },
     /** Changes things by hand, as in the console. */
     act: methods,

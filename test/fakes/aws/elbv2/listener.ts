@@ -9,7 +9,12 @@ const HEAD_BYTES = 64 * 1024;
 
 const hostIn = (head: string): string => /^host:[ \t]*([^\s:]+)/im.exec(head)?.[1]?.toLowerCase() ?? "";
 
-const words: Readonly<Record<number, string>> = { 404: "Not Found", 502: "Bad Gateway", 503: "Service Unavailable" };
+const words: Readonly<Record<number, string>> = {
+  404: "Not Found",
+  464: "Incompatible Protocol",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+};
 
 const refuse = (socket: Socket, status: number): void => {
   socket.end(`HTTP/1.1 ${status} ${words[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);

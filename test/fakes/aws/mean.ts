@@ -1,0 +1,38 @@
+/**
+ * Unfriendly behaviour of AWS that its documents or reports describe: each is a switch of the fakes, off by default.
+ * Delays run on the clock that the fakes share with the provider.
+ */
+
+/** Each switch, with its source. */
+export const meanSwitches = {
+  /**
+   * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734: "This target group appears behind a rule
+   * with group stickiness disabled ... You must enable group stickiness before enabling target stickiness".
+   */
+  sticky_groups_refused: "a rule with several groups, one of them sticky, must enable group stickiness",
+  /**
+   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-troubleshooting.html, HTTP 464: "the
+   * request protocol is an HTTP/1.1, while the target group protocol version is a gRPC or HTTP/2".
+   */
+  http1_refused: "an HTTP2 target group answers requests of HTTP/1.1 with 464",
+  /**
+   * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html: "the status of
+   * the target is displayed as draining until the deregistration delay timeout expires".
+   */
+  draining_shown: "a target shows as draining for the whole deregistration delay",
+  /**
+   * https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414: AccessDeniedException for iam:PassRole on "the
+   * role the same apply just created".
+   */
+  role_late: "a new role cannot be passed to ECS for 30 seconds",
+} as const;
+
+export type MeanSwitch = keyof typeof meanSwitches;
+export type Mean = ReadonlySet<MeanSwitch>;
+
+export const friendly: Mean = new Set();
+
+export const meanest: Mean = new Set(Object.keys(meanSwitches) as MeanSwitch[]);
+
+/** How long a new role cannot be passed, in milliseconds. */
+export const ROLE_LATE_MS = 30_000;
