@@ -4,6 +4,7 @@
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
@@ -19,6 +20,8 @@ import { bucketsPolicy, runtimeRoleOf, trustPolicy } from "./roles.ts";
 export interface Identities {
   /** Returns the role's ARN. Creates the role and its policy if they do not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
+  /** True if this process created the role within the last minute; AWS may then not know it everywhere yet. */
+  isNew(role: string): boolean;
   /** Returns whether the role has access to the bucket: true only for buckets of the same account. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
@@ -53,6 +56,8 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
   const { clock } = runtime;
   const { permissionsBoundaryArn } = config.shared;
   const arn = arnParts(permissionsBoundaryArn);
+  /** When this process created a role, in milliseconds, by the role's ARN. */
+  const createdAt = new Map<string, number>();
 
   const send = commandSender("iam", "iam", clients, awsCalls(runtime), { abortRequests: false });
 
@@ -122,11 +127,16 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
         const present = yield* await policyOf(role, signal);
         if (!isSame(present, expected)) {
           // The role may exist without this policy if the call that created it was interrupted.
-          if (present === undefined) yield* await createRole(owner, role, signal);
+          if (present === undefined) {
+            yield* await createRole(owner, role, signal);
+            createdAt.set(roleArn(arn, role), millisOf(clock.now()));
+          }
           yield* await putPolicyWithRetry(role, expected, signal);
         }
         return ok(roleArn(arn, role));
       }),
+
+    isNew: (role) => millisOf(clock.now()) - (createdAt.get(role) ?? Number.NEGATIVE_INFINITY) < PROPAGATION_MS,
 
     allow: async (bucket, role) => {
       const digits = role.slice(role.lastIndexOf("-") + 1);

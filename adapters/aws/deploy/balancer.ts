@@ -65,9 +65,19 @@ const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
     return several.map(({ TargetGroupArn: group = "", Weight = 1 }) => ({ group, weight: Weight }));
   });
 
+/**
+ * The shortest time that a client may stay with a group. A rule with several groups, one of them sticky, must have one:
+ * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734. Only one group has a weight, so new clients
+ * go there; the range is 1 to 604,800 (TargetGroupStickinessConfig).
+ */
+const GROUP_STICKINESS = { Enabled: true, DurationSeconds: 1 } as const;
+
 const forwardTo = (targets: ForwardRule["targets"]) => ({
   Type: "forward" as const,
-  ForwardConfig: { TargetGroups: targets.map(({ group, weight }) => ({ TargetGroupArn: group, Weight: weight })) },
+  ForwardConfig: {
+    TargetGroups: targets.map(({ group, weight }) => ({ TargetGroupArn: group, Weight: weight })),
+    ...(targets.length > 1 && { TargetGroupStickinessConfig: GROUP_STICKINESS }),
+  },
 });
 
 const ruleOf = (rule: Rule): ForwardRule => ({

@@ -137,6 +137,9 @@ export const renderDefinition = (
           options: {
             "awslogs-group": shared.logGroup,
             "awslogs-region": region,
+            // ECS's default drops lines of a service that prints faster than they are sent:
+            // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LogConfiguration.html
+            mode: "blocking",
             "awslogs-stream-prefix": `${streamPrefixOf(template.owner, template.name)}${revision}`,
           },
         },

@@ -21,7 +21,8 @@ export interface RetireDeps {
   readonly clock: Clock;
 }
 
-const POLL_MS = 1000;
+const FIRST_POLL_MS = 1000;
+const MAX_POLL_MS = 10_000;
 
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
@@ -63,17 +64,24 @@ const dropFromRules = (
 const stop = ({ scaling, services }: RetireDeps, revision: string, retry: RetryOptions): Called<void> =>
   scaling.remove(revision, retry).andThen(() => services.remove(revision, retry));
 
-/** Waits until the instances have finished their requests, or the time is up. */
+/**
+ * Waits until the instances have finished their requests, or the time is up. AWS may show targets as draining for the
+ * whole deregistration delay, so the polls become rare:
+ * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html
+ */
 const waitUntilDrained = async (
   { balancer, clock }: RetireDeps,
   group: string,
   millis: number,
   retry: RetryOptions,
 ) => {
-  for (let waited = 0; waited < millis && retry.signal?.aborted !== true; waited += POLL_MS) {
+  const end = millisOf(clock.now()) + millis;
+  for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
+    const left = end - millisOf(clock.now());
+    if (left <= 0 || retry.signal?.aborted === true) return;
     const health = await balancer.health(group, retry);
     if (health.isErr() || health.value.length === 0) return;
-    await clock.sleep(POLL_MS, retry.signal);
+    await clock.sleep(Math.min(pause, left), retry.signal);
   }
 };
 

@@ -8,6 +8,7 @@ import type { Logger } from "../../../../core/ports/system.ts";
 import { errAsync, ok, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { backoff } from "../../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
+import type { Identities } from "../../accounts/identities.ts";
 import { type Called, nameOf, type RetryOptions } from "../../call-policy.ts";
 import type { Step } from "../../failures.ts";
 import type { MountSource } from "../../volumes/files/access-point.ts";
@@ -16,12 +17,20 @@ import { isLimit } from "../ecs-faults.ts";
 import { placeholderHostOf, tagsOf } from "../records/names.ts";
 import type { RevisionTemplate } from "../records/record.ts";
 import type { EcsLocation } from "../records/service.ts";
-import { attributesOf, renderDefinition, renderService, renderTargetGroup, type TargetGroupInput } from "../render.ts";
+import {
+  attributesOf,
+  type DefinitionInput,
+  renderDefinition,
+  renderService,
+  renderTargetGroup,
+  type TargetGroupInput,
+} from "../render.ts";
 import { ensureRule, failureOfRule, type RuleDeps } from "./listener-rule.ts";
 import { maxInstancesOf } from "./scaling.ts";
 
 export interface RevisionDeps extends RuleDeps {
   readonly services: EcsServices;
+  readonly identities: Identities;
   readonly location: EcsLocation;
   readonly logger: Logger;
 }
@@ -79,26 +88,60 @@ const ASSOCIATION_TIMEOUT_MS = 15_000;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 3000;
 
+/** Repeats a call with growing pauses while it fails with a transient error. */
+const repeatWhile = <T>(
+  { clock }: RevisionDeps,
+  isTransient: (error: CallState | Unavailable, nextAt: number) => boolean,
+  call: () => Called<T>,
+  { signal }: RetryOptions,
+): Called<T> => {
+  const pauses = backoff(FIRST_PAUSE_MS, MAX_PAUSE_MS);
+  const repeat = (): Called<T> =>
+    call().orElse((error) => {
+      const { value: pause } = pauses.next();
+      if (signal?.aborted === true || !isTransient(error, millisOf(clock.now()) + pause)) return errAsync(error);
+      return ResultAsync.fromSafePromise(clock.sleep(pause, signal)).andThen(repeat);
+    });
+  return repeat();
+};
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "");
+
+/**
+ * ECS may refuse a role that was just created: https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414 and
+ * the retries of https://github.com/hashicorp/terraform-provider-aws when it registers an `aws_ecs_task_definition`.
+ */
+const isLateRole = (error: CallState | Unavailable): boolean =>
+  isCallState(error)
+    ? messageOf(error.error).includes("Role is not valid")
+    : messageOf(error.cause).includes("iam:PassRole");
+
+/** Waits for a new role, which the account's first deploy creates. */
+const register = (deps: RevisionDeps, task: DefinitionInput, role: string, retry: RetryOptions): Called<string> =>
+  repeatWhile(
+    deps,
+    (error) => deps.identities.isNew(role) && isLateRole(error),
+    () => deps.services.register(task, retry),
+    retry,
+  );
+
 /**
  * Right after the rule's creation, ECS may still see the group without a load balancer. It then fails with the
  * exception for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws retries here too. The token
  * makes retries idempotent.
  */
 const createService = (
-  { services, clock }: RevisionDeps,
+  deps: RevisionDeps,
   input: Parameters<EcsServices["create"]>[0],
   retry: RetryOptions,
 ): Called<void> => {
-  const end = millisOf(clock.now()) + ASSOCIATION_TIMEOUT_MS;
-  const pauses = backoff(FIRST_PAUSE_MS, MAX_PAUSE_MS);
-  const create = (): Called<void> =>
-    services.create(input, retry).orElse((error) => {
-      const isTransient = isCallState(error) && nameOf(error.error) === "InvalidParameterException";
-      const { value: pause } = pauses.next();
-      if (!isTransient || retry.signal?.aborted === true || millisOf(clock.now()) + pause > end) return errAsync(error);
-      return ResultAsync.fromSafePromise(clock.sleep(pause, retry.signal)).andThen(create);
-    });
-  return create();
+  const end = millisOf(deps.clock.now()) + ASSOCIATION_TIMEOUT_MS;
+  return repeatWhile(
+    deps,
+    (error, nextAt) => isCallState(error) && nameOf(error.error) === "InvalidParameterException" && nextAt <= end,
+    () => deps.services.create(input, retry),
+    retry,
+  );
 };
 
 export const createRevision = (
@@ -107,13 +150,13 @@ export const createRevision = (
   retry: RetryOptions,
 ): Step<CreatedRevision> =>
   safeTry(async function* () {
-    const { services, balancer, location } = deps;
+    const { balancer, location } = deps;
     const { template, revision, write, former, listenDeadlineMs } = newRevision;
     const toFailure = (error: CallState | Unavailable) => failureOf(deps, revision, error);
     const before: FormerResources =
       former === undefined ? { instances: 1 } : yield* await readFormer(deps, former.id, retry).mapErr(toFailure);
     const task = renderDefinition(location, template, newRevision, before.definition, former?.template);
-    const definition = yield* await services.register(task, retry).mapErr(toFailure);
+    const definition = yield* await register(deps, task, newRevision.taskRole, retry).mapErr(toFailure);
     const targets = renderTargetGroup(location, template, revision, before.group);
     const group = yield* await balancer.createGroup(targets, retry).mapErr(toFailure);
     yield* await balancer.setAttributes(group, attributesOf(template), retry).mapErr(toFailure);

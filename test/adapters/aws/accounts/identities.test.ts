@@ -19,9 +19,9 @@ import { needs } from "../../../support/vitest/machine.ts";
 let iam: FakeIam;
 let identities: Identities;
 
-const over = (client: IAMClient): Identities =>
+const over = (client: IAMClient, clock = createLeapingClock()): Identities =>
   createIdentities(awsConfig, clientSource(awsConfig.region, { iam: client }), {
-    clock: createLeapingClock(),
+    clock,
     ids: randomIds,
     logger: silentLogger,
   });
@@ -94,6 +94,19 @@ test("waits for an identity that another replica is creating", async () => {
   iam.meets = 1;
   await ensured();
   expect(only()?.policies.size).toBe(1);
+});
+
+test("a role is new for a minute after its creation, and never if it existed", async () => {
+  const clock = createLeapingClock();
+  identities = over(iam.client, clock);
+  const role = await ensured();
+  expect(identities.isNew(role)).toBe(true);
+  clock.pass(59_000);
+  expect(identities.isNew(role)).toBe(true);
+  clock.pass(2000);
+  expect(identities.isNew(role)).toBe(false);
+  identities = over(iam.client);
+  expect(identities.isNew(await ensured())).toBe(false);
 });
 
 test("restores lost or outdated permissions", async () => {

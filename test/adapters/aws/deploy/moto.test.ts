@@ -14,6 +14,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
+import { createIdentities } from "../../../../adapters/aws/accounts/identities.ts";
 import { awsCalls } from "../../../../adapters/aws/call-policy.ts";
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import { createBalancer } from "../../../../adapters/aws/deploy/balancer.ts";
@@ -31,7 +32,7 @@ import { templateFor } from "../../../contracts/support.ts";
 import { sharedParts } from "../../../fakes/aws/ecs/world.ts";
 import { startMoto } from "../../../fakes/aws/moto.ts";
 import { clientOptions } from "../../../fakes/aws/protocols.ts";
-import { REGION } from "../../../fakes/aws/test-config.ts";
+import { awsConfig, REGION } from "../../../fakes/aws/test-config.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
 import { needs } from "../../../support/vitest/machine.ts";
@@ -69,6 +70,7 @@ const open = async () => {
   const call = awsCalls(deps, ecsFault);
   return {
     ...deps,
+    identities: createIdentities({ ...awsConfig, shared }, clients, deps),
     location: { region: REGION, shared },
     services: ecsServices(shared.cluster, clients, call),
     balancer: createBalancer(shared.listenerArn, clients, call),

@@ -139,6 +139,12 @@ test("a later instance pulls the image by its tag, because the first digest may 
   expect(container).toMatchObject({ image: run.image(), versionConsistency: "disabled" });
 });
 
+test("a service that prints faster than its lines are sent waits, as the log's contract says", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const [container] = definitionOf("app").containerDefinitions;
+  expect(container.logConfiguration).toMatchObject({ logDriver: "awslogs", options: { mode: "blocking" } });
+});
+
 test("a slow first mount does not count towards the rollout's time", async () => {
   const slow: typeof run.needs.mountable = async (bucket, options) => {
     await run.clock.sleep(15 * 60_000);

@@ -71,6 +71,7 @@ const fakeRoles = (isGone: (bucket: string) => boolean, since: Map<string, numbe
     if (!since.has(arn)) since.set(arn, now());
     return ok(arn);
   },
+  isNew: (arn) => now() - (since.get(arn) ?? 0) < 2 * ROLE_LATE_MS,
   allow: async (bucket) => ok(!isGone(bucket)),
 });
 

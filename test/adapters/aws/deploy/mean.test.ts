@@ -1,0 +1,59 @@
+/** Rollouts succeed however unfriendly AWS is: under each switch of the fakes alone, and under all. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import { friendly, type Mean, type MeanSwitch, meanest, meanSwitches, ROLE_LATE_MS } from "../../../fakes/aws/mean.ts";
+import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
+
+const each = (Object.keys(meanSwitches) as MeanSwitch[]).map((name): [string, Mean] => [name, new Set([name])]);
+
+describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches", meanest]])("with %s", (_, mean) => {
+  let run: FakeEcsPlatform;
+  beforeEach(async () => {
+    run = await openFakeEcs({ mean });
+  });
+  afterEach(() => run.close());
+
+  test("the first deploy of an account and redeploys with session affinity serve", async () => {
+    const begun = millisOf(run.clock.now());
+    const sticky = (timeout: number) => run.template("app", "acme", { sessionAffinity: true, timeout });
+    expect(await run.endOf(sticky(30), "absent")).toMatchObject({ kind: "ready" });
+    const waited = millisOf(run.clock.now()) - begun;
+    expect(waited).toBeLessThan(2 * ROLE_LATE_MS);
+    for (const timeout of [31, 32]) {
+      const end = await run.endOf(sticky(timeout), await run.expectedOf("app"));
+      expect(end).toMatchObject({ kind: "ready" });
+      expect(run.routed("app")).toBe(end?.kind === "ready" && end.revision);
+    }
+    expect(run.ecs.services()).toHaveLength(1);
+    expect(run.balancer.groups()).toHaveLength(1);
+  });
+
+  test("a service of HTTP/1.1 answers", async () => {
+    await run.rollOut(run.template("app"), "absent");
+    expect((await fetch((await run.serviceOf("app")).url)).status).toBe(200);
+  });
+
+  test("a redeploy asks at most ten times whether the previous revision has drained", async () => {
+    await run.rollOut(run.template("app", "acme", { timeout: 3600 }), "absent");
+    run.balancer.faults.clear();
+    await run.rollOut(run.template("app", "acme", { timeout: 3599 }), await run.expectedOf("app"));
+    expect(run.balancer.faults.count("DescribeTargetHealth")).toBeLessThanOrEqual(10);
+  });
+});
+
+test("a role that is not new, and may not be passed, fails the deploy without a wait", async () => {
+  const run = await openFakeEcs({ mean: new Set(["role_late"]) });
+  const by = run.replica({ identities: { ...run.needs.identities, isNew: () => false } });
+  const begun = millisOf(run.clock.now());
+  const end = (await run.rollOut(run.template("app"), "absent", { by })).at(-1);
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
+  expect(millisOf(run.clock.now()) - begun).toBeLessThan(ROLE_LATE_MS);
+  await run.close();
+});
+
+test("a service of HTTP/2 answers HTTP/1.1 with 464", async () => {
+  const run = await openFakeEcs({ mean: new Set(["http1_refused"]) });
+  await run.rollOut(run.template("app", "acme", { useHttp2: true }), "absent");
+  expect((await fetch((await run.serviceOf("app")).url)).status).toBe(464);
+  await run.close();
+});
