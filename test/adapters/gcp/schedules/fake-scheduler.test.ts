@@ -27,7 +27,8 @@ const create = (id: string, change: object = {}) => fake.client.createJob({ pare
 
 test("creates a job once, and gets, updates by mask and deletes it", async () => {
   const [made] = await create("a", { description: "one" });
-  expect(made).toMatchObject({ state: "ENABLED", attemptDeadline: { seconds: "180" }, retryConfig: { retryCount: 0 } });
+  expect(made).toMatchObject({ state: "ENABLED", attemptDeadline: { seconds: "180" }, retryConfig: null });
+  expect(Number(made.userUpdateTime?.seconds)).toBeGreaterThan(0);
   await expect(create("a")).rejects.toMatchObject({ code: 6 });
   const name = `${parent}/jobs/a`;
   const changed = { job: job("a", { schedule: "5 4 * * *", description: "two" }), updateMask: { paths: ["schedule"] } };

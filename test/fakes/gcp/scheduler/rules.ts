@@ -23,27 +23,33 @@ const problemOf = (job: Message): string | undefined => {
   return undefined;
 };
 
-/** Fills in the documented defaults; throws INVALID_ARGUMENT if the job is invalid. */
+const retryConfigOf = (retry: Message): Message => ({
+  retryCount: retry.retryCount ?? 0,
+  maxRetryDuration: retry.maxRetryDuration ?? { seconds: "0", nanos: 0 },
+  minBackoffDuration: retry.minBackoffDuration ?? { seconds: "5", nanos: 0 },
+  maxBackoffDuration: retry.maxBackoffDuration ?? { seconds: "3600", nanos: 0 },
+  maxDoublings: retry.maxDoublings ?? 5,
+});
+
+/**
+ * Fills in the documented defaults; throws INVALID_ARGUMENT if the job is invalid. A job written without a retry
+ * configuration is returned without one: k8s-config-connector's recording
+ * `pkg/test/resourcefixture/testdata/basic/cloudscheduler/v1beta1/cloudschedulerjob/cloudschedulerjob/_vcr_cassettes/nontf.yaml`.
+ */
 export const checkedJob = (job: Message): Message => {
   const problem = problemOf(job);
   if (problem !== undefined) throw new GrpcError("INVALID_ARGUMENT", problem);
-  const retry = job.retryConfig;
   return {
     ...job,
     timeZone: job.timeZone || "Etc/UTC",
     attemptDeadline: job.attemptDeadline ?? { seconds: "180", nanos: 0 },
-    retryConfig: {
-      retryCount: retry?.retryCount ?? 0,
-      maxRetryDuration: retry?.maxRetryDuration ?? { seconds: "0", nanos: 0 },
-      minBackoffDuration: retry?.minBackoffDuration ?? { seconds: "5", nanos: 0 },
-      maxBackoffDuration: retry?.maxBackoffDuration ?? { seconds: "3600", nanos: 0 },
-      maxDoublings: retry?.maxDoublings ?? 5,
-    },
+    retryConfig: job.retryConfig && retryConfigOf(job.retryConfig),
   };
 };
 
 /** Delay before each retry, in seconds: doubles `max_doublings` times, then linear, at most `max_backoff_duration`. */
-export const retryPauses = ({ retryConfig: retry }: Message): readonly number[] => {
+export const retryPauses = ({ retryConfig }: Message): readonly number[] => {
+  const retry = retryConfig ?? retryConfigOf({});
   const [least, most] = [secondsOf(retry.minBackoffDuration), secondsOf(retry.maxBackoffDuration)];
   return Array.from({ length: retry.retryCount }, (_, index) => {
     const doublings = Math.min(index, retry.maxDoublings);

@@ -42,6 +42,12 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     }
   };
 
+  /** Marks a write by a user, as recorded: see `checkedJob`. */
+  const written = (job: Message): Message => {
+    const millis = millisOf(clock.now());
+    return { ...job, userUpdateTime: { seconds: String(Math.floor(millis / 1000)), nanos: 0 } };
+  };
+
   const keep = (job: Message): Message => {
     jobs.get(job.name)?.stop.abort();
     const kept = { job, stop: new AbortController() };
@@ -60,7 +66,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     const name = job.name || `${parent}/jobs/${jobs.size + 1}`;
     if (!name.startsWith(`${parent}/jobs/`)) throw new GrpcError("INVALID_ARGUMENT", "the name has another parent");
     if (jobs.has(name)) throw new GrpcError("ALREADY_EXISTS", "Job already exists.");
-    return keep({ ...checkedJob({ ...job, name }), state: "ENABLED" });
+    return keep({ ...written(checkedJob({ ...job, name })), state: "ENABLED" });
   };
 
   const camel = (path: string): string => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -71,7 +77,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     const changed = Object.fromEntries(paths.map((path) => [camel(path), job[camel(path)]]));
     // Without a mask, the update covers every field; "output only fields ... will be ignored".
     const after = paths.length === 0 ? { ...before, ...job } : { ...before, ...changed };
-    return keep({ ...checkedJob(after), state: before.state });
+    return keep({ ...written(checkedJob(after)), state: before.state });
   };
 
   const list = ({ parent, pageSize, pageToken }: Message): object => {
