@@ -34,6 +34,20 @@ const networkInterfaces = [
   "ec2:DescribeNetworkInterfaceAttribute",
 ];
 
+/**
+ * S3 Files manages the rules that watch a bucket with the caller's rights: AmazonS3FilesFullAccess, and
+ * https://github.com/awslabs/knfsd-file-cache/blob/HEAD/examples/s3-files/iam.json
+ */
+const watchRules = [
+  "events:DeleteRule",
+  "events:DescribeRule",
+  "events:ListRules",
+  "events:ListTargetsByRule",
+  "events:PutRule",
+  "events:PutTargets",
+  "events:RemoveTargets",
+];
+
 export const needs: Readonly<Record<string, Need>> = {
   // Tagging on creation needs its own actions:
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
@@ -144,8 +158,10 @@ export const needs: Readonly<Record<string, Need>> = {
         // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html
         "s3:GetBucketNotification",
         "s3:PutBucketNotification",
+        ...watchRules,
+        "iam:CreateServiceLinkedRole",
       ],
-      DeleteFileSystemCommand: ["s3files:DeleteFileSystem"],
+      DeleteFileSystemCommand: ["s3files:DeleteFileSystem", ...watchRules],
       ListFileSystemsCommand: ["s3files:ListFileSystems"],
       CreateMountTargetCommand: ["s3files:CreateMountTarget", "ec2:CreateNetworkInterface", ...networkInterfaces],
       DeleteMountTargetCommand: ["s3files:DeleteMountTarget", "ec2:DeleteNetworkInterface"],

@@ -1,34 +1,40 @@
-// Sends each EventBridge Scheduler fire to its service. One function serves every schedule of the platform.
-// docs/providers/aws-template.yaml inlines this text as the function's code; the limit is 4096 characters.
+// Sends the EventBridge Scheduler fires of all schedules to their services.
+// docs/providers/aws-template.yaml inlines this text; the limit is 4096 characters.
 const logs = () => require("@aws-sdk/client-cloudwatch-logs");
 exports.clientOf = () => new (logs().CloudWatchLogsClient)({});
 exports.sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 exports.now = Date.now;
 
-// fetch() aborts a request without a response after five minutes.
+// fetch() aborts after five minutes. Over HTTPS, the load balancer accepts HTTP/2 for every service; for an HTTP/2 service
+// it answers HTTP/1.1 with 464.
 const post = (fire, seconds) =>
   new Promise((resolve) => {
     const url = new URL(`${fire.url}/cron`);
-    const http = require(url.protocol === "https:" ? "node:https" : "node:http");
     const headers = { "x-cron-token": fire.token, "x-cron-time": fire.time, "user-agent": "portside-cron" };
     const signal = AbortSignal.timeout(seconds * 1000);
-    const request = http.request(url, { method: "POST", headers: { ...headers, "content-length": 0 }, signal });
-    request.on("error", () => resolve(undefined));
+    const session = url.protocol === "https:" ? require("node:http2").connect(url) : undefined;
+    const end = (status) => {
+      resolve(status);
+      session?.destroy();
+    };
+    const request = session
+      ? session.request({ ":method": "POST", ":path": url.pathname, "content-length": 0, ...headers }, { signal })
+      : require("node:http").request(url, { method: "POST", headers, signal });
     request.on("response", (response) => {
-      response.resume();
-      response.on("end", () => resolve(response.statusCode));
-      response.on("error", () => resolve(undefined));
+      const body = session ? request : response;
+      body.on("end", () => end(response[":status"] ?? response.statusCode)).resume();
     });
+    request.on("close", () => end());
+    for (const one of [session, request]) one?.on("error", () => end());
     request.end();
   });
 
-const dayOf = ({ time, zone }) =>
-  Number(new Intl.DateTimeFormat("en", { timeZone: zone, day: "numeric" }).format(new Date(time)));
+const dayOf = ({ time, zone: timeZone }) =>
+  Number(new Intl.DateTimeFormat("en", { timeZone, day: "numeric" }).format(new Date(time)));
 
 const isDue = (fire) => {
-  if (!fire.days) return true;
-  const day = dayOf(fire);
-  return fire.days.only ? fire.days.only.includes(day) : !fire.days.not.includes(day);
+  const { only, not } = fire.days ?? { not: [] };
+  return only ? only.includes(dayOf(fire)) : !not.includes(dayOf(fire));
 };
 
 const write = async ({ log }, severity, json, id) => {
@@ -41,7 +47,7 @@ const write = async ({ log }, severity, json, id) => {
   try {
     await client.send(put).catch(async (error) => {
       if (error.name !== "ResourceNotFoundException") throw error;
-      await client.send(new CreateLogStreamCommand(place)).catch(() => undefined);
+      await client.send(new CreateLogStreamCommand(place)).catch(() => {});
       await client.send(put);
     });
   } catch (error) {
@@ -49,7 +55,7 @@ const write = async ({ log }, severity, json, id) => {
   }
 };
 
-const isFailed = (status) => status === undefined || (status >= 500 && status <= 599);
+const isFailed = (status) => !status || status === 464 || status >= 500;
 
 const sentence = (fire, status, ms, at) => {
   const outcome = status === undefined ? "no answer" : `status ${status}`;

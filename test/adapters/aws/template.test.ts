@@ -198,6 +198,15 @@ test("S3 Files may read rules, whatever their name, and change only its own", ()
     expect(about(`events:${action}`)).toContain("events:ManagedBy: elasticfilesystem.amazonaws.com");
 });
 
+test("Portside may change only the rules of S3 Files", () => {
+  const changes = ["events:DeleteRule", "events:PutRule", "events:PutTargets", "events:RemoveTargets"];
+  for (const { actions, resources, condition } of statementsOf("platformStoragePolicyArn"))
+    if (actions.some((action) => changes.includes(action))) {
+      expect(resources.join()).toContain(":rule/DO-NOT-DELETE-S3-Files*");
+      expect(condition).toContain("events:ManagedBy: elasticfilesystem.amazonaws.com");
+    }
+});
+
 test("no role has all actions, and only actions without resource types apply to all resources", () => {
   expect(template).not.toMatch(/Action: "?\*/);
   const roles = template.slice(0, template.indexOf("  PlatformPolicy:"));

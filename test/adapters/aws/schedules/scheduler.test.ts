@@ -274,6 +274,8 @@ describe("a fire", () => {
     expect(seen).toHaveLength(4);
     expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "WARNING", "WARNING", "ERROR"]);
     expect((await fired([500, 204], 4)).seen).toHaveLength(2);
+    // The load balancer's answer to HTTP/1.1, if the service speaks HTTP/2.
+    expect((await fired([464, 204], 4)).seen).toHaveLength(2);
     const refused = await fired([404, 204], 4);
     expect(refused.seen).toHaveLength(1);
     expect(refused.entries).toMatchObject([{ severity: "ERROR", json: { status: 404 } }]);

@@ -3,6 +3,7 @@
  * the remaining time.
  */
 import { readFileSync } from "node:fs";
+import type { ClientHttp2Session } from "node:http2";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
@@ -26,13 +27,18 @@ export interface FunctionWorld {
   readonly clock: Clock;
   /** The log client that the function writes to. Absent: its writes fail with a permission error. */
   readonly logs?: unknown;
+  /** Replaces `node:http2`, which would connect with TLS. */
+  readonly http2?: { readonly connect: () => ClientHttp2Session };
   readonly text?: string;
 }
 
+const load = createRequire(import.meta.url);
+
 /** Invokes the function once and returns its result. */
-export const invokeCron = async ({ clock, logs, text = cronFunctionText }: FunctionWorld, event: unknown) => {
+export const invokeCron = async ({ clock, logs, http2, text = cronFunctionText }: FunctionWorld, event: unknown) => {
   const exports = {} as Exports;
-  compileFunction(text, ["exports", "require"])(exports, createRequire(import.meta.url));
+  const required = (id: string): unknown => (id === "node:http2" && http2 !== undefined ? http2 : load(id));
+  compileFunction(text, ["exports", "require"])(exports, required);
   const refusing = { send: () => Promise.reject(Object.assign(new Error("no"), { name: "AccessDeniedException" })) };
   exports.clientOf = () => logs ?? refusing;
   exports.sleep = (ms) => clock.sleep(ms);
