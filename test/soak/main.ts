@@ -1,8 +1,8 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
  * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `attacks` (of builds), `mean` (each
- * unfriendly behaviour of the fake Google Cloud with every suite) and `redeploys` (two hours under load); without a
- * name all of them run.
+ * unfriendly behaviour of the fake Google Cloud with every suite), `gcsfuse` (on an emulator) and `redeploys` (two hours
+ * under load); without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -64,6 +64,7 @@ const stages: readonly Stage[] = [
     env: { PORTSIDE_MEAN: "all" },
     args: vitest("test/fakes/gcp/mean.test.ts"),
   },
+  { name: "gcsfuse", what: "volumes of Google Cloud under gcsfuse", args: ["test/soak/gcsfuse.ts"] },
   {
     name: "redeploys",
     what: `${values.minutes} minutes of redeploys`,
