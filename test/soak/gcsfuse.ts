@@ -76,7 +76,7 @@ const asNobody = (command: string): void => {
 
 try {
   await fetch(`${url}/storage/v1/b?project=p`, { method: "POST", body: JSON.stringify({ name: BUCKET }) });
-  // No object stands for the folders.
+  // The folders exist only as prefixes of names.
   await put("uploads/2026/a.txt", "uploaded");
   await put("top.txt", "top");
 
