@@ -1,6 +1,7 @@
 /**
  * `npm run soak -- gcsfuse`: mounts buckets of fake-gcs-server with gcsfuse, which Cloud Run uses, and the options that
- * Portside declares. The server cannot rename (objects.moveTo), so that is not tried. Needs root, /dev/fuse and both programs:
+ * Portside declares. The server cannot rename (objects.moveTo), so that is not tried. Needs root, /dev/fuse and both
+ * programs:
  * `go install github.com/googlecloudplatform/gcsfuse/v3@v3.13.0 github.com/fsouza/fake-gcs-server@latest`
  */
 import assert from "node:assert/strict";
@@ -12,10 +13,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { renderTemplate } from "../../adapters/gcp/deploy/render.ts";
 import type { ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
-import { startOnFreePort } from "../support/http/free-port.ts";
+import { startFakeGcsServer } from "../fakes/gcp/storage/independent.ts";
+import { fakeGcsServer } from "../support/vitest/machine.ts";
 
 const gcsfuse = process.env["PORTSIDE_GCSFUSE"] ?? "gcsfuse";
-const server = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 const BUCKET = "vol-data";
 
 /** The mount options of a volume, without and with a subfolder. */
@@ -34,10 +35,7 @@ const optionsOf = (subPath?: string): readonly string[] => {
 
 const folder = mkdtempSync(join(tmpdir(), "portside-gcsfuse-"));
 chmodSync(folder, 0o755);
-const { child, url } = await startOnFreePort((port) => {
-  const place = ["-scheme", "http", "-host", "127.0.0.1", "-port", String(port), "-public-host", `127.0.0.1:${port}`];
-  return spawn(server, [...place, "-backend", "memory", "-log-level", "error"], { stdio: "ignore" });
-}, "/storage/v1/b?project=p");
+const { child, url } = await startFakeGcsServer(fakeGcsServer);
 
 const object = (name: string) => `${url}/storage/v1/b/${BUCKET}/o/${encodeURIComponent(name)}?alt=media`;
 const put = async (name: string, body: string): Promise<void> => {

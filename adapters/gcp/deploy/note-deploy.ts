@@ -18,7 +18,10 @@ import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 /** Limits the retries: every concurrent write of the service makes this one fail. */
 const TRIES = 20;
 
-/** True if the stored status says the same end: `DONE` has no reason. Its time may be a few seconds earlier: that of the rollout's write. */
+/**
+ * True if the stored status says the same end: `DONE` has no reason. Its time may be a few seconds earlier: that of the
+ * rollout's write.
+ */
 const says = (stored: DeployNote | null, { deployId, reason }: DeployOutcome): boolean =>
   stored !== null && stored.finishedAt !== null && stored.deployId === deployId && stored.reason === reason;
 

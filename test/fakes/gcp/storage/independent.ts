@@ -52,12 +52,16 @@ export interface IndependentStorage {
   close(): Promise<void>;
 }
 
-/** @param program path of fake-gcs-server */
-export const startIndependentStorage = async (program: string): Promise<IndependentStorage> => {
-  const { child, url: objects } = await startOnFreePort((port) => {
+/** Starts fake-gcs-server without buckets. `program` is its path. */
+export const startFakeGcsServer = (program: string) =>
+  startOnFreePort((port) => {
     const place = ["-scheme", "http", "-host", "127.0.0.1", "-port", String(port), "-public-host", `127.0.0.1:${port}`];
     return spawn(program, [...place, "-backend", "memory", "-log-level", "error"], { stdio: "ignore" });
   }, "/storage/v1/b?project=p");
+
+/** @param program path of fake-gcs-server */
+export const startIndependentStorage = async (program: string): Promise<IndependentStorage> => {
+  const { child, url: objects } = await startFakeGcsServer(program);
   const fake = await startFakeStorage();
 
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
