@@ -5,33 +5,29 @@ import { defineConfig } from "vitest/config";
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 // These tests are pure, so their files share one module cache. Loading modules is half of their run time.
 const pure = ["test/core/**/*.test.ts"];
-// Attacks, floods, bombs, cuts, kills, damage and the documentation's programs run separately: `npm run test:slow`.
+// Attacks, floods, bombs, cuts, kills, damage, builds, the documentation's programs and other tests that take long run
+// separately: `npm run test:slow`.
 const slow = [
+  "test/adapters/contract-mutants.test.ts",
   "test/adapters/local/backup/*.test.ts",
-  "test/adapters/local/builds/extract.test.ts",
-  "test/adapters/local/builds/hostile.test.ts",
-  "test/adapters/local/builds/noisy.test.ts",
-  "test/adapters/local/builds/package-managers.test.ts",
-  "test/adapters/local/builds/python-starters.test.ts",
+  "test/adapters/local/builds/{dependencies,ending,express,extract,hostile,node,noisy}.test.ts",
+  "test/adapters/local/builds/{package-managers,python,python-starters,sandbox}.test.ts",
   "test/adapters/local/data-folder/*.test.ts",
   "test/adapters/local/data-folders.test.ts",
-  "test/adapters/local/logs/damage.test.ts",
+  "test/adapters/local/ingress/{redeploy,timeout,websocket}.test.ts",
+  "test/adapters/local/instances/{http2-probe,sick-greedy,sick-starts}.test.ts",
+  "test/adapters/local/logs/{damage,searches}.test.ts",
   "test/adapters/local/redeploys.test.ts",
-  "test/adapters/local/sandbox/dying-network.test.ts",
-  "test/adapters/local/sandbox/dying-server.test.ts",
-  "test/adapters/local/sandbox/escapes.test.ts",
-  "test/adapters/local/instances/http2-probe.test.ts",
-  "test/adapters/local/sandbox/networks.test.ts",
-  "test/adapters/local/sandbox/refused-calls.test.ts",
+  "test/adapters/local/sandbox/{dying-network,dying-server,escapes,network,networks,refused-calls,watchdog}.test.ts",
+  "test/adapters/local/schedules/deployed.test.ts",
   "test/adapters/local/sql/derived.test.ts",
   "test/adapters/local/sql/hostile.test.ts",
   "test/adapters/local/state/damage.test.ts",
   "test/adapters/local/volumes/large.test.ts",
   "test/adapters/local/volumes/meddling.test.ts",
   "test/adapters/local/tenant-files/*.test.ts",
-  "test/adapters/local/sandbox/users/accounts.test.ts",
-  "test/adapters/local/sandbox/users/migration.test.ts",
-  "test/adapters/shared/archives/bombs.test.ts",
+  "test/adapters/local/sandbox/users/{accounts,migration}.test.ts",
+  "test/adapters/shared/archives/{archive-walk.prop,bombs}.test.ts",
   "test/architecture/unused-results.test.ts",
   "test/ci/rerun-failed.test.ts",
   "test/docs/bundling.test.ts",
@@ -43,8 +39,8 @@ const slow = [
   "test/examples/examples.test.ts",
   "test/examples/shell-snippets.test.ts",
   "test/examples/snippets.test.ts",
-  "test/hosts/cli/deploy/env-file.test.ts",
-  "test/hosts/cli/deploy/source-watch.test.ts",
+  "test/hosts/cli/completion/completion.test.ts",
+  "test/hosts/cli/deploy/{env-file,shell,source-watch}.test.ts",
   "test/hosts/cli/prove/kills.test.ts",
   "test/hosts/cli/prove/lies.test.ts",
   "test/hosts/cli/prove/local.test.ts",
@@ -76,8 +72,8 @@ export default defineConfig({
     },
     setupFiles: ["./test/support/vitest/seed.ts"],
     pool: "forks",
-    // One extra worker: tests wait for a process or a clock half of the time.
-    maxWorkers: Math.max(2, availableParallelism()) + 1,
+    // Two extra workers: tests wait for a process or a clock half of the time.
+    maxWorkers: Math.max(2, availableParallelism()) + 2,
     // Tests check order and outcome, never speed. This timeout only ends hung tests, even on a very busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -49,8 +49,8 @@ test("sums match the integers, in total and by group, in any order", () => {
   );
 });
 
-test("a million lines are exact to the last digit", () => {
-  const { numRuns: many } = runs(1_000_000);
+test("many lines are exact to the last digit; soak runs a million", () => {
+  const { numRuns: many } = runs(100_000);
   const sums = new UsageSums();
   let wanted = 0n;
   let state = 1n;
@@ -64,7 +64,7 @@ test("a million lines are exact to the last digit", () => {
   expect(sums.total.turns).toBe(many);
   expect(decimalText(sums.total.cost, PICO)).toBe(plain(wanted));
   expect(sums.total.input).toBe((BigInt(many) * BigInt(many - 1)) / 2n);
-}, 120_000);
+});
 
 describe("a line", () => {
   const read = (fields: string) => readUsage(`{"level":"usage",${fields}}`);
