@@ -47,7 +47,11 @@ const searchesOf = (logs: CloudLogs) => ({
 });
 
 /** Servers of one platform, with deployments. */
-const startReplicas = async (clock: ManualClock, cloud: FollowedCloud, { replicas: count, deployments }: Simulation) => {
+const startReplicas = async (
+  clock: ManualClock,
+  cloud: FollowedCloud,
+  { replicas: count, deployments }: Simulation,
+) => {
   const settled = { logs: { ...memoryCapabilities.logs, settle_seconds: SETTLE_S } };
   const replicas: Replica[] = [];
   for (let n = 0; n < count; n++) {

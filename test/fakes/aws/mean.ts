@@ -25,6 +25,11 @@ export const meanSwitches = {
    * role the same apply just created".
    */
   role_late: "a new role cannot be passed to ECS for 30 seconds",
+  /**
+   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html, "FilterLogEvents throttle limit in
+   * transactions per second": 5 in five regions, 25 in us-east-1, 10 elsewhere, for an account and region; not adjustable.
+   */
+  log_read_quota: "5 log reads a second",
 } as const;
 
 export type MeanSwitch = keyof typeof meanSwitches;
@@ -36,3 +41,6 @@ export const meanest: Mean = new Set(Object.keys(meanSwitches) as MeanSwitch[]);
 
 /** How long a new role cannot be passed, in milliseconds. */
 export const ROLE_LATE_MS = 30_000;
+
+/** The quota of FilterLogEvents in the regions with the lowest one. */
+export const LOG_READS_PER_SECOND = 5;

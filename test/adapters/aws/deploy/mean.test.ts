@@ -4,7 +4,10 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { friendly, type Mean, type MeanSwitch, meanest, meanSwitches, ROLE_LATE_MS } from "../../../fakes/aws/mean.ts";
 import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
-const each = (Object.keys(meanSwitches) as MeanSwitch[]).map((name): [string, Mean] => [name, new Set([name])]);
+/** The tests of logs cover these. */
+const elsewhere: readonly MeanSwitch[] = ["log_read_quota"];
+const ofRollouts = (Object.keys(meanSwitches) as MeanSwitch[]).filter((name) => !elsewhere.includes(name));
+const each = ofRollouts.map((name): [string, Mean] => [name, new Set([name])]);
 
 describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches", meanest]])("with %s", (_, mean) => {
   let run: FakeEcsPlatform;

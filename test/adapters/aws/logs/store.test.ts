@@ -13,11 +13,8 @@ import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
 import { fixedClients } from "../../../clouds/subject.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
-import {
-  type FakeCloudWatch,
-  type FakeCloudWatchOptions,
-  startFakeCloudWatch,
-} from "../../../fakes/aws/logs/server.ts";
+import { type FakeCloudWatch, startFakeCloudWatch } from "../../../fakes/aws/logs/server.ts";
+import type { FakeCloudWatchOptions } from "../../../fakes/aws/logs/service.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
@@ -86,7 +83,7 @@ describe("calls", () => {
 
 describe("the quota", () => {
   test("of Amazon is waited for", async () => {
-    const { logs, line } = await start({ readsPerSecond: 2 });
+    const { logs, line } = await start({ mean: new Set(["log_read_quota"]) });
     line("a");
     for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);
   });
