@@ -87,3 +87,9 @@ export const isState = (
 
 /** The exception's name in the service's model; undefined if the value is not an error. */
 export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);
+
+/** Returns an error's message and name, for people. */
+export const problemOf = (error: unknown): string => {
+  const { message } = error as { message?: string };
+  return `${message ?? String(error)} (${nameOf(error) ?? "no error"})`;
+};

@@ -2,7 +2,8 @@
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
-import { nameOf } from "./call-policy.ts";
+import { problemOf } from "./call-policy.ts";
+import { checkQuotas } from "./check-quotas.ts";
 import { checkResources } from "./check-resources.ts";
 import { type ClientSource, packages, sendCommand } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
@@ -11,13 +12,8 @@ import { joinResources, outputsOf, sqlResources, unnamedResources } from "./shar
 
 type DoctorConfig = Pick<
   AwsSettings,
-  "region" | "dataDir" | "sourceSpool" | "stack" | "shared" | "athenaWorkgroup" | "logTable"
+  "region" | "dataDir" | "sourceSpool" | "stack" | "shared" | "logReadsPerMinute" | "athenaWorkgroup" | "logTable"
 >;
-
-const problemOf = (error: unknown): string => {
-  const { message } = error as { message?: string };
-  return `${message ?? String(error)} (${nameOf(error) ?? "no error"})`;
-};
 
 interface Caller {
   /** The ARN that policies and the simulation use: that of the role, not of a session. */
@@ -121,28 +117,6 @@ async function* permissions(
   }
 }
 
-/** Warns if fewer roles than this are left. */
-const MIN_LEFT = 10;
-
-/**
- * Each account of the platform uses one role.
- * https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html
- */
-async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
-  const what = "IAM role quota";
-  try {
-    const { SummaryMap = {} } = await sendCommand(clients, "iam", "GetAccountSummaryCommand", {});
-    const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
-    if (used === undefined || limit === undefined) return yield warn(what, "IAM does not report it");
-    const words = `${limit - used} of ${limit} left; each account uses one`;
-    yield limit - used < MIN_LEFT
-      ? warn(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
-      : pass(what, words);
-  } catch (error) {
-    yield warn(what, `the check failed: ${problemOf(error)}`);
-  }
-}
-
 /**
  * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages or credentials are missing.
  *
@@ -167,7 +141,7 @@ export async function* diagnoseAws(
   else yield* await checkResources({ region: config.region, resources: joined.resources, athenaWorkgroup }, clients);
   const required = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(required, caller, outputs, clients);
-  yield* quotas(clients);
+  yield* checkQuotas(config, clients, environment);
   const stateBucket = config.shared.stateBucket ?? outputs["stateBucket"];
   if (stateBucket !== undefined) yield spoolPlace(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
 }

@@ -215,6 +215,16 @@ export const needs: Readonly<Record<string, Need>> = {
       GetRoleCommand: ["iam:GetRole"],
     },
   },
+  servicequotas: {
+    why: "doctor says how much the AWS account carries",
+    policy: "platformStoragePolicyArn",
+    calls: {
+      // Service Quotas asks the service with the caller's rights (API_ErrorReason, DEPENDENCY_ACCESS_DENIED_ERROR); the
+      // action is from its managed policy ServiceQuotasReadOnlyAccess.
+      ListServiceQuotas: ["servicequotas:ListServiceQuotas", "elasticloadbalancing:DescribeAccountLimits"],
+      ListAWSDefaultServiceQuotas: ["servicequotas:ListAWSDefaultServiceQuotas"],
+    },
+  },
 };
 
 /** Required only with SQL. */

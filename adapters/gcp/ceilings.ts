@@ -1,4 +1,5 @@
 /** How much one project carries, from its quotas. Pure. */
+import { type Ceiling, type CeilingRule, ceilingOf, per } from "../shared/quotas/ceilings.ts";
 
 /** A quota, as Service Usage names it. */
 export interface QuotaName {
@@ -8,25 +9,12 @@ export interface QuotaName {
   readonly per: "minute" | "total";
 }
 
-interface CeilingRule {
-  /** What the quota limits, in the plural. */
-  readonly what: string;
-  readonly quota: string;
+interface GcpCeilingRule extends CeilingRule {
   /** Undefined for a limit that is not in Service Usage. */
   readonly name?: QuotaName;
-  /** The quota of a new project, by the page in `source`. */
-  readonly initial: number;
-  readonly source: string;
-  /** What one takes of the quota. */
-  readonly each: string;
-  readonly max: (quota: number, others: number) => number;
 }
 
 const RUN = "run.googleapis.com";
-const per =
-  (one: number) =>
-  (quota: number): number =>
-    Math.floor(quota / one);
 
 /** CPU of a build's machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
@@ -106,13 +94,13 @@ export const ceilingRules = {
     each: `${READS_PER_LOG}`,
     max: per(READS_PER_LOG),
   },
-} as const satisfies Readonly<Record<string, CeilingRule>>;
+} as const satisfies Readonly<Record<string, GcpCeilingRule>>;
 
 export type CeilingKind = keyof typeof ceilingRules;
 
 /** The services whose quotas the rules name. */
 export const quotaServices: readonly string[] = [
-  ...new Set(Object.values<CeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
+  ...new Set(Object.values<GcpCeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
 ];
 
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics */
@@ -150,26 +138,18 @@ export const quotaOf = (metrics: readonly QuotaMetric[], { metric, per }: QuotaN
   return found.length === 0 ? undefined : Math.min(...found);
 };
 
-export interface Ceiling {
-  readonly kind: CeilingKind;
-  readonly max: number;
-  /** How it follows from the quota. */
-  readonly words: string;
-}
-
 export type Quotas = Readonly<Partial<Record<CeilingKind, number>>>;
 
 /**
  * @param quotas as far as Service Usage reports them; the others are those of a new project
  * @param otherIdentities number of service accounts that belong to no account of Portside
  */
-export const ceilingsOf = (quotas: Quotas, otherIdentities: number): readonly Ceiling[] =>
-  Object.entries<CeilingRule>(ceilingRules).map(([kind, { quota, initial, name, max, each }]) => {
-    const limit = quotas[kind as CeilingKind];
-    const origin = limit !== undefined ? "" : name === undefined ? ", by Google's documentation" : ", assumed";
-    const most = max(limit ?? initial, otherIdentities);
-    const words = Number.isFinite(most)
-      ? `${most} (${quota}: ${limit ?? initial}${origin}; one takes ${each})`
-      : `no limit (${quota})`;
-    return { kind: kind as CeilingKind, max: most, words };
+export const ceilingsOf = (
+  quotas: Quotas,
+  otherIdentities: number,
+): readonly (Ceiling & { readonly kind: CeilingKind })[] =>
+  Object.entries<GcpCeilingRule>(ceilingRules).map(([name, rule]) => {
+    const kind = name as CeilingKind;
+    const origin = rule.name === undefined ? "by Google's documentation" : "assumed";
+    return { kind, ...ceilingOf(rule, quotas[kind], origin, otherIdentities) };
   });

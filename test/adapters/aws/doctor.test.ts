@@ -1,12 +1,19 @@
 /** The doctor reports exactly what is missing, with the command that fixes it. */
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { STSClient } from "@aws-sdk/client-sts";
+import { expect, onTestFinished, test } from "vitest";
 import { clientSource, packages } from "../../../adapters/aws/clients.ts";
 import { awsSettingsOf, sharedResourcesSchema } from "../../../adapters/aws/config.ts";
 import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
 import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+import { listQuotas } from "../../../adapters/aws/service-quotas.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
+import { fakeQuotas } from "../../fakes/aws/quotas.ts";
+import { serveAws } from "../../fakes/aws/server.ts";
+import { checkSignature } from "../../fakes/aws/signature.ts";
+import { REGION } from "../../fakes/aws/test-config.ts";
+import { Faults } from "../../fakes/faults.ts";
 
 const basis = { region: "eu-west-1", dataDir: "/nowhere" };
 const parts = Object.keys(sharedResourcesSchema.shape);
@@ -48,7 +55,7 @@ test("reports nothing missing in a complete account", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 2);
+  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 2 + 5);
 });
 
 test.each(parts)(
@@ -165,6 +172,84 @@ test("a check without permission is a warning and does not prevent the start", a
     ["IAM role quota", "warning"],
   ]);
   expect(refusalToStart(findings)).toBeUndefined();
+});
+
+const maximaOf = (findings: readonly Finding[]): Record<string, string> =>
+  Object.fromEntries(
+    findings.flatMap(({ what, words }) => (what.startsWith("maximum of ") ? [[what.slice(11), words]] : [])),
+  );
+
+test("says the lowest ceilings, by the quotas of the account, and how to raise them", async () => {
+  const account = whole();
+  expect(maximaOf(await look(account))).toEqual({
+    deployments: expect.stringMatching(
+      /^5 \(.*vCPU.*: 6; .*To raise it: aws service-quotas .* --quota-code L-3032A538 --region eu-west-1 /,
+    ),
+    volumes: expect.stringMatching(/^1000 .*by AWS's documentation.*Support/),
+    "concurrent builds": expect.stringMatching(/^1 .* --service-code codebuild --quota-code L-2DC20C30 /),
+    "concurrent runs of schedules": expect.stringMatching(/^1000 .* --quota-code L-B99A9384 /),
+    "followed logs": expect.stringMatching(/^37 .*: 300; .*--aws-log-reads-per-minute, up to 600 /),
+  });
+  account.quotas.applied.set("fargate", [
+    { QuotaCode: "L-0" },
+    { QuotaCode: "L-1" },
+    { QuotaCode: "L-3032A538", Value: 4000, Adjustable: true },
+  ]);
+  const raised = maximaOf(await look(account, { logReadsPerMinute: 900 }));
+  expect(raised["deployments"]).toMatch(/^99 \(target groups of the load balancer: 100; .*AWS does not raise it/);
+  expect(raised["followed logs"]).toMatch(/^75 \(log reads a minute: 600; .*AWS does not raise it/);
+});
+
+test("names the quotas that it may not read, and assumes those of a new account", async () => {
+  const account = whole();
+  account.quotas.mayList = false;
+  const findings = await look(account);
+  const unread = missing(findings);
+  expect(unread).toHaveLength(6);
+  for (const { what, verdict, words } of unread) {
+    expect({ what, verdict }).toEqual({ what: expect.stringMatching(/^quota: /), verdict: "warning" });
+    expect(words).toMatch(/^not readable: .*servicequotas:ListServiceQuotas \(AccessDeniedException\)$/);
+  }
+  expect(refusalToStart(findings)).toBeUndefined();
+  expect(maximaOf(findings)["deployments"]).toMatch(/^5 \(.*: 6, assumed; /);
+});
+
+test("a quota that its service refuses to tell, or that Service Quotas does not list, is a warning", async () => {
+  const account = whole();
+  account.quotas.applied.set("elasticloadbalancing", [
+    { QuotaCode: "L-822D1B1B", ErrorReason: { ErrorCode: "DEPENDENCY_ACCESS_DENIED_ERROR", ErrorMessage: "denied" } },
+  ]);
+  account.quotas.defaults.delete("lambda");
+  expect(missing(await look(account)).map(({ what, words }) => [what, words])).toEqual([
+    ["quota: target groups of the load balancer", "not readable: denied"],
+    ["quota: concurrent executions of Lambda in the region", "not readable: Service Quotas does not list it"],
+  ]);
+});
+
+test("signs for Service Quotas with the STS client, at the configured endpoint", async () => {
+  const { service } = fakeQuotas();
+  const credentials = { accessKeyId: "AKIA", secretAccessKey: "secret", sessionToken: "token" };
+  const rules = { region: REGION, service: "servicequotas", now: Date.now, credentials: () => [credentials] };
+  const server = await serveAws(new Faults(), {
+    ...service,
+    route: (request) => {
+      checkSignature(request, rules);
+      return service.route(request);
+    },
+  });
+  onTestFinished(server.close);
+  const environment = { AWS_ENDPOINT_URL: "http://nowhere.invalid", AWS_ENDPOINT_URL_SERVICE_QUOTAS: server.endpoint };
+  const sts = new STSClient({ region: REGION, credentials });
+  const source = { region: REGION, environment, clients: clientSource(REGION, { sts }) };
+  expect(await listQuotas("lambda", source)).toEqual([
+    { QuotaCode: "L-B99A9384", QuotaName: "Concurrent executions", Value: 1000, Adjustable: true },
+  ]);
+  const others = clientSource(REGION, {
+    sts: new STSClient({ region: REGION, credentials: { ...credentials, accessKeyId: "no" } }),
+  });
+  await expect(listQuotas("lambda", { ...source, clients: others })).rejects.toMatchObject({
+    name: "InvalidAccessKeyId",
+  });
 });
 
 test("an almost exhausted quota is a warning", async () => {

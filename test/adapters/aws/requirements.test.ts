@@ -4,7 +4,10 @@ import { expect, test } from "vitest";
 import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 
 const sentIn = (file: string): string[] =>
-  [...readFileSync(file, "utf8").matchAll(/new (\w+Command)\(|"(\w+Command)"/g)].map(([, a, b]) => (a ?? b) as string);
+  // Service Quotas has no client.
+  [...readFileSync(file, "utf8").matchAll(/new (\w+Command)\(|"(\w+Command|List\w*ServiceQuotas)"/g)].map(
+    ([, a, b]) => (a ?? b) as string,
+  );
 
 test("declares the actions of every command that the adapter sends, and of no other", () => {
   const sent = globSync("adapters/aws/**/*.ts").flatMap(sentIn);

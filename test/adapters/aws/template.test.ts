@@ -23,7 +23,7 @@ const forPeople = ["balancerName", ...policyOutputs, "athenaWorkgroup", "logTabl
 
 /**
  * Actions without a resource type, according to the service reference: list_amazonelasticcontainerservice.html,
- * list_awselasticloadbalancingv2.html, list_amazons3files.html, list_amazonec2.html and
+ * list_awselasticloadbalancingv2.html, list_amazons3files.html, list_amazonec2.html, list_servicequotas.html and
  * list_awsidentityandaccessmanagementiam.html
  * below https://docs.aws.amazon.com/service-authorization/latest/reference/.
  */
@@ -43,6 +43,9 @@ const withoutResources = [
   "ec2:DescribeNetworkInterfaces",
   "ec2:DescribeNetworkInterfaceAttribute",
   "iam:GetAccountSummary",
+  "servicequotas:ListServiceQuotas",
+  "servicequotas:ListAWSDefaultServiceQuotas",
+  "elasticloadbalancing:DescribeAccountLimits",
 ];
 
 /**

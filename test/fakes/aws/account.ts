@@ -2,8 +2,11 @@
  * Fake clients for what the doctor checks in an account: the caller, a stack's outputs, allowed actions, the number of
  * roles, and the shared resources. Shapes follow the service models in the client packages.
  */
+import { Readable } from "node:stream";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { actionsOf, needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+import { type FakeQuotas, fakeQuotas } from "./quotas.ts";
+import { AwsError } from "./server.ts";
 
 export interface FakeAccount {
   /** Undefined: no credentials are available. */
@@ -17,6 +20,7 @@ export interface FakeAccount {
   mayLook: boolean;
   roles: number;
   rolesQuota: number;
+  readonly quotas: FakeQuotas;
   /** The input of each simulation. */
   readonly simulations: { readonly PolicySourceArn?: string; readonly Marker?: string }[];
   readonly clients: Pick<AwsClients, "sts" | "iam" | "stacks" | keyof typeof parts>;
@@ -70,11 +74,29 @@ const parts = {
   },
 } as const;
 
+/** The doctor reads Service Quotas through the HTTP handler of the STS client. */
+const handlerOf = ({ service }: FakeQuotas) => ({
+  handle: async ({ headers, body }: { headers: Record<string, string>; body: string }) => {
+    const request = { verb: "POST", path: "/", query: new URLSearchParams(), headers, body: Buffer.from(body) };
+    const answer = async () => {
+      try {
+        return await service.route(request)?.act();
+      } catch (error) {
+        if (error instanceof AwsError) return service.failed(error, request);
+        throw error;
+      }
+    };
+    const { status, body: text } = (await answer()) ?? { status: 404, body: "{}" };
+    return { response: { statusCode: status, body: Readable.from([text]) } };
+  },
+});
+
 /** Every action that the platform needs. */
 export const everyAction = (): readonly string[] => Object.values({ ...needs, ...sqlNeeds }).flatMap(actionsOf);
 
 export const fakeAccount = (): FakeAccount => {
   const simulations: FakeAccount["simulations"][number][] = [];
+  const quotas = fakeQuotas();
   const denied = () => failure("AccessDenied", "the caller is not authorized to perform this");
   const simulate = (input: { ActionNames: string[]; Marker?: string }) => {
     simulations.push(input);
@@ -104,10 +126,13 @@ export const fakeAccount = (): FakeAccount => {
   };
   const clients = {
     ...Object.fromEntries(looks),
-    sts: client(() => {
-      if (account.arn === undefined) throw failure("CredentialsProviderError", "Could not load credentials");
-      return { Arn: account.arn, Account: "123456789012" };
-    }),
+    sts: {
+      ...client(() => {
+        if (account.arn === undefined) throw failure("CredentialsProviderError", "Could not load credentials");
+        return { Arn: account.arn, Account: "123456789012" };
+      }),
+      config: { signer: async () => ({ sign: async (request: object) => request }), requestHandler: handlerOf(quotas) },
+    },
     stacks: client((_name, { StackName }) => {
       if (account.outputs === undefined) throw failure("ValidationError", `Stack with id ${StackName} does not exist`);
       const Outputs = Object.entries(account.outputs).map(([OutputKey, OutputValue]) => ({ OutputKey, OutputValue }));
@@ -128,6 +153,7 @@ export const fakeAccount = (): FakeAccount => {
     mayLook: true,
     roles: 20,
     rolesQuota: 1000,
+    quotas,
     simulations,
     clients,
   };

@@ -1,0 +1,178 @@
+/** How much one AWS account carries in one region, from its quotas. Pure. */
+import { type Ceiling, type CeilingRule, ceilingOf, per } from "../shared/quotas/ceilings.ts";
+
+/** A quota, as Service Quotas names it. */
+export interface QuotaName {
+  readonly service: string;
+  /** Its code, or its name if AWS documents no code. */
+  readonly quota: string;
+}
+
+/** https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_ServiceQuota.html */
+export interface ServiceQuota {
+  readonly QuotaCode?: string;
+  readonly QuotaName?: string;
+  readonly Value?: number;
+  readonly Adjustable?: boolean;
+  /** Why the value is missing. */
+  readonly ErrorReason?: { readonly ErrorCode?: string; readonly ErrorMessage?: string };
+}
+
+interface AwsCeilingRule extends CeilingRule {
+  /** Undefined for a limit that is not in Service Quotas. */
+  readonly name?: QuotaName;
+  /** What to do if Service Quotas cannot raise it. */
+  readonly otherwise: string;
+}
+
+const BALANCER_LIMITS = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html";
+const SUPPORT = "AWS Support raises it";
+
+/** A rollout runs the new revision beside the old one. */
+const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1);
+
+/** Followers get half of the reads (`divideQuota`), and see a log's entries within 15 s. */
+const READS_PER_LOG = (2 * 60) / 15;
+
+/** What an account carries. The limits of AWS that Portside does not come near are left out. */
+export const ceilingRules = {
+  cpus: {
+    what: "deployments",
+    quota: "Fargate On-Demand vCPU in the region",
+    name: { service: "fargate", quota: "L-3032A538" },
+    initial: 6,
+    source: "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html",
+    each: "1 for each CPU of each instance, and a rollout as much again",
+    max: withRollout,
+    otherwise: SUPPORT,
+  },
+  targetGroups: {
+    what: "deployments",
+    quota: "target groups of the load balancer",
+    name: { service: "elasticloadbalancing", quota: "L-822D1B1B" },
+    initial: 100,
+    source: BALANCER_LIMITS,
+    each: "1, and a rollout one more",
+    max: withRollout,
+    otherwise: "AWS does not raise it; use a second installation",
+  },
+  rules: {
+    what: "deployments",
+    quota: "rules of the load balancer",
+    name: { service: "elasticloadbalancing", quota: "L-7EED9B64" },
+    initial: 100,
+    source: BALANCER_LIMITS,
+    each: "1, and a rollout one more",
+    max: withRollout,
+    otherwise: SUPPORT,
+  },
+  volumes: {
+    what: "volumes",
+    quota: "S3 Files file systems of the account",
+    initial: 1000,
+    source: "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-quotas.html",
+    each: "1",
+    max: per(1),
+    otherwise: SUPPORT,
+  },
+  builds: {
+    what: "concurrent builds",
+    quota: "running builds of CodeBuild's environment Linux/Medium in the region",
+    name: { service: "codebuild", quota: "L-2DC20C30" },
+    initial: 1,
+    source: "https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html",
+    each: "1",
+    max: per(1),
+    otherwise: SUPPORT,
+  },
+  fires: {
+    what: "concurrent runs of schedules",
+    quota: "concurrent executions of Lambda in the region",
+    name: { service: "lambda", quota: "L-B99A9384" },
+    initial: 1000,
+    source: "https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html",
+    each: "1; other functions of the account count too",
+    max: per(1),
+    otherwise: SUPPORT,
+  },
+  followers: {
+    what: "followed logs",
+    quota: "log reads a minute",
+    name: { service: "logs", quota: "FilterLogEvents throttle limit in transactions per second" },
+    initial: 300,
+    source: "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html",
+    each: `${READS_PER_LOG}`,
+    max: per(READS_PER_LOG),
+    otherwise: "AWS does not raise it",
+  },
+} as const satisfies Readonly<Record<string, AwsCeilingRule>>;
+
+export type CeilingKind = keyof typeof ceilingRules;
+
+const kinds = Object.keys(ceilingRules) as CeilingKind[];
+const ruleOf = (kind: CeilingKind): AwsCeilingRule => ceilingRules[kind];
+
+/** The rules whose quotas are in Service Quotas. */
+export const namedKinds: readonly (readonly [CeilingKind, QuotaName])[] = kinds.flatMap((kind) => {
+  const { name } = ruleOf(kind);
+  return name === undefined ? [] : [[kind, name] as const];
+});
+
+/** Returns a quota from the list of its service. Undefined if the list does not have it. */
+export const quotaIn = (listed: readonly ServiceQuota[], { quota }: QuotaName): ServiceQuota | undefined =>
+  listed.find(({ QuotaCode, QuotaName: name }) => QuotaCode === quota || name === quota);
+
+export interface RaisableCeiling extends Ceiling {
+  readonly what: string;
+  /** How to raise it. */
+  readonly raise: string;
+}
+
+export type Quotas = Readonly<Partial<Record<CeilingKind, ServiceQuota>>>;
+
+interface Installation {
+  readonly region: string;
+  readonly logReadsPerMinute: number;
+}
+
+const raiseOf = (kind: CeilingKind, quota: ServiceQuota | undefined, { region }: Installation): string => {
+  const { name, otherwise } = ruleOf(kind);
+  const code = quota?.QuotaCode;
+  return name === undefined || code === undefined || quota?.Adjustable !== true
+    ? otherwise
+    : `aws service-quotas request-service-quota-increase --service-code ${name.service} --quota-code ${code} --region ${region} --desired-value VALUE`;
+};
+
+/** A server reads logs up to its setting, and AWS lets the account read up to the quota. */
+const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Installation): RaisableCeiling => {
+  const rule = ruleOf("followers");
+  const allowed = perSecond === undefined ? rule.initial : perSecond * 60;
+  const isSetting = logReadsPerMinute < allowed;
+  const quota = isSetting ? "log reads a minute of this server" : rule.quota;
+  const limit = isSetting || perSecond !== undefined ? Math.min(logReadsPerMinute, allowed) : undefined;
+  return {
+    what: rule.what,
+    ...ceilingOf({ ...rule, quota }, limit, "assumed"),
+    raise: isSetting ? `--aws-log-reads-per-minute, up to ${allowed} for all servers together` : rule.otherwise,
+  };
+};
+
+/**
+ * Returns the lowest ceiling of each kind of thing.
+ *
+ * @param quotas as far as Service Quotas reports them; the others are those of a new account
+ */
+export const ceilingsOf = (quotas: Quotas, installation: Installation): readonly RaisableCeiling[] => {
+  const lowest = new Map<string, RaisableCeiling>();
+  for (const kind of kinds) {
+    const rule = ruleOf(kind);
+    const quota = quotas[kind];
+    const origin = rule.name === undefined ? "by AWS's documentation" : "assumed";
+    const ceiling =
+      kind === "followers"
+        ? followersOf(quota?.Value, installation)
+        : { what: rule.what, ...ceilingOf(rule, quota?.Value, origin), raise: raiseOf(kind, quota, installation) };
+    if (ceiling.max < (lowest.get(rule.what)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(rule.what, ceiling);
+  }
+  return [...lowest.values()];
+};

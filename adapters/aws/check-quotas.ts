@@ -1,0 +1,64 @@
+/** Reads the account's quotas, and says how much the account carries. */
+import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
+import { problemOf } from "./call-policy.ts";
+import { type CeilingKind, ceilingRules, ceilingsOf, namedKinds, quotaIn, type ServiceQuota } from "./ceilings.ts";
+import { type ClientSource, sendCommand } from "./clients.ts";
+import type { AwsSettings } from "./config.ts";
+import { listQuotas, type QuotaSource } from "./service-quotas.ts";
+
+/** Warns if fewer roles than this are left. */
+const MIN_LEFT = 10;
+
+/**
+ * Each account of the platform uses one role.
+ * https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html
+ */
+async function* roleQuota(clients: ClientSource): AsyncGenerator<Finding> {
+  const what = "IAM role quota";
+  try {
+    const { SummaryMap = {} } = await sendCommand(clients, "iam", "GetAccountSummaryCommand", {});
+    const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
+    if (used === undefined || limit === undefined) return yield warn(what, "IAM does not report it");
+    const words = `${limit - used} of ${limit} left; each account uses one`;
+    yield limit - used < MIN_LEFT
+      ? warn(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
+      : pass(what, words);
+  } catch (error) {
+    yield warn(what, `the check failed: ${problemOf(error)}`);
+  }
+}
+
+type Listed = readonly ServiceQuota[] | { readonly problem: string };
+
+/** One after another: Service Quotas throttles its callers. */
+const listServices = async (source: QuotaSource): Promise<ReadonlyMap<string, Listed>> => {
+  const listed = new Map<string, Listed>();
+  for (const service of new Set(namedKinds.map(([, name]) => name.service)))
+    try {
+      listed.set(service, await listQuotas(service, source));
+    } catch (error) {
+      listed.set(service, { problem: problemOf(error) });
+    }
+  return listed;
+};
+
+/** What Service Quotas does not tell is a warning, and its ceiling that of a new account. */
+export async function* checkQuotas(
+  config: Pick<AwsSettings, "region" | "logReadsPerMinute">,
+  clients: ClientSource,
+  environment: NodeJS.ProcessEnv,
+): AsyncGenerator<Finding> {
+  yield* roleQuota(clients);
+  const listed = await listServices({ region: config.region, clients, environment });
+  const quotas: Partial<Record<CeilingKind, ServiceQuota>> = {};
+  for (const [kind, name] of namedKinds) {
+    const list = listed.get(name.service) ?? [];
+    const quota = "problem" in list ? undefined : quotaIn(list, name);
+    const problem =
+      "problem" in list ? list.problem : (quota?.ErrorReason?.ErrorMessage ?? "Service Quotas does not list it");
+    if (quota?.Value === undefined) yield warn(`quota: ${ceilingRules[kind].quota}`, `not readable: ${problem}`);
+    else quotas[kind] = quota;
+  }
+  for (const { what, words, raise } of ceilingsOf(quotas, config))
+    yield pass(`maximum of ${what}`, `${words}. To raise it: ${raise}`);
+}
