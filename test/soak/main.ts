@@ -1,7 +1,7 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
  * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `attacks` (of builds), `mean` (each
- * unfriendly behaviour of the fake Google Cloud with every suite), `gcsfuse` (on an emulator) and `redeploys` (two hours
+ * unfriendly behaviour of the fake clouds with every suite), `gcsfuse` (on an emulator) and `redeploys` (two hours
  * under load); without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
@@ -60,9 +60,9 @@ const stages: readonly Stage[] = [
   },
   {
     name: "mean",
-    what: "every unfriendly behaviour of Google Cloud, with every suite",
+    what: "every unfriendly behaviour of Google Cloud and AWS, with every suite",
     env: { PORTSIDE_MEAN: "all" },
-    args: vitest("test/fakes/gcp/mean.test.ts"),
+    args: vitest("test/fakes/gcp/mean.test.ts", "test/fakes/aws/mean.test.ts"),
   },
   { name: "gcsfuse", what: "volumes of Google Cloud under gcsfuse", args: ["test/soak/gcsfuse.ts"] },
   {

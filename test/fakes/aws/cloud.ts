@@ -5,6 +5,8 @@ import { join } from "node:path";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import type { AwsConfigInput, SharedResources } from "../../../adapters/aws/config.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
 import { has } from "../../support/vitest/machine.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
@@ -16,6 +18,7 @@ import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
 import { LISTENER, startFakeBalancer } from "./elbv2/balancer.ts";
 import { startFakeIam } from "./iam/server.ts";
 import { startFakeCloudWatch } from "./logs/server.ts";
+import { FILE_POLICY_LATE_MS, friendly, type Mean, ROLE_LATE_MS } from "./mean.ts";
 import { startFakeS3 } from "./s3/index.ts";
 import { startFakeS3Files } from "./s3files/server.ts";
 import { startFakeScaling } from "./scaling/scaling.ts";
@@ -28,15 +31,24 @@ const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand", "Ge
 
 type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
 
+export interface FakeCloudOptions {
+  /** Defaults to the machine's. */
+  readonly clock?: Clock;
+  readonly mean?: Mean;
+}
+
 /** @param services whether services run as local processes or only pretend to answer */
-export const startFakeCloud = async (services: "real" | "simulated" = "real") => {
-  const clock = createSystemClock();
+export const startFakeCloud = async (
+  services: "real" | "simulated" = "real",
+  { clock = createSystemClock(), mean = friendly }: FakeCloudOptions = {},
+) => {
+  const now = () => millisOf(clock.now());
   const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const { shared: parts } = awsConfig;
-  const s3 = await startFakeS3({ folder, buckets: [parts.stateBucket] });
-  const files = await startFakeS3Files({ buckets: s3.world.live });
+  const s3 = await startFakeS3({ clock, folder, buckets: [parts.stateBucket] });
+  const files = await startFakeS3Files({ buckets: s3.world.live, now });
   files.looks = 0;
-  const iam = await startFakeIam();
+  const iam = await startFakeIam({ now });
   const logs = await startFakeCloudWatch({ clock, groups: [parts.logGroup, BUILD_LOGS] });
   const scheduler = await startFakeEventBridge({ clock, logs: logs.client });
   const athena = await startFakeAthena({ events: logs.events });
@@ -44,6 +56,8 @@ export const startFakeCloud = async (services: "real" | "simulated" = "real") =>
   const scaling = await startFakeScaling();
   let ecs: FakeEcs | undefined;
   const balancer = await startFakeBalancer({
+    clock,
+    mean,
     target: async (group) => {
       const service = ecs?.serviceIn(group);
       return service === undefined ? undefined : URL.parse((await ecs?.engine.url(service)) ?? "")?.host;
@@ -71,6 +85,13 @@ export const startFakeCloud = async (services: "real" | "simulated" = "real") =>
     onLine: ({ group, stream, line: { log, text, json } }) => {
       if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
     },
+    canPass: (role) =>
+      !mean.has("role_late") || now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0) >= ROLE_LATE_MS,
+    canMount: (fileSystem) => {
+      const found = [...files.fileSystems.values()].find(({ arn }) => arn === fileSystem);
+      return !mean.has("file_policy_late") || now() - (found?.policySince ?? 0) >= FILE_POLICY_LATE_MS;
+    },
+    now,
     files: {
       bucketOf: (arn) => {
         const found = [...files.fileSystems.values()].find((one) => one.arn === arn);

@@ -30,6 +30,12 @@ export const meanSwitches = {
    * transactions per second": 5 in five regions, 25 in us-east-1, 10 elsewhere, for an account and region; not adjustable.
    */
   log_read_quota: "5 log reads a second",
+  /**
+   * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-file-system-policies-creating.html: "policy changes can take
+   * several minutes to take effect". The text of a refused mount is that of EFS:
+   * https://github.com/aws-samples/aws-cdk-examples/issues/920.
+   */
+  file_policy_late: "a file system refuses mounts for 3 minutes after a change of its policy",
 } as const;
 
 export type MeanSwitch = keyof typeof meanSwitches;
@@ -44,3 +50,6 @@ export const ROLE_LATE_MS = 30_000;
 
 /** The quota of FilterLogEvents in the regions with the lowest one. */
 export const LOG_READS_PER_SECOND = 5;
+
+/** How long a file system refuses mounts after a change of its policy, in milliseconds. */
+export const FILE_POLICY_LATE_MS = 180_000;

@@ -1,6 +1,7 @@
 /** Rollouts succeed however unfriendly AWS is: under each switch of the fakes alone, and under all. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import { oneMount } from "../../../clouds/rollouts/steps.ts";
 import { friendly, type Mean, type MeanSwitch, meanest, meanSwitches, ROLE_LATE_MS } from "../../../fakes/aws/mean.ts";
 import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
@@ -31,6 +32,14 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     expect(run.balancer.groups()).toHaveLength(1);
   });
 
+  test("a service with a volume of a new file system serves", async () => {
+    const events = await run.rollOut(run.template("app", "acme", { mounts: oneMount }), "absent");
+    expect(events.at(-1)).toMatchObject({ kind: "ready" });
+    expect(events.some((event) => event.kind === "progress" && event.message.includes("mount"))).toBe(
+      mean.has("file_policy_late"),
+    );
+  });
+
   test("a service of HTTP/1.1 answers", async () => {
     await run.rollOut(run.template("app"), "absent");
     expect((await fetch((await run.serviceOf("app")).url)).status).toBe(200);
@@ -51,6 +60,28 @@ test("a role that is not new, and may not be passed, fails the deploy without a 
   const end = (await run.rollOut(run.template("app"), "absent", { by })).at(-1);
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   expect(millisOf(run.clock.now()) - begun).toBeLessThan(ROLE_LATE_MS);
+  await run.close();
+});
+
+test("a mount that S3 Files keeps refusing fails the deploy after 8 minutes, and leaves nothing", async () => {
+  const run = await openFakeEcs({ canMount: () => false });
+  const begun = millisOf(run.clock.now());
+  const end = await run.endOf(run.template("app", "acme", { mounts: oneMount }), "absent");
+  expect(end).toMatchObject({
+    kind: "failed",
+    failure: { reason: "permission", message: expect.stringContaining("refused to mount") },
+  });
+  expect(millisOf(run.clock.now()) - begun).toBeGreaterThanOrEqual(8 * 60_000);
+  expect(run.ecs.services()).toHaveLength(0);
+  await run.close();
+});
+
+test("a service with a volume that exits fails the deploy without a wait for the volume", async () => {
+  const run = await openFakeEcs({ mean: new Set(["file_policy_late"]) });
+  const begun = millisOf(run.clock.now());
+  const template = { ...run.template("app", "acme", { mounts: oneMount }), image: run.image("exits:3") };
+  expect(await run.endOf(template, "absent")).toMatchObject({ kind: "failed", failure: { exitCode: 3 } });
+  expect(millisOf(run.clock.now()) - begun).toBeLessThan(5 * 60_000);
   await run.close();
 });
 

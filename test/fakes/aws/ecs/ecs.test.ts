@@ -131,10 +131,12 @@ test("starts a service, routes to it by host, and drains it", async () => {
   expect(await nameOfError(deleting(true))).toBe("ServiceNotFoundException");
 });
 
-test("tries a failing task three times and reports why", async () => {
+test("with a circuit breaker, tries a failing task three times and reports why", async () => {
   const group = await groupOf("g");
   await ruleOf(group, "a.example.com", 5);
-  await world.ecs.client.send(new CreateServiceCommand(serviceInput(await define(world.image("exits:3")), group)));
+  const breaker = { deploymentConfiguration: { deploymentCircuitBreaker: { enable: true, rollback: false } } };
+  const input = { ...serviceInput(await define(world.image("exits:3")), group), ...breaker };
+  await world.ecs.client.send(new CreateServiceCommand(input));
   await eventually(async () =>
     expect((await described())?.deployments?.[0]).toMatchObject({ rolloutState: "FAILED", failedTasks: 3 }),
   );

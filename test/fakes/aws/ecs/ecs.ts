@@ -3,6 +3,7 @@
  * its comments, and the developer guide. Behaviour without a source is marked as an assumption.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { ECSClient } from "@aws-sdk/client-ecs";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
@@ -10,7 +11,7 @@ import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
-import { type Ending, endingOf, engineRevisionOf, type Files, noImage, streamOf } from "./tasks.ts";
+import { type Ending, endingOf, engineRevisionOf, type Files, noImage, refusedMount, streamOf } from "./tasks.ts";
 import { checkDefinition, checkService, checkTags } from "./validation.ts";
 
 export const CLUSTER = "portside";
@@ -55,16 +56,22 @@ export interface FakeEcsOptions {
   readonly files?: Files;
   /** Whether a role can be passed to ECS yet. */
   readonly canPass?: (role: string) => boolean;
+  /** Whether a file system, given by ARN, allows mounts yet. */
+  readonly canMount?: (fileSystem: string) => boolean;
+  /** The time in milliseconds; defaults to the machine's. */
+  readonly now?: () => number;
 }
 
 /** "The circuit breaker ... minimum threshold 3": developerguide/deployment-circuit-breaker */
 const BREAKER = 3;
+/** The shortest time between a task that cannot start and the next one. Assumption: ECS documents only the longest. */
+const RESTART_MS = 20_000;
 
 const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
 export const startFakeEcs = async (options: FakeEcsOptions) => {
   const { balancer, resolveImage, onLine, files = { bucketOf: lastPart, rootOf: () => "/" } } = options;
-  const { canPass = () => true } = options;
+  const { canPass = () => true, canMount = () => true, now = Date.now } = options;
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
@@ -124,6 +131,13 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       fail(stored, tasks, noImage(container.image));
       return false;
     }
+    const refused = (stored.definition.volumes ?? [])
+      .map((volume: Message) => volume.s3filesVolumeConfiguration?.fileSystemArn)
+      .find((fileSystem: string | undefined) => fileSystem !== undefined && !canMount(fileSystem));
+    if (refused !== undefined) {
+      fail(stored, tasks, refusedMount(refused));
+      return false;
+    }
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
     const since = words.length;
@@ -140,9 +154,14 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     return true;
   };
 
-  /** ECS retries until the circuit breaker trips. */
+  /** ECS retries until the circuit breaker trips; without one, for as long as the service exists. */
   const run = async (stored: Stored): Promise<void> => {
-    while (stored.status === "ACTIVE" && stored.failed < BREAKER) if (await attempt(stored)) return;
+    const hasBreaker = stored.input.deploymentConfiguration?.deploymentCircuitBreaker?.enable === true;
+    while (stored.status === "ACTIVE" && !(hasBreaker && stored.failed >= BREAKER)) {
+      if (await attempt(stored)) return;
+      const next = now() + RESTART_MS;
+      while (!hasBreaker && stored.status === "ACTIVE" && now() < next) await pause(5, undefined, { ref: false });
+    }
     if (stored.status === "ACTIVE") stored.rollout = "FAILED";
   };
 

@@ -80,6 +80,12 @@ export const endingOf = (words: readonly RunLine[], group: string): Ending => {
   };
 };
 
+/** https://github.com/aws-samples/aws-cdk-examples/issues/920 */
+export const refusedMount = (fileSystem: string): Ending => ({
+  stopCode: "TaskFailedToStart",
+  stoppedReason: `ResourceInitializationError: failed to invoke EFS utils commands to set up EFS volumes: stderr: b'mount.nfs4: access denied by server while mounting ${fileSystem}:/' : unsuccessful EFS utils command execution; code: 32`,
+});
+
 /** developerguide/stopped-task-error-codes, CannotPullContainerError. */
 export const noImage = (image: string): Ending => ({
   stopCode: "TaskFailedToStart",

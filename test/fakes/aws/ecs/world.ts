@@ -13,7 +13,7 @@ import { ok } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
-import { friendly, type Mean, ROLE_LATE_MS } from "../mean.ts";
+import { FILE_POLICY_LATE_MS, friendly, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
@@ -56,6 +56,8 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   readonly rules?: number;
   readonly onLine?: (line: TaskLine) => void;
   readonly mean?: Mean;
+  /** Whether a file system, given by ARN, allows mounts; defaults to what `mean` says. */
+  readonly canMount?: (fileSystem: string) => boolean;
   /** Defaults to the machine's. */
   readonly clock?: Clock;
 }
@@ -79,6 +81,8 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
   const { mean = friendly, clock } = options;
   const now = (): number => (clock === undefined ? Date.now() : millisOf(clock.now()));
   const rolesSince = new Map<string, number>();
+  /** When each file system got its policy, in milliseconds. */
+  const policiesSince = new Map<string, number>();
   const lines: TaskLine[] = [];
   const gone = new Set<string>();
   let ecs: FakeEcs | undefined;
@@ -103,6 +107,11 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     },
     resolveImage: (reference) => registry.resolve(reference),
     canPass: (role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS,
+    canMount:
+      options.canMount ??
+      ((fileSystem) =>
+        !mean.has("file_policy_late") || now() - (policiesSince.get(fileSystem) ?? 0) >= FILE_POLICY_LATE_MS),
+    now,
     onLine: (line) => {
       lines.push(line);
       options.onLine?.(line);
@@ -118,6 +127,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
       .map(({ line: { text, json } }) => ({ system: false, text: text ?? JSON.stringify(json) }));
   const mountable: Mountable = async (bucket, { subPath } = {}) => {
     const fileSystem = `arn:aws:s3files:${REGION}:${ACCOUNT}:file-system/${bucket}`;
+    if (!policiesSince.has(fileSystem)) policiesSince.set(fileSystem, now());
     const accessPoint = canBeAccessPoint(subPath) ? `${fileSystem}/access-point/${subPath ?? "root"}` : undefined;
     return ok(gone.has(bucket) ? undefined : { fileSystem, accessPoint });
   };

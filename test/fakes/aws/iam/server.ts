@@ -19,6 +19,8 @@ export interface FakeRole {
   readonly tags: Readonly<Record<string, string>>;
   /** Inline policies by name, as they were put. */
   readonly policies: Map<string, string>;
+  /** When it was created, in milliseconds. */
+  readonly createdAt: number;
   /** Calls that do not see the role yet. */
   hidden: number;
 }
@@ -68,7 +70,16 @@ const json = (text: string): unknown => {
 };
 
 /** Injected throttling is `Throttling`; other errors have the model's names. */
-export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?: Faults } = {}): Promise<FakeIam> => {
+export interface FakeIamOptions {
+  readonly faults?: Faults;
+  /** The time in milliseconds; defaults to the machine's. */
+  readonly now?: () => number;
+}
+
+export const startFakeIam = async ({
+  faults = new Faults(),
+  now = Date.now,
+}: FakeIamOptions = {}): Promise<FakeIam> => {
   const roles = new Map<string, FakeRole>();
 
   const role = (name: string): FakeRole => {
@@ -99,6 +110,7 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
       description: form.get("Description") ?? "",
       tags: tagsOf(form),
       policies: new Map(),
+      createdAt: now(),
       hidden: fake.looksUntilVisible,
     };
     roles.set(name, made);

@@ -5,6 +5,7 @@
  * userguide/s3-files-mount-targets-creating.html, userguide/s3-files-file-systems-deleting.html.
  */
 import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { S3FilesClient } from "@aws-sdk/client-s3files";
 import { Faults } from "../../faults.ts";
 import { jsonErrors, jsonFailed, jsonReply } from "../protocols.ts";
@@ -23,6 +24,8 @@ export interface FileSystem {
   readonly token: string | undefined;
   readonly tags: readonly { readonly key: string; readonly value: string }[];
   policy: unknown;
+  /** When the policy changed last, in milliseconds. */
+  policySince: number;
   status: Status;
   /** Calls until a state transition completes. */
   looks: number;
@@ -52,6 +55,8 @@ export interface FakeS3FilesOptions {
   /** The buckets that exist. */
   readonly buckets: ReadonlyMap<string, Pick<FakeBucket, "versioning">>;
   readonly faults?: Faults;
+  /** The time in milliseconds; defaults to the machine's. */
+  readonly now?: () => number;
 }
 
 export interface FakeS3Files {
@@ -86,6 +91,7 @@ const invalid = (why: string) => failure(400, "ValidationException", why);
 export const startFakeS3Files = async ({
   buckets,
   faults = new Faults(),
+  now = Date.now,
 }: FakeS3FilesOptions): Promise<FakeS3Files> => {
   const fileSystems = new Map<string, FileSystem>();
   const mountTargets = new Map<string, MountTarget>();
@@ -164,6 +170,7 @@ export const startFakeS3Files = async ({
       token: clientToken,
       tags,
       policy: undefined,
+      policySince: now(),
       status: "creating",
       looks: fake.looks,
     };
@@ -265,7 +272,7 @@ export const startFakeS3Files = async ({
     const policy = JSON.parse(String(body["policy"])) as { Statement: { Principal?: { AWS?: string } }[] };
     const unknown = policy.Statement.find(({ Principal }) => unknownRoles.has(Principal?.AWS ?? ""));
     if (unknown !== undefined) throw invalid("Invalid principal in policy.");
-    found.policy = policy;
+    if (!isDeepStrictEqual(found.policy, policy)) Object.assign(found, { policy, policySince: now() });
     return jsonReply({});
   };
 
