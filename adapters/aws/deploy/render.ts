@@ -180,8 +180,9 @@ export const renderService = (
   deploymentConfiguration: {
     minimumHealthyPercent: 100,
     maximumPercent: 200,
-    // No rollback: the former revision is another service and still has the traffic.
-    deploymentCircuitBreaker: { enable: true, rollback: false },
+    // No rollback: the former revision is another service and still has the traffic. With mounts, more than the breaker's
+    // three tasks may fail before S3 Files allows them; the rollout has its own deadline.
+    deploymentCircuitBreaker: { enable: template.mounts.length === 0, rollback: false },
   },
   networkConfiguration: {
     awsvpcConfiguration: {

@@ -7,7 +7,7 @@ import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
 import type { ReportProgress, RolloutAttempt } from "./rollout-attempt.ts";
 import { didNotListen } from "./stopped-task.ts";
-import { verdictOn, withLastLines } from "./verdict.ts";
+import { type Progress, verdictOn, withLastLines } from "./verdict.ts";
 
 const TOO_SLOW: DeployFailure = {
   reason: "rollout_timeout",
@@ -16,6 +16,21 @@ const TOO_SLOW: DeployFailure = {
 
 const FIRST_POLL_MS = 300;
 const MAX_POLL_MS = 3000;
+
+const messages: Readonly<Partial<Record<Progress, string>>> = {
+  mounting: "S3 Files does not allow a mount yet; waiting until it does",
+  running: "The service has started; waiting until it responds",
+};
+
+/** Reports each stage once. */
+const stageReporter = (report: ReportProgress): ((stage: Progress) => void) => {
+  const reported = new Set<Progress>();
+  return (stage) => {
+    const message = messages[stage];
+    if (message !== undefined && !reported.has(stage)) report(message);
+    reported.add(stage);
+  };
+};
 
 /** Succeeds once the revision is ready. @param group the ARN of its target group */
 export const awaitReady = async (
@@ -26,8 +41,9 @@ export const awaitReady = async (
 ): Promise<Result<void, DeployFailure>> => {
   const { deps, request, revision, signal, end } = attempt;
   const { template, listenDeadlineMs } = request;
-  const candidate = { template, revision, group };
+  const candidate = { template, revision, group, mountsUntil: attempt.mountsUntil };
   let listensUntil: Instant | undefined;
+  const reportStage = stageReporter(report);
   for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
     const lost = await attempt.lost(record);
     if (signal.aborted) return err(INTERRUPTED);
@@ -37,10 +53,8 @@ export const awaitReady = async (
     if (verdict.isErr()) return err(verdict.error);
     if (verdict.value === "ready") return ok(undefined);
     const now = deps.clock.now();
-    if (verdict.value === "running" && listensUntil === undefined) {
-      report("The service has started; waiting until it responds");
-      listensUntil = plusMillis(now, listenDeadlineMs);
-    }
+    reportStage(verdict.value);
+    if (verdict.value === "running") listensUntil ??= plusMillis(now, listenDeadlineMs);
     if (listensUntil !== undefined && now >= listensUntil)
       return err(await withLastLines(deps, candidate, didNotListen(template.port), signal));
     if (now >= end) break;

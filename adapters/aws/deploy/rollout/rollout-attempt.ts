@@ -29,6 +29,8 @@ export type ReportProgress = (message: string) => void;
  * completion.
  */
 const SLACK_MS = 5 * 60_000;
+/** How long S3 Files may refuse a new mount: "several minutes", as `isRefusedMount` cites. */
+const MOUNT_MS = 8 * 60_000;
 /** How long to retry a call, in milliseconds. */
 export const RETRY_TIMEOUT_MS = 60_000;
 /** How long to retry a call at the end: an abort must finish within 10 s. */
@@ -44,6 +46,8 @@ export class RolloutAttempt {
   readonly signal: AbortSignal;
   /** The rollout's deadline. It starts once the prerequisites exist, because a first mount takes minutes. */
   readonly end: Instant;
+  /** Until when a refused mount does not fail the rollout. */
+  readonly mountsUntil: Instant;
   /** The id of the rollout's first write. */
   readonly write: string;
   readonly revision: string;
@@ -55,7 +59,8 @@ export class RolloutAttempt {
     this.deps = deps;
     this.request = request;
     this.signal = signal;
-    this.end = plusMillis(deps.clock.now(), request.listenDeadlineMs + SLACK_MS);
+    this.mountsUntil = plusMillis(deps.clock.now(), request.template.mounts.length > 0 ? MOUNT_MS : 0);
+    this.end = plusMillis(this.mountsUntil, request.listenDeadlineMs + SLACK_MS);
     this.write = deps.ids.id();
     this.revision = revisionIdOf(request.template.name, this.write);
     this.host = hostOf(deps.location.shared, request.template.name);

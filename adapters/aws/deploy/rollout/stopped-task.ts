@@ -39,6 +39,22 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service. Deploy again." },
 };
 
+/** EFS has the same text: https://github.com/aws-samples/aws-cdk-examples/issues/920 */
+const REFUSED_MOUNT = /access denied by server while mounting/i;
+
+const MOUNT_REFUSED: DeployFailure = {
+  reason: "permission",
+  message: "S3 Files refused to mount a volume of the service. Deploy again in a few minutes.",
+};
+
+/**
+ * True if S3 Files refused a mount. It may do so for minutes after a change of the file system's policy: "policy changes
+ * can take several minutes to take effect",
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-file-system-policies-creating.html
+ */
+export const isRefusedMount = ({ stoppedReason, containers = [] }: Task): boolean =>
+  [stoppedReason, ...containers.map(({ reason }) => reason)].some((text) => REFUSED_MOUNT.test(text ?? ""));
+
 /** Stop codes that are not the service's fault; ECS starts a replacement. */
 const transientStopCodes: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
 
@@ -51,6 +67,7 @@ export const didNotListen = (port: number): DeployFailure => ({
 export const failureOfTask = (task: Task, port: number): DeployFailure | undefined => {
   const { stopCode = "", stoppedReason, containers } = task;
   if (transientStopCodes.has(stopCode)) return undefined;
+  if (isRefusedMount(task)) return MOUNT_REFUSED;
   const container = containers?.find(({ name }) => name === CONTAINER);
   const known = errors[errorIn(container?.reason)] ?? errors[errorIn(stoppedReason)];
   const { exitCode } = container ?? {};

@@ -1,7 +1,8 @@
 /** The outcome of a revision: ready, in progress, or failed and why. */
-import type { Service } from "@aws-sdk/client-ecs";
+import type { Service, Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { Clock, Logger } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
@@ -11,7 +12,7 @@ import type { RetryOptions } from "../../call-policy.ts";
 import { failureOfUnavailable } from "../../failures.ts";
 import type { Balancer } from "../balancer.ts";
 import type { EcsServices } from "../ecs-calls.ts";
-import { didNotListen, failureOfTask } from "./stopped-task.ts";
+import { didNotListen, failureOfTask, isRefusedMount } from "./stopped-task.ts";
 
 export interface VerdictDeps {
   readonly services: EcsServices;
@@ -23,14 +24,19 @@ export interface VerdictDeps {
   readonly settleMillis: number;
 }
 
-/** `starting`: no instance runs. `running`: instances run but not all are healthy. `ready`: all are healthy. */
-export type Progress = "starting" | "running" | "ready";
+/**
+ * `starting`: no instance runs. `mounting`: none runs, because S3 Files refuses a mount that it may soon allow. `running`:
+ * instances run but not all are healthy. `ready`: all are healthy.
+ */
+export type Progress = "starting" | "mounting" | "running" | "ready";
 
 export interface Candidate {
   readonly template: ServiceTemplate;
   readonly revision: string;
   /** ARN. */
   readonly group: string;
+  /** Until when a refused mount does not fail the revision. */
+  readonly mountsUntil: Instant;
 }
 
 const TAIL_LINES = 20;
@@ -72,15 +78,24 @@ const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
     ? { reason: "quota_exceeded", message: "The platform's Fargate quota is exhausted. Deploy again later." }
     : undefined;
 
-const failureOfStopped = ({ services }: VerdictDeps, { revision, template }: Candidate, retry: RetryOptions) =>
-  services
-    .stopped(revision, retry)
-    .map((tasks) => tasks.map((task) => failureOfTask(task, template.port)).find((failure) => failure !== undefined))
-    .match((failure) => failure, failureOfCall);
+/** Fails if a stopped task fails the revision. */
+const verdictOnStopped = async (
+  { services, clock }: VerdictDeps,
+  { revision, template, mountsUntil }: Candidate,
+  retry: RetryOptions,
+): Promise<Result<"mounting" | "starting", DeployFailure>> => {
+  const stopped = await services.stopped(revision, retry).mapErr(failureOfCall);
+  if (stopped.isErr()) return err(stopped.error);
+  const isTransient = (task: Task) => clock.now() < mountsUntil && isRefusedMount(task);
+  const final = stopped.value.filter((task) => !isTransient(task));
+  const failure = final.map((task) => failureOfTask(task, template.port)).find((one) => one !== undefined);
+  if (failure !== undefined) return err(failure);
+  return ok(final.length < stopped.value.length ? "mounting" : "starting");
+};
 
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports every target as healthy.
- * Fails as soon as a task has stopped, because ECS would only start another.
+ * Fails as soon as a task has stopped, because ECS would only start another, except after a refused mount.
  */
 export const verdictOn = async (
   deps: VerdictDeps,
@@ -98,8 +113,9 @@ export const verdictOn = async (
   const hasFailed = primary?.rolloutState === "FAILED";
   // ECS counts a stopped task as failed with a delay. If enough tasks run, none has stopped.
   if (hasFailed || runningCount < desiredCount) {
-    const failure = await failureOfStopped(deps, candidate, retry);
-    if (failure !== undefined) return err(await withLastLines(deps, candidate, failure, retry.signal));
+    const stopped = await verdictOnStopped(deps, candidate, retry);
+    if (stopped.isErr()) return err(await withLastLines(deps, candidate, stopped.error, retry.signal));
+    if (stopped.value === "mounting" && runningCount === 0) return stopped;
   }
   const limited = failureOfEvents(found.value);
   if (limited !== undefined || hasFailed) {
