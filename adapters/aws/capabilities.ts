@@ -19,7 +19,7 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   runner: "ECS on Fargate",
   resources: [...fargateSizes],
   instances: { ...instanceLimits },
-  scale_to_zero: missing("Fargate keeps one instance of each service running, which costs money"),
+  scale_to_zero: missing("Fargate keeps at least one task of each service running around the clock, which AWS bills"),
   concurrency_cap: missing(
     "the load balancer does not limit the concurrent requests of an instance; autoscaling adds instances above concurrency requests per second and instance",
   ),

@@ -48,6 +48,8 @@ export interface DeployPlan {
   readonly adjustments: readonly Adjustment[];
   /** Sentences about declared limits that this provider does not enforce. */
   readonly notEnforced: readonly string[];
+  /** A sentence about the instance that runs without requests; undefined if the provider scales to zero. */
+  readonly idleInstance: string | undefined;
 }
 
 const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -100,6 +102,9 @@ const notEnforced = (spec: ServiceSpec, capabilities: Capabilities): string[] =>
   );
 };
 
+const idleInstance = ({ scale_to_zero: feature }: Capabilities): string | undefined =>
+  feature.supported ? undefined : `Does not scale to zero: ${feature.reason}`;
+
 const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): ScheduleStep =>
   spec.schedule !== null ? "put" : current !== undefined && current.schedule !== null ? "remove" : "none";
 
@@ -138,6 +143,7 @@ export const planDeploy = (
     changes: present === undefined ? [] : changesBetween(present, spec),
     adjustments: [...ruled, ...explainFit(wanted, fitted, capabilities.resources)],
     notEnforced: notEnforced(spec, capabilities),
+    idleInstance: idleInstance(capabilities),
   };
 };
 
@@ -152,6 +158,7 @@ export const describePlan = (plan: DeployPlan): string[] => {
     ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data stays`),
     ...describeSchedule(plan),
     ...plan.notEnforced,
+    ...(plan.idleInstance === undefined ? [] : [plan.idleInstance]),
   ];
 };
 

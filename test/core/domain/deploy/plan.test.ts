@@ -5,6 +5,7 @@ import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
 import { type DeployPlan, describePlan, planDeploy, resetsOf } from "../../../../core/domain/deploy/plan.ts";
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
+import { missing } from "../../../../core/domain/wire/capabilities.ts";
 import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
 import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
@@ -148,4 +149,12 @@ test("announces unenforced features, and affinity and read-only mounts only if d
     "read_only of volumes is not enforced: no read-only mounts here",
   );
   expect(notEnforced({ volumes: { "/a": "one" } }).join()).not.toContain("read_only");
+});
+
+test("announces an instance that runs without requests", () => {
+  const idle = { ...fullCapabilities, scale_to_zero: missing("one task runs around the clock") };
+  expect(describePlan(plan({}, { capabilities: idle })).at(-1)).toBe(
+    "Does not scale to zero: one task runs around the clock",
+  );
+  expect(describePlan(plan({})).join()).not.toContain("scale to zero");
 });
