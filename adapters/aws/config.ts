@@ -27,6 +27,7 @@ export const sharedResourcesSchema = z.strictObject({
   filesRoleArn: text.describe("ARN of the role with which S3 Files reads and writes volumes"),
   filesSecurityGroup: text.describe("ID of the security group of mount targets"),
   logGroup: text.describe("CloudWatch log group of services"),
+  scheduleGroup: text.describe("Name of the EventBridge Scheduler group of schedules"),
   schedulerRoleArn: text.describe("ARN of the role with which EventBridge Scheduler fires"),
   cronFunctionArn: text.describe("ARN of the function that sends a fire to its service"),
 });

@@ -21,9 +21,6 @@ export const functionSeconds = 900;
 /** Maximum duration of a fire in seconds. The rest of the function's time is for its own startup and shutdown. */
 export const maxFireSeconds = 840;
 
-/** The platform's schedule group; the template creates it. */
-export const SCHEDULE_GROUP = "portside";
-
 /**
  * Scheduler replaces this with the scheduled time:
  * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
@@ -97,7 +94,7 @@ const retryPolicy = {
   MaximumEventAgeInSeconds: fireLimits.lateness / 1000,
 } as const;
 
-type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
+type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup" | "scheduleGroup">;
 
 /** Returns one schedule or two. @param now start of the compared fires */
 export const renderSchedules = (
@@ -123,7 +120,7 @@ export const renderSchedules = (
       ? []
       : {
           Name: names[index] as string,
-          GroupName: SCHEDULE_GROUP,
+          GroupName: resources.scheduleGroup,
           ScheduleExpression: expression.text,
           ScheduleExpressionTimezone: job.schedule.timezone,
           State: "ENABLED",

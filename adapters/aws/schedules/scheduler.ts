@@ -7,7 +7,7 @@ import { type CallState, isCallState } from "../../shared/calls/provider-call.ts
 import { type AwsRuntimeDeps, awsCalls, commandSender, isState, missingAsOk } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { parseSchedule, type RenderedSchedule, renderSchedules, SCHEDULE_GROUP, scheduleNames } from "./job.ts";
+import { parseSchedule, type RenderedSchedule, renderSchedules, scheduleNames } from "./job.ts";
 
 /** Limits the retries: with concurrent writes, an update may find no schedule, and a create may find one. */
 const MAX_TRIES = 3;
@@ -39,7 +39,7 @@ export const createAwsScheduler = (
   };
 
   const remove = (Name: string, options: CallOptions): ResultAsync<void, Unavailable> =>
-    send("DeleteScheduleCommand", { Name, GroupName: SCHEDULE_GROUP }, options)
+    send("DeleteScheduleCommand", { Name, GroupName: shared.scheduleGroup }, options)
       .map(() => undefined)
       .orElse(missingAsOk)
       .mapErr(toUnavailable);
@@ -60,7 +60,7 @@ export const createAwsScheduler = (
     },
 
     find: (service, options = {}) =>
-      send("GetScheduleCommand", { Name: scheduleNames(service)[0], GroupName: SCHEDULE_GROUP }, options)
+      send("GetScheduleCommand", { Name: scheduleNames(service)[0], GroupName: shared.scheduleGroup }, options)
         .map(({ Target }) => parseSchedule(service, Target?.Input))
         .orElse((error) => missingAsOk(error).map(() => null))
         .mapErr(toUnavailable),

@@ -75,6 +75,8 @@ const server = createServer((request, response) => {
   if (page?.path !== undefined) return give(request, response, 404, page);
   response.writeHead(404, { "content-type": "text/plain" }).end("Not found\\n");
 });
+// Longer than load balancers keep idle connections: AWS's for 4000 s.
+server.keepAliveTimeout = 4_010_000;
 server.listen(process.env.PORT, "0.0.0.0");
 process.on("SIGTERM", () => server.close(() => process.exit(0)));
 `;

@@ -20,6 +20,8 @@ const server = createServer((request, response) => {
   response.end("Hello from NAME!\\n");
 });
 
+// The load balancer of AWS keeps idle connections for 4000 s. If a server closes them earlier, requests may fail with 502.
+server.keepAliveTimeout = 4_010_000;
 server.listen(process.env.PORT ?? 8080);
 
 // Portside sends SIGTERM before it stops an instance. Finish the running requests, then exit.

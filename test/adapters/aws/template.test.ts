@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { sharedResourcesSchema } from "../../../adapters/aws/config.ts";
 import { RETENTION_DAYS } from "../../../adapters/aws/logs/capabilities.ts";
 import { actionsOf, needs as asked, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
-import { functionSeconds, maxFireSeconds, SCHEDULE_GROUP } from "../../../adapters/aws/schedules/job.ts";
+import { functionSeconds, maxFireSeconds } from "../../../adapters/aws/schedules/job.ts";
 import { logTableColumns } from "../../../adapters/aws/sql/views.ts";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
 import { cronFunctionText } from "../../fakes/aws/scheduler/function.ts";
@@ -80,8 +80,26 @@ test("has the provider's numbers", () => {
   expect(maxFireSeconds).toBeLessThan(functionSeconds);
   expect(part("CronInvokes")).toContain(`MaximumEventAgeInSeconds: ${fireLimits.lateness / 1000}\n`);
   expect(part("CronInvokes")).toContain("MaximumRetryAttempts: 0\n");
-  expect(part("Schedules")).toContain(`Name: ${SCHEDULE_GROUP}\n`);
 });
+
+test("can be deployed twice in a region: every name contains the stack's", () => {
+  const names = [...template.matchAll(/^ {6}(\w*Name|DatabaseInput): (.+)$/gm)]
+    .map(([, key, value]) => `${key}: ${value}`)
+    .filter((name) => !/^(DatabaseName|RoleName|PolicyName)/.test(name));
+  expect(names.length).toBeGreaterThanOrEqual(7);
+  for (const name of names) expect(name).toMatch(/AWS::StackName|!Ref [A-Z][A-Za-z]+$/);
+});
+
+const servers = ["examples/hello/server.js", "examples/logs-node/server.js", "hosts/cli/deploy/init.ts"];
+
+test.each([...servers, "adapters/shared/deploy/static-site.ts", "hosts/cli/prove/source.ts"])(
+  "%s keeps idle connections longer than the load balancer",
+  (file) => {
+    const [, millis = "0"] = /keepAliveTimeout = ([\d_]+)/.exec(readFileSync(file, "utf8")) ?? [];
+    const [, seconds] = /idle_timeout.timeout_seconds\n +Value: "(\d+)"/.exec(template) ?? [];
+    expect(Number(millis.replaceAll("_", ""))).toBeGreaterThan(Number(seconds) * 1000);
+  },
+);
 
 test("has the log table's columns", () => {
   const columns = [...part("LogTable").matchAll(/- \{ Name: (\w+), Type: "?([^"}]+?)"? \}/g)].map(([, name, type]) => [

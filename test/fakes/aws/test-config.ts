@@ -31,6 +31,7 @@ export const awsConfig: AwsConfig = {
     filesRoleArn: `arn:aws:iam::${ACCOUNT}:role/portside-files`,
     filesSecurityGroup: "sg-0123456789abcdef1",
     logGroup: "/portside/services",
+    scheduleGroup: "portside",
     schedulerRoleArn: `arn:aws:iam::${ACCOUNT}:role/portside-scheduler`,
     cronFunctionArn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:portside-cron`,
   },

@@ -41,6 +41,7 @@ export const sharedParts = (port: number): SharedResources => ({
   filesRoleArn: role("files"),
   filesSecurityGroup: "sg-files",
   logGroup: "/portside/services",
+  scheduleGroup: "portside",
   schedulerRoleArn: role("scheduler"),
   cronFunctionArn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:cron`,
 });
