@@ -7,8 +7,12 @@ import { STATIC_COMMAND } from "./static-site.ts";
 /** The message of the `detector` of https://buildpacks.io. Cloud builds do not report its exit code. */
 const NOTHING_DETECTED = /No buildpack groups passed detection/;
 
-/** Google's builder, used on both clouds, so that a source builds alike on both. */
-export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:latest";
+/**
+ * Google's builder, used on both clouds, so that a source builds alike on both. The tag names the operating system;
+ * `latest` moves to the next one. Google publishes no digests, and updates the tag with patches of the build tools:
+ * https://docs.cloud.google.com/docs/buildpacks/builders
+ */
+export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:google-24";
 
 /** Files of languages that only the buildpacks support. They then choose the command. */
 const FOREIGN = ["go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml"];

@@ -20,6 +20,10 @@ const SOURCE_UNREADABLE: DeployFailure = {
   reason: "provider_unavailable",
   message: "CodeBuild could not read the source. Deploy again.",
 };
+const BUILDER_UNREADABLE: DeployFailure = {
+  reason: "provider_unavailable",
+  message: "CodeBuild could not pull the buildpacks. Deploy again.",
+};
 const PUSH_FAILED: DeployFailure = {
   reason: "provider_unavailable",
   message: "CodeBuild could not push the image. Deploy again.",
@@ -31,7 +35,7 @@ const phases: Readonly<Record<string, DeployFailure>> = {
   QUEUED: FAULT,
   PROVISIONING: FAULT,
   DOWNLOAD_SOURCE: SOURCE_UNREADABLE,
-  INSTALL: SOURCE_UNREADABLE,
+  INSTALL: BUILDER_UNREADABLE,
   PRE_BUILD: SOURCE_UNREADABLE,
   POST_BUILD: PUSH_FAILED,
   UPLOAD_ARTIFACTS: PUSH_FAILED,

@@ -4,7 +4,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 
 /** Increment this when the same source would build differently. */
-const BUILDER_VERSION = "2";
+const BUILDER_VERSION = "3";
 
 /** The hexadecimal part of `sha256:HEX`. */
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);

@@ -12,35 +12,52 @@ import { sourceKeyOf } from "./names.ts";
 /** Time limit of a build. CodeBuild enforces it, so it also ends builds that no process watches. */
 const BUILD_MINUTES = 30;
 
-const FOLDER = "/tmp/source";
-const PACK = "buildpacksio/pack:0.38.2";
-const SOCKET = "/var/run/docker.sock";
+const SOURCE_FOLDER = "/tmp/source";
 
-/** The source's build steps run in a Docker container, without the variables that lead to the build's credentials. */
-const buildCommand = (by: RemoteBuild["by"]): string => {
-  if (by.kind === "dockerfile") return `docker build --tag "$IMAGE" ${FOLDER}`;
-  const variables = Object.keys(by.environment).map((name) => ` --env "${name}=$${name}"`);
-  return `docker run --rm -v ${SOCKET}:${SOCKET} -v ${FOLDER}:/workspace ${PACK} build "$IMAGE" --builder ${BUILDPACKS_BUILDER} --path /workspace${variables.join("")}`;
-};
+/**
+ * Docker's builder gets no credentials: the login follows the build. A Dockerfile can therefore not pull another
+ * account's image from the repository.
+ */
+const DOCKER_BUILD = 'docker build --tag "$IMAGE" "$SOURCE_FOLDER"';
+
+/**
+ * The image's own pack, without the variables that lead to the build's credentials. The builder is named by the digest
+ * of the pulled image, because pack runs a builder whose name it knows as trusted: with the source's code in a container
+ * that has Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
+ */
+const packBuild = (variables: readonly string[]): string =>
+  [
+    `BUILDER="$(docker image inspect --format '{{index .RepoDigests 0}}' ${BUILDPACKS_BUILDER})" &&`,
+    'env -i PATH="$PATH" HOME="$HOME" pack build "$IMAGE" --builder "$BUILDER" --lifecycle-image "$BUILDER"',
+    '--pull-policy if-not-present --path "$SOURCE_FOLDER"',
+    ...variables.map((name) => `--env "${name}=$${name}"`),
+  ].join(" ");
 
 /** JSON, which is valid YAML. The commands contain no names of accounts or deployments, and no text of the source. */
-export const buildspecOf = (by: RemoteBuild["by"]): string =>
-  JSON.stringify({
+export const buildspecOf = (by: RemoteBuild["by"]): string => {
+  const isPack = by.kind === "buildpacks";
+  return JSON.stringify({
     version: 0.2,
     env: { shell: "bash" },
     phases: {
+      ...(isPack ? { install: { commands: [`docker pull --quiet ${BUILDPACKS_BUILDER}`] } } : {}),
       pre_build: {
         commands: [
           // The build fetches the source itself: CodeBuild unpacks only zip files (ProjectSource.location).
-          `set -o pipefail; mkdir -p ${FOLDER} && aws s3 cp "s3://$SOURCE_BUCKET/$SOURCE_KEY" - | tar -xz -C ${FOLDER}`,
-          'set -o pipefail; aws ecr get-login-password | docker login --username AWS --password-stdin "$REGISTRY"',
+          'set -o pipefail; mkdir -p "$SOURCE_FOLDER" && aws s3 cp "s3://$SOURCE_BUCKET/$SOURCE_KEY" - | tar -xz -C "$SOURCE_FOLDER"',
         ],
       },
       // Without this, the next phase runs even if this one fails.
-      build: { "on-failure": "ABORT", commands: [buildCommand(by)] },
-      post_build: { commands: ['docker push "$IMAGE"'] },
+      build: { "on-failure": "ABORT", commands: [isPack ? packBuild(Object.keys(by.environment)) : DOCKER_BUILD] },
+      post_build: {
+        commands: [
+          'aws ecr get-login-password | docker login --username AWS --password-stdin "$REGISTRY"',
+          'docker push "$IMAGE"',
+        ],
+      },
     },
   });
+};
 
 const environmentOf = (by: RemoteBuild["by"]) => (by.kind === "buildpacks" ? by.environment : {});
 
@@ -55,6 +72,7 @@ export const renderBuild = (
     SOURCE_KEY: key,
     IMAGE: image,
     REGISTRY: registry,
+    SOURCE_FOLDER,
     ...environmentOf(by),
   };
   return {

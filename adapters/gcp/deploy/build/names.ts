@@ -6,7 +6,7 @@ import type { GcpConfig } from "../../config.ts";
 import { parentOf } from "../../location.ts";
 
 /** Increment this when the same source would build differently. */
-const BUILDER_VERSION = "2";
+const BUILDER_VERSION = "3";
 
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
 
