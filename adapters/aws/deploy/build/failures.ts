@@ -42,6 +42,9 @@ const phases: Readonly<Record<string, DeployFailure>> = {
   FINALIZING: PUSH_FAILED,
 };
 
+/** The error of Docker Hub: https://docs.docker.com/docker-hub/usage/#rate-limit */
+const DOCKER_HUB_LIMIT = /\btoomanyrequests\b/;
+
 /** "This might include a command ID and an exit code" (PhaseContext.message); the API has no field for the code. */
 const exitCodeIn = ({ contexts }: BuildPhase): number | undefined => {
   const code = contexts?.map(({ message }) => /exit status (\d+)/.exec(message ?? "")?.[1]).find(Boolean);
@@ -69,7 +72,10 @@ export const failureOfBuild = (
   const undetected = nothingDetected(tail);
   if (undetected !== undefined) return undetected;
   const exitCode = exitCodeIn(phase);
-  const message =
-    exitCode === undefined ? "A build command failed." : `A build command failed with exit code ${exitCode}.`;
+  const message = tail.some((line) => DOCKER_HUB_LIMIT.test(line))
+    ? "A registry limits anonymous pulls, and CodeBuild shares its addresses. Use images of another registry, such as public.ecr.aws/docker/library/node, or deploy again later."
+    : exitCode === undefined
+      ? "A build command failed."
+      : `A build command failed with exit code ${exitCode}.`;
   return { reason: "build_failed", message, logTail: tail, ...(exitCode === undefined ? {} : { exitCode }) };
 };

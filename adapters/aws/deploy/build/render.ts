@@ -28,8 +28,9 @@ const DOCKER_BUILD = 'docker build --tag "$IMAGE" "$SOURCE_FOLDER"';
 const packBuild = (variables: readonly string[]): string =>
   [
     `BUILDER="$(docker image inspect --format '{{index .RepoDigests 0}}' ${BUILDPACKS_BUILDER})" &&`,
-    'env -i PATH="$PATH" HOME="$HOME" pack build "$IMAGE" --builder "$BUILDER" --lifecycle-image "$BUILDER"',
-    '--pull-policy if-not-present --path "$SOURCE_FOLDER"',
+    // Without a key, pack warns about caches between builds. A build's machine is not used again.
+    'env -i PATH="$PATH" HOME="$HOME" PACK_VOLUME_KEY=none pack build "$IMAGE"',
+    '--builder "$BUILDER" --lifecycle-image "$BUILDER" --path "$SOURCE_FOLDER"',
     ...variables.map((name) => `--env "${name}=$${name}"`),
   ].join(" ");
 

@@ -28,6 +28,9 @@ const DIGEST = `sha256:${"5".repeat(64)}`;
 /** internal/builder/trusted_builder.go of buildpacks/pack, v0.39.1: pack compares the name as it was given. */
 const TRUSTED = ["gcr.io/buildpacks/builder:google-22", "heroku/builder:24", "paketobuildpacks/builder-jammy-base"];
 
+/** As from a shared address: https://docs.docker.com/docker-hub/usage/#rate-limit */
+const TOO_MANY = "ERROR: toomanyrequests: You have reached your unauthenticated pull rate limit.";
+
 class Failed extends Error {
   readonly status: number;
 
@@ -90,8 +93,7 @@ const pull = (rest: readonly string[]): void => {
     allowPositionals: true,
   });
   const [reference = ""] = positionals;
-  if (isOnDockerHub(reference))
-    throw new Failed("toomanyrequests: You have reached your unauthenticated pull rate limit.");
+  if (isOnDockerHub(reference)) throw new Failed(TOO_MANY);
   say(`${reference}\n`);
 };
 
@@ -107,7 +109,10 @@ const inspect = (rest: readonly string[]): void => {
 const dockerBuild = (rest: readonly string[]): void => {
   const { positionals } = parseArgs({ args: [...rest], options: { tag: { type: "string" } }, allowPositionals: true });
   const [context = ""] = positionals;
-  const exit = /^RUN exit (\d+)$/m.exec(readFileSync(join(context, "Dockerfile"), "utf8"))?.[1];
+  const dockerfile = readFileSync(join(context, "Dockerfile"), "utf8");
+  const base = /^FROM (\S+)$/m.exec(dockerfile)?.[1] ?? "";
+  if (base !== "scratch" && isOnDockerHub(base)) throw new Failed(TOO_MANY);
+  const exit = /^RUN exit (\d+)$/m.exec(dockerfile)?.[1];
   if (exit !== undefined)
     throw new Failed(
       `ERROR: failed to build: process "/bin/sh -c exit ${exit}" did not complete successfully: exit code: ${exit}`,
@@ -143,14 +148,12 @@ const pack = (): void => {
   const options = {
     builder: { type: "string" },
     "lifecycle-image": { type: "string" },
-    "pull-policy": { type: "string" },
     path: { type: "string" },
     env: { type: "string", multiple: true },
   } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   const { builder = "", "lifecycle-image": lifecycle = "docker.io/buildpacksio/lifecycle:0.21.14", path = "" } = values;
   if (positionals[0] !== "build" || positionals.length !== 2) throw new Failed("ERROR: accepts 1 arg(s)");
-  if (values["pull-policy"] !== "if-not-present") throw new Failed("ERROR: would pull the builder again");
   if (TRUSTED.includes(builder))
     throw new Failed("ERROR: would run the source's code in a container with Docker's socket");
   for (const image of [builder, lifecycle])

@@ -56,7 +56,7 @@ test("builds with the image's own pack: an untrusted builder by its digest, whic
   const environment = { GOOGLE_RUNTIME: "nodejs", GOOGLE_ENTRYPOINT: `node "$HOME" 'a b' --port $PORT; exit 3` };
   const { commands, source, calls, failure, log } = run({ kind: "buildpacks", environment }, { "main.rb": "" });
   expect(failure, log.join("\n")).toBeUndefined();
-  const flags = ["--builder", PINNED, "--lifecycle-image", PINNED, "--pull-policy", "if-not-present", "--path", source];
+  const flags = ["--builder", PINNED, "--lifecycle-image", PINNED, "--path", source];
   const variables = Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
   expect(commands).toEqual([
     pullBuilder,
@@ -66,11 +66,12 @@ test("builds with the image's own pack: an untrusted builder by its digest, whic
     ...publish,
   ]);
   // sh adds PWD.
-  expect(calls[3]?.variables.filter((name) => name !== "PWD")).toEqual(["HOME", "PATH"]);
+  expect(calls[3]?.variables.filter((name) => name !== "PWD")).toEqual(["HOME", "PACK_VOLUME_KEY", "PATH"]);
 });
 
 const unread = { reason: "provider_unavailable", message: expect.stringContaining("read the source") };
 const unpushed = { reason: "provider_unavailable", message: expect.stringContaining("push the image") };
+const unpulledBase = { reason: "build_failed", message: expect.stringContaining("public.ecr.aws/docker/library/") };
 const unpulled = { reason: "provider_unavailable", message: expect.stringContaining("pull the buildpacks") };
 
 test.each([
@@ -84,6 +85,7 @@ test.each([
     2,
     { reason: "build_failed", exitCode: 1 },
   ],
+  ["Docker Hub refuses a base image", dockerfile, { Dockerfile: "FROM node:24\n" }, {}, 2, unpulledBase],
   ["pack fails", buildpacks, {}, { refuses: "pack" }, 4, { reason: "build_failed", exitCode: 1 }],
   ["no buildpack supports the source", buildpacks, { nothing: "" }, {}, 4, { reason: "no_builder" }],
   ["the registry gives no password", dockerfile, {}, { refuses: "aws ecr" }, 4, unpushed],
