@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { actionsOf, needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { type FakeQuotas, fakeQuotas } from "./quotas.ts";
+import { recordCommand } from "./requests/recorder.ts";
 import { AwsError } from "./server.ts";
 
 export interface FakeAccount {
@@ -35,8 +36,11 @@ interface Command {
 const failure = (name: string, message: string, httpStatusCode = 403): Error =>
   Object.assign(new Error(message), { name, $metadata: { httpStatusCode } });
 
-const client = (answer: (name: string, input: Command["input"]) => unknown) => ({
-  send: async (command: Command) => answer(command.constructor.name, command.input),
+const client = (key: keyof AwsClients, answer: (name: string, input: Command["input"]) => unknown) => ({
+  send: async ({ constructor: { name }, input }: Command) => {
+    recordCommand(key, name, input);
+    return answer(name, input);
+  },
 });
 
 /** Results per page of a simulation. */
@@ -115,7 +119,7 @@ export const fakeAccount = (): FakeAccount => {
   const isThere = (name: string): boolean => !account.gone.has(name);
   const looks = Object.entries(parts).map(([name, answer]) => [
     name,
-    client((_name, input) => {
+    client(name as keyof typeof parts, (_name, input) => {
       if (!account.mayLook) throw denied();
       return answer(isThere, input);
     }),
@@ -127,18 +131,18 @@ export const fakeAccount = (): FakeAccount => {
   const clients = {
     ...Object.fromEntries(looks),
     sts: {
-      ...client(() => {
+      ...client("sts", () => {
         if (account.arn === undefined) throw failure("CredentialsProviderError", "Could not load credentials");
         return { Arn: account.arn, Account: "123456789012" };
       }),
       config: { signer: async () => ({ sign: async (request: object) => request }), requestHandler: handlerOf(quotas) },
     },
-    stacks: client((_name, { StackName }) => {
+    stacks: client("stacks", (_name, { StackName }) => {
       if (account.outputs === undefined) throw failure("ValidationError", `Stack with id ${StackName} does not exist`);
       const Outputs = Object.entries(account.outputs).map(([OutputKey, OutputValue]) => ({ OutputKey, OutputValue }));
       return { Stacks: [{ StackName, Outputs }] };
     }),
-    iam: client((name, input) => {
+    iam: client("iam", (name, input) => {
       if (!account.mayLook) throw denied();
       if (name === "SimulatePrincipalPolicyCommand") return simulate(input);
       if (name === "GetRoleCommand") return getRole(input);

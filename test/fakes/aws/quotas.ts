@@ -4,6 +4,7 @@
  */
 import type { ServiceQuota } from "../../../adapters/aws/ceilings.ts";
 import { jsonProtocol, type Message } from "./protocols.ts";
+import { recordCommand } from "./requests/recorder.ts";
 import { AwsError, type AwsService } from "./server.ts";
 
 export interface FakeQuotas {
@@ -23,7 +24,8 @@ const PAGE = 2;
 
 /** The defaults of AWS in eu-west-1, with a quota of each service that Portside does not need. */
 export const fakeQuotas = (): FakeQuotas => {
-  const list = (from: Map<string, ServiceQuota[]>) => (input: Message) => {
+  const list = (action: string, from: Map<string, ServiceQuota[]>) => (input: Message) => {
+    recordCommand("quotas", action, input);
     if (!quotas.mayList)
       throw new AwsError("AccessDeniedException", "User is not authorized to perform: servicequotas:ListServiceQuotas");
     const all = from.get(input.ServiceCode) ?? [];
@@ -63,7 +65,10 @@ export const fakeQuotas = (): FakeQuotas => {
     defaults,
     mayList: true,
     service: jsonProtocol(
-      { ListServiceQuotas: list(applied), ListAWSDefaultServiceQuotas: list(defaults) },
+      {
+        ListServiceQuotas: list("ListServiceQuotas", applied),
+        ListAWSDefaultServiceQuotas: list("ListAWSDefaultServiceQuotas", defaults),
+      },
       { service: "ServiceQuotasV20190624" },
     ),
   };

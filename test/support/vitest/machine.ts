@@ -28,6 +28,9 @@ export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-serve
 export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
+/** The folder of the judges of AWS requests: the Python environments `botocore` and `policy-sentry`. */
+export const awsJudges = process.env["PORTSIDE_AWS_JUDGES"] ?? "/usr/local/lib/portside-judges";
+
 /** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
 export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/portside-generators";
 
@@ -111,6 +114,14 @@ const checks = {
   "cfn-lint": {
     here: () => works(cfnLint, ["--version"], process.env, 60_000),
     why: "cfn-lint is not installed (pip install cfn-lint; PORTSIDE_CFN_LINT names it)",
+  },
+  botocore: {
+    here: () => works(join(awsJudges, "botocore/bin/python"), ["-c", "import botocore, regex"], process.env, 60_000),
+    why: "botocore is not installed (install_judges in .ci/run; PORTSIDE_AWS_JUDGES names the folder)",
+  },
+  policy_sentry: {
+    here: () => works(join(awsJudges, "policy-sentry/bin/python"), ["-c", "import policy_sentry"], process.env, 60_000),
+    why: "policy_sentry is not installed (install_judges in .ci/run; PORTSIDE_AWS_JUDGES names the folder)",
   },
   generators: {
     here: () =>

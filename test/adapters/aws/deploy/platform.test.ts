@@ -126,7 +126,7 @@ test("mounts use the file systems of the account's buckets, and the service's en
     { sourceVolume: "portside-2", containerPath: "/old", readOnly: true },
     { sourceVolume: "portside-3", containerPath: "/deep", readOnly: false },
   ]);
-  expect(taskRoleArn).toMatch(/^arn:aws:iam::123456789012:role\/portside\/[0-9a-f]{32}$/);
+  expect(taskRoleArn).toMatch(/^arn:aws:iam::123456789012:role\/portside-[0-9a-f]{32}$/);
   const mountsVariable = containerDefinitions[0].environment.find(
     ({ name }: { name: string }) => name === "PORTSIDE_VOLUMES",
   );

@@ -4,6 +4,7 @@ import type { DuckDBType } from "@duckdb/node-api";
 import { Faults } from "../../faults.ts";
 import type { KeptEvent } from "../logs/events.ts";
 import { clientOptions, jsonErrors, jsonProtocol, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, type InjectedErrors, serveAws } from "../server.ts";
 import { cellOf, columnOf } from "./cells.ts";
 import { toDuck } from "./duck.ts";
@@ -160,7 +161,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
   };
   const server = await serveAws(faults, jsonProtocol(methods, { service: "AmazonAthena", injected: errors }));
   const settings = clientOptions(server.endpoint);
-  const client = new AthenaClient(settings);
+  const client = recorded("athena", new AthenaClient(settings));
   return {
     faults,
     client,

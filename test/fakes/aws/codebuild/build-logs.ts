@@ -2,6 +2,7 @@
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 
 /** "By default, this operation returns as many log events as can fit in a response size of 1 MB (up to 10,000 log events)." */
@@ -23,7 +24,7 @@ export const startBuildLogs = async () => {
     },
   };
   const server = await serveAws(faults, jsonProtocol(methods));
-  const client = new CloudWatchLogsClient(clientOptions(server.endpoint));
+  const client = recorded("logs", new CloudWatchLogsClient(clientOptions(server.endpoint)));
   return {
     faults,
     client,

@@ -7,6 +7,7 @@ import { CodeBuildClient } from "@aws-sdk/client-codebuild";
 import { type EngineBuild, formatLifecycle } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 
 /** The project's log group, as in `docs/providers/aws-template.yaml`. Its role may only write to this group. */
@@ -147,7 +148,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     },
   };
   const server = await serveAws(faults, jsonProtocol(methods));
-  const client = new CodeBuildClient(clientOptions(server.endpoint));
+  const client = recorded("builds", new CodeBuildClient(clientOptions(server.endpoint)));
   return {
     faults,
     client,

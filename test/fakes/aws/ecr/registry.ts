@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 
@@ -43,7 +44,7 @@ export const startFakeRegistry = async (repository = "portside") => {
     },
   };
   const server = await serveAws(faults, jsonProtocol(methods));
-  const client = new ECRClient(clientOptions(server.endpoint));
+  const client = recorded("registry", new ECRClient(clientOptions(server.endpoint)));
   return {
     faults,
     client,

@@ -9,6 +9,7 @@ import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { type Ending, endingOf, engineRevisionOf, type Files, noImage, refusedMount, streamOf } from "./tasks.ts";
@@ -379,7 +380,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
   };
 
   const server = await serveAws(faults, jsonProtocol(methods));
-  const client = new ECSClient(clientOptions(server.endpoint));
+  const client = recorded("ecs", new ECSClient(clientOptions(server.endpoint)));
   return {
     faults,
     client,

@@ -6,7 +6,9 @@ import { createHash } from "node:crypto";
 import { S3Client } from "@aws-sdk/client-s3";
 import { Faults } from "../../faults.ts";
 import { clientOptions } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, type AwsMethod, type AwsReply, type AwsService, serveAws } from "../server.ts";
+import { STATE_BUCKET } from "../test-config.ts";
 import { printXml } from "../xml.ts";
 
 interface Stored {
@@ -21,7 +23,7 @@ const notThere = () => new AwsError("NoSuchKey", "The specified key does not exi
 const unmet = () =>
   new AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412);
 
-export const startStateBucket = async (name = "state") => {
+export const startStateBucket = async (name = STATE_BUCKET) => {
   const faults = new Faults();
   const objects = new Map<string, Stored>();
   /** How many conditional writes meet a concurrent one: "409 ConditionalRequestConflict" (PutObjectRequest, IfNoneMatch). */
@@ -88,12 +90,15 @@ export const startStateBucket = async (name = "state") => {
       resource_exhausted: new AwsError("SlowDown", "Please reduce your request rate (injected).", 503),
     },
   });
-  const client = new S3Client({
-    ...clientOptions(server.endpoint),
-    forcePathStyle: true,
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-  });
+  const client = recorded(
+    "s3",
+    new S3Client({
+      ...clientOptions(server.endpoint),
+      forcePathStyle: true,
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+    }),
+  );
   return {
     name,
     faults,

@@ -15,35 +15,20 @@ import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
 import { FILE_POLICY_LATE_MS, friendly, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
-import { ACCOUNT, REGION } from "../test-config.ts";
+import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs, type TaskLine } from "./ecs.ts";
 import { startStateBucket } from "./state-bucket.ts";
 
 const DOMAIN = "apps.portside.test";
 
-const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
-
-/** The shared resources as the template's outputs name them. */
+/** The shared resources, with the port of the load balancer. */
 export const sharedParts = (port: number): SharedResources => ({
+  ...awsConfig.shared,
   cluster: CLUSTER,
-  vpc: "vpc-1",
-  subnets: ["subnet-1", "subnet-2"],
-  serviceSecurityGroup: "sg-services",
   listenerArn: LISTENER,
   domain: `${DOMAIN}:${port}`,
   scheme: "http",
-  executionRoleArn: role("execution"),
-  permissionsBoundaryArn: `arn:aws:iam::${ACCOUNT}:policy/boundary`,
-  buildProject: "portside",
-  repository: "portside",
-  stateBucket: "state",
-  filesRoleArn: role("files"),
-  filesSecurityGroup: "sg-files",
-  logGroup: "/portside/services",
-  scheduleGroup: "portside",
-  schedulerRoleArn: role("scheduler"),
-  cronFunctionArn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:cron`,
 });
 
 interface MadeEngine {
@@ -70,7 +55,7 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
  */
 const fakeRoles = (isGone: (bucket: string) => boolean, since: Map<string, number>, now: () => number): Identities => ({
   ensure: async (owner) => {
-    const arn = role(`portside/${accountDigest(owner)}`);
+    const arn = `arn:aws:iam::${ACCOUNT}:role/portside-${accountDigest(owner)}`;
     if (!since.has(arn)) since.set(arn, now());
     return ok(arn);
   },

@@ -9,6 +9,7 @@ import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { startListener } from "./listener.ts";
@@ -242,7 +243,7 @@ export const startFakeBalancer = async ({
     return at === undefined ? { status: 503 } : { target: at };
   });
   const server = await serveAws(faults, queryProtocol(methods));
-  const client = new ElasticLoadBalancingV2Client(clientOptions(server.endpoint));
+  const client = recorded("balancer", new ElasticLoadBalancingV2Client(clientOptions(server.endpoint)));
   return {
     faults,
     client,

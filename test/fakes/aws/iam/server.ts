@@ -6,6 +6,7 @@
  */
 import { IAMClient } from "@aws-sdk/client-iam";
 import { Faults } from "../../faults.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, type AwsReply, type AwsRequest, type InjectedErrors, serveAws } from "../server.ts";
 import { awsConfig } from "../test-config.ts";
 import { printXml, type XmlContent } from "../xml.ts";
@@ -158,12 +159,15 @@ export const startFakeIam = async ({
   };
 
   const server = await serveAws(faults, { route, failed, injected });
-  const client = new IAMClient({
-    endpoint: server.endpoint,
-    region: awsConfig.region,
-    maxAttempts: 1,
-    credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },
-  });
+  const client = recorded(
+    "iam",
+    new IAMClient({
+      endpoint: server.endpoint,
+      region: awsConfig.region,
+      maxAttempts: 1,
+      credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },
+    }),
+  );
   const fake: FakeIam = {
     client,
     faults,

@@ -2,6 +2,7 @@
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { serveAws } from "../server.ts";
 import { createCloudWatchService, type FakeCloudWatchOptions } from "./service.ts";
 
@@ -10,7 +11,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
   const { methods, ...service } = createCloudWatchService(options);
   const server = await serveAws(faults, jsonProtocol(methods, { service: "Logs_20140328" }));
   const settings = clientOptions(server.endpoint);
-  const client = new CloudWatchLogsClient(settings);
+  const client = recorded("logs", new CloudWatchLogsClient(settings));
   return {
     ...service,
     faults,

@@ -10,6 +10,7 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";
+import { recorded } from "../requests/recorder.ts";
 import { type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
 import { checkSignature, type FakeCredentials } from "../signature.ts";
 import { unframed } from "./aws-chunked.ts";
@@ -111,7 +112,7 @@ export const startFakeS3 = async (options: FakeS3Options = {}): Promise<FakeS3> 
     maxAttempts: 1,
     credentials: own as FakeCredentials,
   };
-  const client = new S3Client(clientConfig);
+  const client = recorded("s3", new S3Client(clientConfig));
   return {
     url: server.endpoint,
     clientConfig,

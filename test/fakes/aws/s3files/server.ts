@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { S3FilesClient } from "@aws-sdk/client-s3files";
 import { Faults } from "../../faults.ts";
 import { jsonErrors, jsonFailed, jsonReply } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import type { FakeBucket } from "../s3/world.ts";
 import { AwsError, type AwsMethod, type AwsReply, type AwsRequest, serveAws } from "../server.ts";
 import { tagProblem } from "../tags.ts";
@@ -318,12 +319,15 @@ export const startFakeS3Files = async ({
   };
 
   const server = await serveAws(faults, { route, injected: jsonErrors, failed: jsonFailed });
-  const client = new S3FilesClient({
-    endpoint: server.endpoint,
-    region: awsConfig.region,
-    maxAttempts: 1,
-    credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },
-  });
+  const client = recorded(
+    "files",
+    new S3FilesClient({
+      endpoint: server.endpoint,
+      region: awsConfig.region,
+      maxAttempts: 1,
+      credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },
+    }),
+  );
   const fake: FakeS3Files = {
     client,
     faults,

@@ -2,6 +2,7 @@
 import { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 
 const notFound = () =>
@@ -39,7 +40,7 @@ export const startFakeScaling = async () => {
     },
   };
   const server = await serveAws(faults, jsonProtocol(methods));
-  const client = new ApplicationAutoScalingClient(clientOptions(server.endpoint));
+  const client = recorded("scaling", new ApplicationAutoScalingClient(clientOptions(server.endpoint)));
   return {
     faults,
     client,

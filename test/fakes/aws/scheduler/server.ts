@@ -5,6 +5,7 @@ import { type Instant, millisOf } from "../../../../core/domain/wire/instant.ts"
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonErrors, jsonFailed, jsonReply, type Message } from "../protocols.ts";
+import { recorded } from "../requests/recorder.ts";
 import { AwsError, type AwsMethod, type AwsRequest, type InjectedErrors, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { invokeCron } from "./function.ts";
@@ -113,7 +114,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
 
   const server = await serveAws(faults, { route, failed: jsonFailed, injected: errors });
   const settings = clientOptions(server.endpoint);
-  const client = new SchedulerClient(settings);
+  const client = recorded("scheduler", new SchedulerClient(settings));
   return {
     faults,
     client,

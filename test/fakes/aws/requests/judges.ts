@@ -1,0 +1,108 @@
+/** Runs the judges of recorded commands, and compares the commands with the adapter's declared requirements. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { needs, sqlNeeds } from "../../../../adapters/aws/requirements.ts";
+import { awsJudges } from "../../../support/vitest/machine.ts";
+import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
+import { checksOf } from "./authorization.ts";
+import type { Check } from "./check.ts";
+import { botocoreServices, type RecordedClient, type RecordedCommand } from "./record.ts";
+
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** Runs a program of this folder in its own Python environment. Returns its lines. */
+const judged = (environment: string, program: string, input: string): readonly string[] => {
+  const python = join(awsJudges, environment, "bin/python");
+  const options = { input, encoding: "utf8", maxBuffer: MAX_OUTPUT_BYTES } as const;
+  const { status, stdout, stderr, error } = spawnSync(python, [join(import.meta.dirname, program)], options);
+  if (status !== 0) throw new Error(`${program} failed (${error?.message ?? status}):\n${stderr}`);
+  return stdout.split("\n").filter((line) => line !== "");
+};
+
+const operationOf = (command: string): string => command.replace(/Command$/, "");
+
+/** Checks the inputs against the service models. */
+export const judgeShapes = (records: readonly RecordedCommand[]): readonly string[] => {
+  const lines = records.map(({ client, command, input }) =>
+    JSON.stringify({ service: botocoreServices[client], operation: operationOf(command), input }),
+  );
+  return judged("botocore", "shapes.py", lines.join("\n"));
+};
+
+/** The prefixes of actions that differ from botocore's name of the service. */
+const prefixes: Readonly<Partial<Record<RecordedClient, string>>> = {
+  balancer: "elasticloadbalancing",
+  quotas: "servicequotas",
+};
+
+/** Commands with an action of their name that need no permission. */
+const withoutPermission = ["sts:GetCallerIdentity"];
+
+export interface ActionsOfRun {
+  readonly checks: readonly (Check & { readonly operation: string })[];
+  /** The actions that each operation is checked for. */
+  readonly operations: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Names that some tests give to shared resources in the settings or in the stack's outputs. The template grants nothing
+ * for resources of other stacks.
+ */
+const otherStacks = ["given", "mine", "another", "the-\\w+", "named-by-the-stack", ...Object.keys(awsConfig.shared)];
+const ofOtherStack = new RegExp(`[:/](${otherStacks.join("|")})(:|$)`);
+
+export const actionsOfRun = (records: readonly RecordedCommand[]): ActionsOfRun => {
+  const operations: Record<string, readonly string[]> = {};
+  const checks = new Map<string, ActionsOfRun["checks"][number]>();
+  for (const record of records) {
+    const operation = `${prefixes[record.client] ?? botocoreServices[record.client]}:${operationOf(record.command)}`;
+    const own = (checksOf(record) ?? []).map((check) => ({ operation, ...check }));
+    for (const check of own) if (!ofOtherStack.test(check.resource)) checks.set(JSON.stringify(check), check);
+    if (!withoutPermission.includes(operation))
+      operations[operation] = [...new Set([...(operations[operation] ?? []), ...own.map(({ action }) => action)])];
+  }
+  return { operations, checks: [...checks.values()] };
+};
+
+/** Checks actions and resources against the service authorization reference and the template's policies. */
+export const judgeActions = (run: ActionsOfRun, template = "docs/providers/aws-template.yaml"): readonly string[] => {
+  const { subnets, ...shared } = awsConfig.shared;
+  const outputs = { ...shared, subnets: subnets.join(",") };
+  const stack = { stack: awsConfig.stack, region: REGION, account: ACCOUNT, template, outputs };
+  return judged("policy-sentry", "actions.py", JSON.stringify({ ...stack, ...run }));
+};
+
+const declared: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.entries(calls)),
+);
+
+/** Actions that IAM checks and that the adapter's requirements do not declare for the command. */
+export const undeclared = (records: readonly RecordedCommand[]): readonly string[] => {
+  const problems = records.flatMap((record) => {
+    const checks = checksOf(record);
+    if (checks === undefined) return [`${record.command}: authorization.ts does not have this command`];
+    const known = declared.get(record.command) ?? [];
+    return checks
+      .filter(({ action }) => !known.includes(action))
+      .map(({ action }) => `${record.command}: requirements.ts does not declare ${action}`);
+  });
+  return [...new Set(problems)];
+};
+
+/** Declared commands and actions that no recorded command needs. */
+export const neverRecorded = (records: readonly RecordedCommand[]): readonly string[] => {
+  const met = new Set(
+    records.flatMap((record) => [
+      record.command,
+      ...(checksOf(record) ?? []).map(({ action }) => `${record.command} ${action}`),
+    ]),
+  );
+  const wanted = [...declared].flatMap(([command, actions]) => [command, ...actions.map((one) => `${command} ${one}`)]);
+  return wanted.filter((one) => !met.has(one)).map((one) => `${one}: not recorded`);
+};
+
+export const judgeCommands = (records: readonly RecordedCommand[]): readonly string[] => [
+  ...judgeShapes(records),
+  ...judgeActions(actionsOfRun(records)),
+  ...undeclared(records),
+];
