@@ -2,12 +2,13 @@
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Build, BuildPhase, StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import type { ToolCall, ToolsWorld } from "./build-tools.ts";
 
-const TOOLS = fileURLToPath(new URL("./build-tools.ts", import.meta.url));
+/** Without types, because node would remove them at each of the many calls. */
+const TOOLS = stripTypeScriptTypes(readFileSync(new URL("./build-tools.ts", import.meta.url), "utf8"));
 const PHASES = [
   ["install", "INSTALL"],
   ["pre_build", "PRE_BUILD"],
@@ -61,11 +62,13 @@ export const runBuildspec = (
   const world: ToolsWorld = { object, refuses, docker };
   writeFileSync(object.path, archive);
   writeFileSync(join(folder, "world.json"), JSON.stringify(world));
+  const tools = join(folder, "build-tools.mjs");
+  writeFileSync(tools, TOOLS);
   const programs = join(folder, "bin");
   mkdirSync(programs);
   for (const name of ["aws", "docker", "pack"]) {
     const path = join(programs, name);
-    writeFileSync(path, `#!/bin/sh\nexec '${process.execPath}' '${TOOLS}' '${folder}' ${name} "$@"\n`);
+    writeFileSync(path, `#!/bin/sh\nexec '${process.execPath}' '${tools}' '${folder}' ${name} "$@"\n`);
     chmodSync(path, 0o755);
   }
   const source = join(folder, "source");
