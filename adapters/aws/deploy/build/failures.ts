@@ -42,8 +42,18 @@ const phases: Readonly<Record<string, DeployFailure>> = {
   FINALIZING: PUSH_FAILED,
 };
 
-/** The error of Docker Hub: https://docs.docker.com/docker-hub/usage/#rate-limit */
-const DOCKER_HUB_LIMIT = /\btoomanyrequests\b/;
+/*
+ * Only docker's and pack's own errors begin with ERROR: both prefix the output of the source's code.
+ * https://docs.docker.com/docker-hub/usage/#rate-limit, solver/llbsolver/ops/exec.go of moby/buildkit
+ */
+const DOCKER_HUB_LIMIT = /^ERROR: .*(?:toomanyrequests|429 Too Many Requests)/;
+const STEP_FAILED = /^ERROR: .* did not complete successfully: exit code: (\d+)$/;
+
+/** The exit code of a Dockerfile's step. That of `docker build` is always 1. */
+const exitCodeOfStep = (tail: readonly string[]): number | undefined => {
+  const code = tail.map((line) => STEP_FAILED.exec(line)?.[1]).find(Boolean);
+  return code === undefined ? undefined : Number(code);
+};
 
 /** "This might include a command ID and an exit code" (PhaseContext.message); the API has no field for the code. */
 const exitCodeIn = ({ contexts }: BuildPhase): number | undefined => {
@@ -71,7 +81,7 @@ export const failureOfBuild = (
   if (platformFailure !== undefined) return { ...platformFailure, logTail: tail };
   const undetected = nothingDetected(tail);
   if (undetected !== undefined) return undetected;
-  const exitCode = exitCodeIn(phase);
+  const exitCode = exitCodeOfStep(tail) ?? exitCodeIn(phase);
   const message = tail.some((line) => DOCKER_HUB_LIMIT.test(line))
     ? "A registry limits anonymous pulls, and CodeBuild shares its addresses. Use images of another registry, such as public.ecr.aws/docker/library/node, or deploy again later."
     : exitCode === undefined

@@ -115,7 +115,7 @@ const dockerBuild = (rest: readonly string[]): void => {
   const exit = /^RUN exit (\d+)$/m.exec(dockerfile)?.[1];
   if (exit !== undefined)
     throw new Failed(
-      `ERROR: failed to build: process "/bin/sh -c exit ${exit}" did not complete successfully: exit code: ${exit}`,
+      `ERROR: failed to build: failed to solve: process "/bin/sh -c exit ${exit}" did not complete successfully: exit code: ${exit}`,
     );
 };
 

@@ -83,7 +83,7 @@ test.each([
     { Dockerfile: "FROM scratch\nRUN exit 7\n" },
     {},
     2,
-    { reason: "build_failed", exitCode: 1 },
+    { reason: "build_failed", exitCode: 7 },
   ],
   ["Docker Hub refuses a base image", dockerfile, { Dockerfile: "FROM node:24\n" }, {}, 2, unpulledBase],
   ["pack fails", buildpacks, {}, { refuses: "pack" }, 4, { reason: "build_failed", exitCode: 1 }],
