@@ -6,17 +6,19 @@
  * response shows. So the store reads each millisecond completely and sorts it.
  */
 
-import type { FilterLogEventsCommandInput } from "@aws-sdk/client-cloudwatch-logs";
-import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
+import type { FilteredLogEvent, FilterLogEventsCommandInput } from "@aws-sdk/client-cloudwatch-logs";
+import { before, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
-import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { err, errAsync, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
+import { firstEntries } from "../../shared/logs/first-entries.ts";
+import type { LogToRead, ReadTogether } from "../../shared/logs/followers.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
-import { divideQuota } from "../../shared/logs/read-quota.ts";
+import { divideQuota, type QuotaShares } from "../../shared/logs/read-quota.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
 import { type CloudLogs, LogSearches, type SearchOptions, Stopped } from "../../shared/logs/searches.ts";
@@ -27,7 +29,8 @@ import { batchesOf, type InputEvent } from "./batches.ts";
 import { RETENTION_DAYS } from "./capabilities.ts";
 import { logEntryOf, messageFor, PLATFORM_STREAM } from "./entry.ts";
 import { isEverything, isNothing, type Pushdown, pushdownOf } from "./pushdown.ts";
-import { streamPrefixOf } from "./streams.ts";
+import { scopeFinder, streamPrefixOf } from "./streams.ts";
+import { SharedPrefixes } from "./together.ts";
 
 /** "Up to 10,000 log events" in one page (FilterLogEventsRequest, `limit`). */
 const PAGE_SIZE = 10_000;
@@ -37,8 +40,17 @@ const DAY_MS = 86_400_000;
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 const RANDOM_DIGITS = 7;
 
-/** The streams to read: all of a deployment, or only the platform's. */
-type Streams = { readonly logStreamNamePrefix: string } | { readonly logStreamNames: string[] };
+/** Of 5 reads a second: 1 for deploys, 2 for followers, and 2 for searches. */
+const SHARES: QuotaShares = { parts: 5, deploys: 1, followers: 2, isPerSecond: true };
+
+type FilterInput = Omit<FilterLogEventsCommandInput, "logGroupName">;
+
+interface EventPage {
+  readonly events: readonly FilteredLogEvent[];
+  readonly next: string | undefined;
+}
+
+const rejected = unavailable("CloudWatch Logs rejected the search.", 60);
 
 export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): CloudLogs => {
   const { clock, ids, logger } = runtime;
@@ -107,23 +119,22 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     return Math.max(oldest, earliest, ...froms.filter((one) => one !== undefined).map(millisOf));
   };
 
-  const listEvents = async (
-    scope: LogScope,
-    input: Streams & Omit<FilterLogEventsCommandInput, keyof Streams>,
-    retry: RetryOptions,
-  ): Promise<Listing> => {
-    const listed = await send("FilterLogEventsCommand", { logGroupName, ...input }, retry);
-    if (listed.isErr()) {
-      if (!isCallState(listed.error)) throw new Stopped(listed.error);
-      // The platform's stream does not exist before its first write.
-      if (listed.error.code === "not_found" && "logStreamNames" in input) return { entries: [] };
-      throw new Stopped(listed.error.code === "invalid" ? "invalid" : noGroup(listed.error.error));
-    }
-    const { events = [], nextToken } = listed.value;
-    return {
-      entries: events.flatMap((event) => logEntryOf(scope, event) ?? []),
-      ...(nextToken === undefined ? {} : { next: nextToken }),
-    };
+  const filterEvents = (input: FilterInput, retry: RetryOptions): ResultAsync<EventPage, Unavailable> =>
+    send("FilterLogEventsCommand", { logGroupName, ...input }, retry)
+      .map(({ events = [], nextToken: next }) => ({ events, next }))
+      .orElse((error) => {
+        if (!isCallState(error)) return err(error);
+        // The platform's stream does not exist before its first write.
+        if (error.code === "not_found" && input.logStreamNames !== undefined)
+          return ok({ events: [], next: undefined });
+        return err(error.code === "invalid" ? rejected : noGroup(error.error));
+      });
+
+  const listEvents = async (scope: LogScope, input: FilterInput, retry: RetryOptions): Promise<Listing> => {
+    const listed = await filterEvents(input, retry);
+    if (listed.isErr()) throw new Stopped(listed.error);
+    const { events, next } = listed.value;
+    return { entries: events.flatMap((event) => logEntryOf(scope, event) ?? []), ...(next !== undefined && { next }) };
   };
 
   const scanOf = (scope: LogScope, query: LogQuery, options: SearchOptions): Scan => {
@@ -138,7 +149,7 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
       const startTime = startOf([range.from, bounds.from], order);
       const endTime = tos.length === 0 ? undefined : Math.min(...tos);
       if (endTime !== undefined && endTime < startTime) return { entries: [] };
-      const streams: Streams =
+      const streams =
         range.narrowed && pushed.platformOnly
           ? { logStreamNames: [prefix + PLATFORM_STREAM] }
           : { logStreamNamePrefix: prefix };
@@ -170,10 +181,43 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
       return ok(await (position === undefined ? scanNewest(scan) : scanAfter(scan, position)));
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
-      return err(error.reason === "invalid" ? unavailable("CloudWatch Logs rejected the search.", 60) : error.reason);
+      return err(error.reason === "invalid" ? rejected : error.reason);
     }
   };
-  const searches = new LogSearches(clock, divideQuota(clock, config.logReadsPerMinute, false), read);
+
+  /**
+   * Does not retry: the followers' next read does. The order within a millisecond differs from that of positions, so an
+   * incomplete page ends before its last millisecond.
+   */
+  const readTogether = async <L extends LogToRead>(
+    logs: readonly L[],
+    until: Instant,
+    nextTurn: () => Promise<void>,
+  ): Promise<Result<ReadTogether<L>, Unavailable>> => {
+    const [first, ...others] = logs;
+    if (first === undefined) return ok({ read: [], unjoinable: [], entries: [], size: 0 });
+    const shared = prefixes.choose([first, ...others], until);
+    const [startTime, endTime] = [startOf([first.through.instant], "asc"), millisOf(until)];
+    if (endTime < startTime) return ok({ read: shared.read, unjoinable: [], entries: [], size: 0 });
+    const range = { startTime, endTime, ...(shared.prefix !== "" && { logStreamNamePrefix: shared.prefix }) };
+    const scopeOf = scopeFinder(shared.read.map(({ scope }) => scope));
+    const list = (nextToken: string | undefined) =>
+      filterEvents({ ...range, limit: PAGE_SIZE, nextToken }, { timeoutMs: 0 }).map(({ events, next }) => {
+        const entries = events.flatMap((event) => {
+          const scope = scopeOf(event.logStreamName ?? "");
+          const entry = scope && logEntryOf(scope, event);
+          return entry !== undefined && entry.instant <= until ? [entry] : [];
+        });
+        const last = events.at(-1)?.timestamp;
+        return { entries, size: events.length, end: last === undefined ? last : before(instantOfMillis(last)), next };
+      });
+    const found = await firstEntries(async (token) => list(token), first.through, nextTurn);
+    if (found.isOk()) prefixes.took(shared, found.value.pages, found.value.end === undefined);
+    return found.map((value) => ({ read: shared.read, unjoinable: [], ...value }));
+  };
+
+  const prefixes = new SharedPrefixes(clock);
+  const searches = new LogSearches(clock, divideQuota(clock, config.logReadsPerMinute, SHARES), read, readTogether);
 
   return {
     /** Drops entries that CloudWatch Logs rejects (over 1 MB) and logs the loss. Writes the others. */

@@ -4,7 +4,17 @@
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 
+/** The prefix of all streams of an account. */
+export const accountPrefixOf = (owner: AccountId): string => `${accountDigest(owner)}/`;
+
 /** Ends with a slash, so that `app` does not match `app-2`. The revision follows. */
-export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountDigest(owner)}/${name}/`;
+export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountPrefixOf(owner)}${name}/`;
+
+/** Returns the scope among these that a stream belongs to. */
+export const scopeFinder = (scopes: readonly LogScope[]): ((stream: string) => LogScope | undefined) => {
+  const byPrefix = new Map(scopes.map((scope) => [streamPrefixOf(scope.owner, scope.service), scope]));
+  return (stream) => byPrefix.get(`${stream.split("/", 2).join("/")}/`);
+};

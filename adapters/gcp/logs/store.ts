@@ -11,9 +11,10 @@ import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-st
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { firstEntries } from "../../shared/logs/first-entries.ts";
 import type { LogToRead, ReadTogether } from "../../shared/logs/followers.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
-import { divideQuota } from "../../shared/logs/read-quota.ts";
+import { divideQuota, type QuotaShares } from "../../shared/logs/read-quota.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
 import { type CloudLogs, LogSearches, type SearchOptions, Stopped } from "../../shared/logs/searches.ts";
@@ -29,8 +30,6 @@ import { FILTER_CHARS, sharedCondition, sharedFilter } from "./together.ts";
 
 /** Maximum page size of the listing (logging.proto, `page_size`). */
 const PAGE_SIZE = 1000;
-/** Empty pages after which a call for followers gives up. */
-const MAX_EMPTY_PAGES = 5;
 /**
  * Maximum characters per request. A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry
  * is its payload.
@@ -54,6 +53,9 @@ interface LoggingCalls {
   ): Promise<[readonly ProtoEntry[], unknown, { readonly nextPageToken?: string | null } | undefined]>;
   writeLogEntries(request: object, options: object): Promise<unknown>;
 }
+
+/** Of 60 reads a minute: 10 for deploys, 30 for followers, and 20 for searches. */
+const SHARES: QuotaShares = { parts: 6, deploys: 1, followers: 3, isPerSecond: false };
 
 const call = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 
@@ -111,7 +113,7 @@ class GcpLogs implements CloudLogs {
     this.#rising = new RisingClock(runtime.clock);
     this.#searches = new LogSearches(
       runtime.clock,
-      divideQuota(runtime.clock, config.logReadsPerMinute, true),
+      divideQuota(runtime.clock, config.logReadsPerMinute, SHARES),
       (scope, query, position, options) => this.#read(scope, query, position, options),
       (logs, until, nextTurn) => this.#readTogether(logs, until, nextTurn),
     );
@@ -190,32 +192,26 @@ class GcpLogs implements CloudLogs {
     nextTurn: () => Promise<void>,
   ): Promise<Result<ReadTogether<L>, Unavailable>> {
     const { filter, read } = sharedFilter(this.#location, logs, until);
-    if (filter === undefined) return ok({ read, unjoinable: [], entries: [] });
-    let pageToken: string | undefined;
-    for (let page = 0; page < MAX_EMPTY_PAGES; page++) {
-      if (page > 0) await nextTurn();
+    const [first] = read;
+    if (filter === undefined || first === undefined) return ok({ read, unjoinable: [], entries: [], size: 0 });
+    const scopeOf = scopeFinder(read.map(({ scope }) => scope));
+    const list = async (pageToken: string | undefined) => {
       const request = { filter, orderBy: "timestamp asc", pageSize: PAGE_SIZE, ...(pageToken && { pageToken }) };
-      const listed = await this.#list(request, 0);
-      if (listed.isErr() && listed.error === "invalid") {
-        const unjoinable = read.filter((log) => typeof sharedCondition(this.#location, log) !== "boolean");
-        if (unjoinable.length === 0) return err(rejected);
-        this.#runtime.logger.warn("Cloud Logging rejected a filter of a follower; it is evaluated separately");
-        return ok({ read: [], unjoinable, entries: [] });
-      }
-      if (listed.isErr()) return err(listed.error as Unavailable);
-      const { entries: listedEntries, next } = listed.value;
-      const scopeOf = scopeFinder(read.map(({ scope }) => scope));
-      const entries = listedEntries.flatMap((entry) => {
-        const scope = scopeOf(entry);
-        return (scope && logEntryOf(scope, entry)) ?? [];
+      return (await this.#list(request, 0)).map(({ entries: listed, next }) => {
+        const entries = listed.flatMap((entry) => {
+          const scope = scopeOf(entry);
+          return (scope && logEntryOf(scope, entry)) ?? [];
+        });
+        return { entries, size: listed.length, end: entries.at(-1), next };
       });
-      if (next === undefined) return ok({ read, unjoinable: [], entries });
-      const end = entries.at(-1);
-      if (end !== undefined)
-        return ok({ read, unjoinable: [], entries, end: { instant: end.instant, code: end.code } });
-      pageToken = next;
-    }
-    return err(unavailable("Cloud Logging takes too long to search the logs.", 5));
+    };
+    const found = await firstEntries(list, first.through, nextTurn);
+    if (found.isOk()) return ok({ read, unjoinable: [], ...found.value });
+    if (found.error !== "invalid") return err(found.error);
+    const unjoinable = read.filter((log) => typeof sharedCondition(this.#location, log) !== "boolean");
+    if (unjoinable.length === 0) return err(rejected);
+    this.#runtime.logger.warn("Cloud Logging rejected a filter of a follower; it is evaluated separately");
+    return ok({ read: [], unjoinable, entries: [], size: 0 });
   }
 
   async #read(

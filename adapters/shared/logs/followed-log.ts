@@ -29,6 +29,8 @@ export interface FollowedLog {
   mustReach: Instant | undefined;
   /** Milliseconds of the last read of a follower; 0 before its first. */
   followedAt: number;
+  /** The number of the round that read it last; 0 if none has. */
+  lastRound: number;
   /** Milliseconds when the range was begun. */
   readonly begunAt: number;
 }
@@ -61,15 +63,14 @@ export const findingsOf = (
   };
 };
 
-/** Adds a page to a log that it was read for. Returns the added entries. */
+/** Adds a page of a log's entries. Returns those that match. */
 export const addPage = (log: FollowedLog, { entries, end }: FollowedPage, until: Instant): readonly LogEntry[] => {
-  const { owner, service } = log.scope;
   const added: LogEntry[] = [];
   if (end !== undefined && comparePositions(end, log.through) <= 0) return added;
   let last = log.through;
   for (const entry of entries) {
     // A repeated delivery has the position of the entry before it.
-    if (entry.owner !== owner || entry.service !== service || comparePositions(entry, last) <= 0) continue;
+    if (comparePositions(entry, last) <= 0) continue;
     last = entry;
     if (log.matches(entry)) added.push(entry);
   }

@@ -21,6 +21,8 @@ export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;
 /** What a call read: the logs that fit into it, and their entries. */
 export interface ReadTogether<L> extends FollowedPage {
   readonly read: readonly L[];
+  /** The number of entries that the cloud returned, including those of other logs. */
+  readonly size: number;
   /** The logs that no call can read together with others. */
   readonly unjoinable: readonly L[];
 }
@@ -52,18 +54,23 @@ const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Beyond it, each read is a search. */
 const MAX_LOGS = 2000;
-/** Age in milliseconds up to which a range answers a read while the next call is not due. */
+/** Age in milliseconds up to which a range answers a read while the next call is not due; more if a cycle takes longer. */
 const FRESH_MS = 10_000;
-/** Entries of one log in an incomplete page above which the log is read alone. */
+/** A log is read alone if an incomplete page has this many of its entries, and they are this part of the page. */
 const BUSY_ENTRIES = 250;
+const BUSY_PART = 1 / 4;
 /** Longest pause between calls in milliseconds, after failed ones. */
 const LONGEST_PAUSE_MS = 10_000;
+/** Longest pause of a follower in milliseconds, shorter than entries are kept. */
+const LONGEST_POLL_MS = 20_000;
 
 const MINUTE_MS = 60_000;
 const exhausted = unavailable("The platform's quota for log reads is exhausted. Try again.", 1);
 
 /** The position before all entries. */
 const START = before(0n as Instant);
+
+const scopeKey = ({ owner, service }: LogScope): string => `${service} ${owner}`;
 
 const millisBetween = (from: Instant, to: Instant): number => Number(to - from) / 1e6;
 
@@ -93,6 +100,10 @@ export class LogFollowers {
   /** Milliseconds of the earliest next call. */
   #nextAt = 0;
   #round: Promise<Result<unknown, Unavailable>> | undefined;
+  /** The number of rounds so far. */
+  #rounds = 0;
+  /** The number of rounds in which each log is read once. */
+  #cycle = 1;
 
   constructor(deps: FollowersDeps) {
     this.#deps = deps;
@@ -167,7 +178,7 @@ export class LogFollowers {
   #begin(key: string, scope: LogScope, filter: LogFilter, range: Pick<FollowedLog, "from" | "through">): FollowedLog {
     const log: FollowedLog = {
       ...{ scope, filter, matches: matcherOf(filter, compileRe2), ...range, entries: [] },
-      ...{ isCaughtUp: false, alone: false, mustReach: undefined, followedAt: 0, begunAt: this.#now() },
+      ...{ isCaughtUp: false, alone: false, mustReach: undefined, followedAt: 0, lastRound: 0, begunAt: this.#now() },
     };
     this.#logs.set(key, log);
     return log;
@@ -178,7 +189,7 @@ export class LogFollowers {
     for (;;) {
       const log = this.#logs.get(key);
       if (log === undefined || !covers(log, position)) return search();
-      const known = this.#answer(log, position, query);
+      const known = this.#answer(log, position, query, this.#now() >= ends);
       if (known !== undefined) return ok(known);
       if (log.alone !== false) return search();
       const round = await this.#nextRound(query.until);
@@ -189,27 +200,37 @@ export class LogFollowers {
     }
   }
 
-  /** Returns undefined if the range has no entries for the reader and is too old to say that there are none. */
-  #answer(log: FollowedLog, position: LogPosition, query: SettledQuery): LogFindings | undefined {
+  /**
+   * Returns undefined if the range has no entries for the reader and is too old to say that there are none.
+   *
+   * @param isOver the reader does not wait for the call that is due
+   */
+  #answer(log: FollowedLog, position: LogPosition, query: SettledQuery, isOver: boolean): LogFindings | undefined {
     const findings = findingsOf(log, position, query);
     const isFull = findings.entries.length === query.limit;
     if (isFull || (findings.partial && findings.entries.length > 0)) return findings;
     const wait = this.#wait(log, query.until);
-    const isEnough = log.alone === false && this.#isFresh(log, query.until) && wait > 0;
+    const isEnough = log.alone === false && this.#isFresh(log, query.until) && (wait > 0 || isOver);
     return isEnough ? { ...findings, pollAfterMs: wait } : undefined;
   }
 
   /** Returns true if the range may answer a read before the next call. */
   #isFresh({ isCaughtUp, mustReach, through }: FollowedLog, until: Instant): boolean {
     const lacksAppended = mustReach !== undefined && mustReach <= until && through.instant < mustReach;
-    return isCaughtUp && millisBetween(through.instant, until) <= FRESH_MS && !lacksAppended;
+    return (
+      isCaughtUp && millisBetween(through.instant, until) <= Math.max(FRESH_MS, 2 * this.#cycleMs) && !lacksAppended
+    );
   }
 
   /** Returns the milliseconds until a call may read newer entries of the log; 0 if one may now, or does already. */
   #wait({ through }: FollowedLog, until: Instant): number {
     const age = millisBetween(through.instant, until);
     const untilCall = this.#round === undefined ? this.#nextAt - this.#now() : 0;
-    return Math.max(untilCall, Math.min(this.#pause, this.#pause - age), 0);
+    return Math.max(untilCall, Math.min(this.#cycleMs, this.#cycleMs - age, LONGEST_POLL_MS), 0);
+  }
+
+  get #cycleMs(): number {
+    return this.#cycle * this.#pause;
   }
 
   /** Joins the round that waits or reads, or starts one. */
@@ -232,6 +253,7 @@ export class LogFollowers {
       this.#nextAt = this.#now() + this.#pause;
     };
     await nextTurn();
+    this.#rounds++;
     const until = plusMillis(clock.now(), -lag);
     const logs = [...this.#logs.values()].filter(({ alone, followedAt }) => alone === false && followedAt > 0);
     const round = await readTogether(
@@ -244,18 +266,25 @@ export class LogFollowers {
       ? Math.max(this.#shortestPause, Math.min(this.#pause * 2, LONGEST_PAUSE_MS))
       : Math.max(this.#shortestPause, this.#pause * 0.9);
     if (round.isErr()) this.#nextAt = this.#now() + this.#pause;
-    else this.#take(round.value, until);
+    else this.#take(round.value, logs.length, until);
     return round;
   }
 
-  #take({ read, unjoinable, ...page }: ReadTogether<FollowedLog>, until: Instant): void {
+  /** @param count the number of logs that clients follow */
+  #take({ read, unjoinable, size, ...page }: ReadTogether<FollowedLog>, count: number, until: Instant): void {
     const { end } = page;
     const isStuck = end !== undefined && read.every(({ through }) => comparePositions(end, through) <= 0);
+    const byScope = Map.groupBy(page.entries, scopeKey);
+    const isOneScope = new Set(read.map(({ scope }) => scopeKey(scope))).size === 1;
+    const cycles = read.flatMap(({ lastRound }) => (lastRound === 0 ? [] : [this.#rounds - lastRound]));
+    if (cycles.length > 0) this.#cycle = Math.max(...cycles);
     for (const log of unjoinable) log.alone = "unjoinable";
     for (const log of read) {
-      const added = addPage(log, page, until);
+      const added = addPage(log, { ...page, entries: byScope.get(scopeKey(log.scope)) ?? [] }, until);
       this.#keep(log, added);
-      const isBusy = end !== undefined && read.length > 1 && added.length >= BUSY_ENTRIES;
+      log.lastRound = this.#rounds;
+      const isLarge = read.length > 1 && added.length >= Math.max(BUSY_ENTRIES, size * BUSY_PART);
+      const isBusy = end !== undefined && (isLarge || (isOneScope && read.length < count));
       if (isBusy || (isStuck && log.through.instant === end.instant)) log.alone = "busy";
     }
   }

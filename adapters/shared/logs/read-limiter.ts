@@ -1,27 +1,33 @@
-/** Limits calls per minute to a quota that all tenants share. */
+/** Limits calls to a quota that all tenants share. */
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
 const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
 
 export class ReadLimiter {
   readonly #clock: Clock;
   readonly #perMinute: number;
+  readonly #perSecond: number;
   /** The times of the calls of the last minute, and of the calls that wait, in milliseconds. */
   #made: number[] = [];
 
-  /** @param perMinute maximum number of calls in any 60 seconds */
-  constructor(clock: Clock, perMinute: number) {
+  /**
+   * @param perMinute maximum number of calls in any 60 seconds
+   * @param perSecond maximum number of calls in any second; defaults to no maximum
+   */
+  constructor(clock: Clock, perMinute: number, perSecond = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#perMinute = perMinute;
+    this.#perSecond = perSecond;
   }
 
   /** The milliseconds until the next call is permitted. */
   get wait(): number {
     const now = millisOf(this.#clock.now());
     this.#made = this.#made.filter((at) => at > now - MINUTE_MS);
-    const oldest = this.#made.at(-this.#perMinute);
-    return oldest === undefined ? 0 : Math.max(0, oldest + MINUTE_MS - now);
+    const until = (calls: number, windowMs: number) => (this.#made.at(-calls) ?? Number.NEGATIVE_INFINITY) + windowMs;
+    return Math.max(0, until(this.#perMinute, MINUTE_MS) - now, until(this.#perSecond, SECOND_MS) - now);
   }
 
   /**

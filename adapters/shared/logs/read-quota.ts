@@ -6,21 +6,28 @@ export interface ReadQuota {
   /** For the last lines of failed deploys. */
   readonly deploys: ReadLimiter;
   readonly searches: ReadLimiter;
-  /** Reads per minute for logs that clients follow; 0 if followers search like other clients. */
+  /** Reads per minute for logs that clients follow; 0 if the quota is not divided, and followers search. */
   readonly followsPerMinute: number;
 }
 
-/** Below this, a share would be empty. */
-const MIN_DIVISIBLE = 6;
+/** The parts of a quota. Searches get those that remain. */
+export interface QuotaShares {
+  readonly parts: number;
+  readonly deploys: number;
+  readonly followers: number;
+  /** True if the cloud limits the calls of each second. */
+  readonly isPerSecond: boolean;
+}
 
-/** Deploys get a sixth, followers a half and searches the rest. Without followers, searches get their share too. */
-export const divideQuota = (clock: Clock, perMinute: number, hasFollowers: boolean): ReadQuota => {
-  if (perMinute < MIN_DIVISIBLE) {
+/** Divides a number of reads per minute. A number below that of the parts is not divided: a share would be empty. */
+export const divideQuota = (clock: Clock, perMinute: number, shares: QuotaShares): ReadQuota => {
+  const limiter = (reads: number) =>
+    new ReadLimiter(clock, reads, shares.isPerSecond ? Math.ceil(reads / 60) : undefined);
+  if (perMinute < shares.parts) {
     const all = new ReadLimiter(clock, perMinute);
     return { deploys: all, searches: all, followsPerMinute: 0 };
   }
-  const deploys = Math.floor(perMinute / 6);
-  const followsPerMinute = hasFollowers ? Math.floor(perMinute / 2) : 0;
-  const searches = perMinute - deploys - followsPerMinute;
-  return { deploys: new ReadLimiter(clock, deploys), searches: new ReadLimiter(clock, searches), followsPerMinute };
+  const deploys = Math.floor((perMinute * shares.deploys) / shares.parts);
+  const followsPerMinute = Math.floor((perMinute * shares.followers) / shares.parts);
+  return { deploys: limiter(deploys), searches: limiter(perMinute - deploys - followsPerMinute), followsPerMinute };
 };

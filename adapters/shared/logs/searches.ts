@@ -1,7 +1,6 @@
 /**
  * Searches in a cloud's log, under a read quota that all tenants share. Searches wait for the quota. Equal searches
- * share a result, and followers share calls if the cloud can read several logs together. An aborted search returns
- * immediately.
+ * share a result, and followers share calls. An aborted search returns immediately.
  */
 
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -75,13 +74,13 @@ export class LogSearches {
   readonly #read: Read;
   readonly #followers?: LogFollowers;
 
-  /** @param readTogether reads the logs of all followers; absent if the cloud cannot read several logs with one call */
-  constructor(clock: Clock, quota: ReadQuota, read: Read, readTogether?: ReadLogsTogether) {
+  /** @param readTogether reads the logs of followers */
+  constructor(clock: Clock, quota: ReadQuota, read: Read, readTogether: ReadLogsTogether) {
     this.#clock = clock;
     this.#read = read;
     this.#quota = quota;
     this.#shared = new SharedReads(clock, SHARED_MS);
-    if (readTogether === undefined || quota.followsPerMinute === 0) return;
+    if (quota.followsPerMinute === 0) return;
     this.#followers = new LogFollowers({
       clock,
       readTogether,

@@ -1,0 +1,76 @@
+/**
+ * Chooses the streams that one call reads for several followers. A call has one range of time and one prefix of stream
+ * names: a deployment's, an account's, or none for the whole log group.
+ * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
+ */
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import type { LogToRead } from "../../shared/logs/followers.ts";
+import { accountPrefixOf, streamPrefixOf } from "./streams.ts";
+
+/** A log that is further behind, in milliseconds, is read alone: the others would be read again from there. */
+const MAX_LAG_MS = 60_000;
+/** Milliseconds for which a prefix is not used after it took too many calls. */
+const CROWDED_MS = 60_000;
+
+/** The log group's own prefix, which all streams have. */
+const GROUP = "";
+
+export interface SharedStreams<L> {
+  readonly prefix: string;
+  /** The logs to read. */
+  readonly read: readonly L[];
+  /** The number of calls that read these logs by the next longer prefixes; 1 if there is none. */
+  readonly parts: number;
+}
+
+export class SharedPrefixes {
+  readonly #clock: Clock;
+  /** Calls since the last one that reached the newest entry, by prefix. */
+  readonly #behind = new Map<string, number>();
+  /** The times in milliseconds until which a prefix is not used. */
+  readonly #crowdedUntil = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Returns the shortest prefix of the first log that is not crowded, if it adds logs.
+   *
+   * @param logs sorted by the position up to which they are read
+   */
+  choose<L extends LogToRead>(logs: readonly [L, ...L[]], until: Instant): SharedStreams<L> {
+    const named = logs.map((log) => ({ log, own: streamPrefixOf(log.scope.owner, log.scope.service) }));
+    const [{ log: first, own }] = named as [(typeof named)[number]];
+    const account = accountPrefixOf(first.scope.owner);
+    const below = (prefix: string): SharedStreams<L> => {
+      const some = named.filter((one) => one.own.startsWith(prefix));
+      const accounts = new Set(some.map(({ log }) => log.scope.owner));
+      const parts = prefix === GROUP && accounts.size > 1 ? accounts : new Set(some.map((one) => one.own));
+      return { prefix, read: some.map(({ log }) => log), parts: parts.size };
+    };
+    const isNear = Number(until - first.through.instant) / 1e6 <= MAX_LAG_MS;
+    const shared = isNear ? [account, GROUP].filter((prefix) => !this.#isCrowded(prefix)) : [];
+    return shared
+      .map(below)
+      .reduce((best, next) => (next.parts > 1 && next.read.length > best.read.length ? next : best), below(own));
+  }
+
+  /** Records calls with a prefix. It is crowded when reading its parts takes fewer calls. */
+  took({ prefix, parts }: SharedStreams<unknown>, calls: number, isCaughtUp: boolean): void {
+    const sum = (this.#behind.get(prefix) ?? 0) + calls;
+    this.#behind.delete(prefix);
+    if (isCaughtUp || parts === 1) return;
+    if (sum < parts) this.#behind.set(prefix, sum);
+    else this.#crowdedUntil.set(prefix, millisOf(this.#clock.now()) + CROWDED_MS);
+  }
+
+  #isCrowded(prefix: string): boolean {
+    const until = this.#crowdedUntil.get(prefix);
+    if (until === undefined || millisOf(this.#clock.now()) < until) return until !== undefined;
+    this.#crowdedUntil.delete(prefix);
+    return false;
+  }
+}
