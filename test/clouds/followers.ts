@@ -37,7 +37,7 @@ interface Replica {
   readonly logs: CloudLogs;
 }
 
-const accountOf = (n: number): AccountId => `account-${n % 10}` as AccountId;
+export const accountOf = (n: number): AccountId => `account-${n % 10}` as AccountId;
 const nameOf = (n: number): DeploymentName => `service-of-a-customer-${n}` as DeploymentName;
 const scopeOf = (n: number): LogScope => ({ owner: accountOf(n), service: nameOf(n) });
 
@@ -71,6 +71,8 @@ export interface Simulation {
   readonly deployments: number;
   /** Longest time between writing and reading a line, in milliseconds. */
   readonly maxDelay: number;
+  /** Called every 250 ms, to write other lines. */
+  readonly onTick?: (cloud: FollowedCloud) => void;
 }
 
 interface Seen {
@@ -135,6 +137,7 @@ export const followMany = async (createCloud: (clock: ManualClock) => FollowedCl
     for (let n = tick % ticksOfWrite; n < deployments; n += ticksOfWrite) write(n, `${parity} ${tick} of ${n}`);
     // Not a deployment that writes in this tick: on AWS, lines of the same millisecond have no order.
     if (tick % 30 === 0) failedDeploys.push(failDeploy((tick + 1) % deployments, tick));
+    simulation.onTick?.(cloud);
     await clock.advance(TICK_MS);
   }
   await clock.advance(SETTLE_S * 1000 + maxDelay);

@@ -1,19 +1,23 @@
-/** Calls never exceed the quota per minute, and a rejected call learns when to retry. */
+/** Calls never exceed the quota per minute or second, and a rejected call learns when to retry. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ReadLimiter } from "../../../../adapters/shared/logs/read-limiter.ts";
+import { divideQuota } from "../../../../adapters/shared/logs/read-quota.ts";
 import { SharedReads } from "../../../../adapters/shared/logs/shared-reads.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 
-test("no 60 seconds have more calls than the quota", () =>
+test("no 60 seconds and no second have more calls than the quota", () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),
-      fc.array(fc.tuple(fc.nat({ max: 30_000 }), fc.nat({ max: 70_000 })), { maxLength: 40 }),
-      async (quota, asks) => {
+      fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
+      fc.array(fc.tuple(fc.oneof(fc.nat({ max: 300 }), fc.nat({ max: 30_000 })), fc.nat({ max: 70_000 })), {
+        maxLength: 40,
+      }),
+      async (quota, perSecond, asks) => {
         const clock = createLeapingClock();
-        const limiter = new ReadLimiter(clock, quota);
+        const limiter = new ReadLimiter(clock, quota, perSecond);
         const made: number[] = [];
         for (const [pause, timeoutMs] of asks) {
           clock.pass(pause);
@@ -26,11 +30,28 @@ test("no 60 seconds have more calls than the quota", () =>
             expect(millisOf(clock.now())).toBe(asked);
           }
         }
-        for (const [index, at] of made.entries())
-          if (index >= quota) expect(at - (made[index - quota] as number)).toBeGreaterThanOrEqual(60_000);
+        const expectWindow = (calls: number, windowMs: number) => {
+          for (const [index, at] of made.entries())
+            if (index >= calls) expect(at - (made[index - calls] as number)).toBeGreaterThanOrEqual(windowMs);
+        };
+        expectWindow(quota, 60_000);
+        if (perSecond !== undefined) expectWindow(perSecond, 1000);
       },
     ),
   ));
+
+test("the shares of a quota per second add up to it, and a small quota is not divided", async () => {
+  const shares = { parts: 5, deploys: 1, followers: 2, isPerSecond: true };
+  for (const perSecond of [5, 10, 25]) {
+    const clock = createLeapingClock();
+    const { deploys, searches, followsPerMinute } = divideQuota(clock, perSecond * 60, shares);
+    let made = 0;
+    for (const limiter of [deploys, searches]) while ((await limiter.take(0)) === undefined) made++;
+    expect(made + followsPerMinute / 60).toBe(perSecond);
+  }
+  const { deploys, searches, followsPerMinute } = divideQuota(createLeapingClock(), 4, shares);
+  expect([deploys === searches, followsPerMinute]).toEqual([true, 0]);
+});
 
 test("an exhausted quota is available again after a minute", async () => {
   const clock = createLeapingClock();
