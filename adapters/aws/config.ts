@@ -51,7 +51,9 @@ export const awsConfigSchema = z.strictObject({
     .int()
     .min(1)
     .default(300)
-    .describe("Maximum log reads of this server per minute. With replicas, divide the account's 300 by their number"),
+    .describe(
+      "Maximum log reads of this server per minute. Most regions allow an account 600. With replicas, divide by their number",
+    ),
   athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
   logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
   billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),
