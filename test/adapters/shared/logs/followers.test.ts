@@ -1,4 +1,4 @@
-/** The pause that followers are told. */
+/** The pause between the reads of a follower. */
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { LogFollowers, type ReadLogsTogether } from "../../../../adapters/shared/logs/followers.ts";
@@ -12,7 +12,7 @@ import { whileTicking } from "../../../simulation/ticking.ts";
 
 const PAUSE_MS = 500;
 
-/** Follows logs for two minutes. Returns the pauses told in the last minute, and the number of calls per second. */
+/** Follows logs for two minutes. Returns the pauses of the last minute, and the number of calls per second. */
 const follow = async (count: number, logsPerCall: number) => {
   const clock = createManualClock();
   let calls = 0;
