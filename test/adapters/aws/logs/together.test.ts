@@ -82,7 +82,10 @@ test("a prefix that takes as many calls as its parts is not used for a minute", 
 const scopes = [a1, a2, b1];
 /** Lines by deployment, each with the milliseconds after the line before it. */
 const writes = () =>
-  fc.array(fc.tuple(fc.constantFrom(...scopes), fc.constantFrom(0, 0, 1, 1000, 30_000)), { minLength: 1, maxLength: 30 });
+  fc.array(fc.tuple(fc.constantFrom(...scopes), fc.constantFrom(0, 0, 1, 1000, 30_000)), {
+    minLength: 1,
+    maxLength: 30,
+  });
 
 test("each follower reads what a search finds, whatever the pages contain", () =>
   fc.assert(
