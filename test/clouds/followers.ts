@@ -18,6 +18,11 @@ const MINUTES = 2;
 /** How often each deployment writes, in milliseconds. */
 const WRITES_EVERY = 10_000;
 const TICK_MS = 250;
+/** How many clients read a page at the same time, and after how many ticks again. */
+const SEARCHES = 5;
+const SEARCH_TICKS = 80;
+/** The followers' first reads are searches. */
+const SEARCHES_FROM = 240;
 
 /** Milliseconds until a fake shows an entry, and the duration of a call. */
 export const VISIBLE_AFTER = 8000;
@@ -83,7 +88,8 @@ interface Seen {
 
 /**
  * Two clients follow each deployment; the second one has a filter in half of the deployments. Some deploys fail
- * meanwhile. Expects that each client reads each line once, and each deploy its last lines, within the quota.
+ * meanwhile, and some clients read a page. Expects that each follower reads each line once, each deploy its last lines, and
+ * each other client its page, within the quota.
  */
 export const followMany = async (createCloud: (clock: ManualClock) => FollowedCloud, simulation: Simulation) => {
   const { deployments, maxDelay } = simulation;
@@ -130,19 +136,29 @@ export const followMany = async (createCloud: (clock: ManualClock) => FollowedCl
     const found = await lastLines({ ...scopeOf(n), revision: `r-${count}` });
     expect(found.map(({ text }) => text)).toEqual([wanted]);
   };
-  const failedDeploys: Promise<void>[] = [];
+  /** A client that does not follow reads the newest lines of a deployment. */
+  const readPage = async (tick: number, n: number) => {
+    const { platform } = replicas[n % replicas.length] as Replica;
+    const deployment = (tick + n) % deployments;
+    const request = { deployment_name: nameOf(deployment), limit: LOG_PAGE };
+    const page = await platform.controlPlane.readLogs(platform.principal(accountOf(deployment)), request);
+    expect(page.isOk()).toBe(true);
+  };
+  const others: Promise<void>[] = [];
   const [ticks, ticksOfWrite] = [(MINUTES * 60_000) / TICK_MS, WRITES_EVERY / TICK_MS];
   for (let tick = 0; tick < ticks; tick++) {
     const parity = Math.floor(tick / ticksOfWrite) % 2 === 0 ? "even" : "odd";
     for (let n = tick % ticksOfWrite; n < deployments; n += ticksOfWrite) write(n, `${parity} ${tick} of ${n}`);
     // Not a deployment that writes in this tick: on AWS, lines of the same millisecond have no order.
-    if (tick % 30 === 0) failedDeploys.push(failDeploy((tick + 1) % deployments, tick));
+    if (tick % 30 === 0) others.push(failDeploy((tick + 1) % deployments, tick));
+    if (tick >= SEARCHES_FROM && tick % SEARCH_TICKS === 0)
+      others.push(...Array.from({ length: SEARCHES }, (_, n) => readPage(tick, n)));
     simulation.onTick?.(cloud);
     await clock.advance(TICK_MS);
   }
   await clock.advance(SETTLE_S * 1000 + maxDelay);
   stop.abort();
-  await whileTicking(clock, Promise.all([...followers.map(({ done }) => done), ...failedDeploys]));
+  await whileTicking(clock, Promise.all([...followers.map(({ done }) => done), ...others]));
 
   for (const { n, query, seen } of followers) {
     const wanted = (lines[n] as string[]).filter((text) => query === undefined || text.includes("even"));

@@ -143,12 +143,12 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     const pushed = pushdownOf(query.filter, scope, compileRe2);
     const prefix = streamPrefixOf(scope.owner, scope.service);
     const list: List = async (range, order, size, token) => {
-      const timeoutMs = await budget.take();
       const bounds: Pick<Pushdown, "from" | "to"> = range.narrowed ? pushed : {};
       const tos = [range.to, bounds.to].filter((one) => one !== undefined).map(millisOf);
       const startTime = startOf([range.from, bounds.from], order);
       const endTime = tos.length === 0 ? undefined : Math.min(...tos);
       if (endTime !== undefined && endTime < startTime) return { entries: [] };
+      const timeoutMs = await budget.take();
       const streams =
         range.narrowed && pushed.platformOnly
           ? { logStreamNames: [prefix + PLATFORM_STREAM] }

@@ -141,7 +141,12 @@ export class LogFollowers {
     const key = this.#deps.keyOf(scope, query.filter);
     const known = this.#logs.get(key);
     const through = behind(query.until);
-    const isNews = known === undefined || known.alone === "busy" || comparePositions(known.through, through) < 0;
+    const isFollowed = known?.alone === false && known.followedAt > 0;
+    // The newest entries tell less than a followed log, whose readers would have to search.
+    const isNews =
+      known === undefined ||
+      known.alone === "busy" ||
+      (comparePositions(known.through, through) < 0 && !(isFollowed && position === undefined));
     if (isNews && known?.alone !== "unjoinable" && this.#logs.size < MAX_LOGS) {
       const log = this.#begin(key, scope, query.filter, { from: position ?? seen ?? START, through });
       log.isCaughtUp = true;
