@@ -5,7 +5,7 @@ import type { ServiceTemplate } from "../../../../core/domain/deploy/service-tem
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
-import { errAsync, ok, ResultAsync, safeTry } from "../../../../core/result.ts";
+import { err, errAsync, ok, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { backoff } from "../../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
 import type { Identities } from "../../accounts/identities.ts";
@@ -83,8 +83,12 @@ export interface CreatedRevision {
   readonly placeholderRule: string;
 }
 
-/** How long ECS may not see that a rule references the group, in milliseconds. AWS documents no bound. */
-const ASSOCIATION_TIMEOUT_MS = 15_000;
+/**
+ * How long ECS may not see that a rule references the group, in milliseconds. AWS documents no bound. ECS says so, or
+ * names another invalid parameter.
+ */
+const ASSOCIATION_TIMEOUT_MS = { named: 60_000, unnamed: 15_000 } as const;
+const NOT_ASSOCIATED = "does not have an associated load balancer";
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 3000;
 
@@ -103,6 +107,17 @@ const repeatWhile = <T>(
       return ResultAsync.fromSafePromise(clock.sleep(pause, signal)).andThen(repeat);
     });
   return repeat();
+};
+
+/** "Task definition size limit": 64 KB, https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html */
+const MAX_DEFINITION_BYTES = 64 * 1024;
+
+const definitionBytes = (task: DefinitionInput): number => Buffer.byteLength(JSON.stringify(task));
+
+const TOO_MUCH_ENVIRONMENT: DeployFailure = {
+  reason: "quota_exceeded",
+  message:
+    "The environment has too many variables: with their names, ECS's limit of 64 KB for a service is exceeded. Join some of them.",
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "");
@@ -135,10 +150,15 @@ const createService = (
   input: Parameters<EcsServices["create"]>[0],
   retry: RetryOptions,
 ): Called<void> => {
-  const end = millisOf(deps.clock.now()) + ASSOCIATION_TIMEOUT_MS;
+  const begun = millisOf(deps.clock.now());
+  const timeoutOf = (error: unknown) =>
+    ASSOCIATION_TIMEOUT_MS[messageOf(error).includes(NOT_ASSOCIATED) ? "named" : "unnamed"];
   return repeatWhile(
     deps,
-    (error, nextAt) => isCallState(error) && nameOf(error.error) === "InvalidParameterException" && nextAt <= end,
+    (error, nextAt) =>
+      isCallState(error) &&
+      nameOf(error.error) === "InvalidParameterException" &&
+      nextAt <= begun + timeoutOf(error.error),
     () => deps.services.create(input, retry),
     retry,
   );
@@ -156,6 +176,7 @@ export const createRevision = (
     const before: FormerResources =
       former === undefined ? { instances: 1 } : yield* await readFormer(deps, former.id, retry).mapErr(toFailure);
     const task = renderDefinition(location, template, newRevision, before.definition, former?.template);
+    if (definitionBytes(task) > MAX_DEFINITION_BYTES) return err<never, DeployFailure>(TOO_MUCH_ENVIRONMENT);
     const definition = yield* await register(deps, task, newRevision.taskRole, retry).mapErr(toFailure);
     const targets = renderTargetGroup(location, template, revision, before.group);
     const group = yield* await balancer.createGroup(targets, retry).mapErr(toFailure);

@@ -55,6 +55,9 @@ const MOUNT_REFUSED: DeployFailure = {
 export const isRefusedMount = ({ stoppedReason, containers = [] }: Task): boolean =>
   [stoppedReason, ...containers.map(({ reason }) => reason)].some((text) => REFUSED_MOUNT.test(text ?? ""));
 
+/** The text of `Task failed ELB health checks in (target-group ...)`. */
+const FAILED_CHECKS = /health checks/i;
+
 /** Stop codes that are not the service's fault; ECS starts a replacement. */
 const transientStopCodes: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
 
@@ -72,8 +75,9 @@ export const failureOfTask = (task: Task, port: number): DeployFailure | undefin
   const known = errors[errorIn(container?.reason)] ?? errors[errorIn(stoppedReason)];
   const { exitCode } = container ?? {};
   if (known !== undefined) return exitCode === undefined ? known : { ...known, exitCode };
-  // Health checks failed, and ECS stopped the task to start another.
-  if (stopCode === "ServiceSchedulerInitiated") return didNotListen(port);
+  // ECS also stops tasks to scale the service, or to spread it over zones.
+  if (stopCode === "ServiceSchedulerInitiated")
+    return FAILED_CHECKS.test(stoppedReason ?? "") ? didNotListen(port) : undefined;
   if (exitCode !== undefined)
     return {
       reason: exitCode === 0 ? "exited" : "crashed",

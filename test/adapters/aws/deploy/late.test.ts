@@ -18,7 +18,7 @@ afterEach(() => run.close());
 const deploy = async (name = "app") => (await run.rollOut(run.template(name), "absent")).at(-1);
 
 test("waits until ECS sees that a target group has a load balancer", async () => {
-  run.ecs.settings.triesUntilAssociated = 3;
+  run.ecs.settings.triesUntilAssociated = 15;
   expect((await deploy())?.kind).toBe("ready");
 });
 

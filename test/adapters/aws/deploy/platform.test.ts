@@ -105,6 +105,16 @@ test("a deploy keeps manual settings and replaces declared ones", async () => {
   expect(run.balancer.rules()[0]?.Conditions[0].HostHeaderConfig.Values).toEqual(hosts);
 });
 
+test("an environment of too many variables fails the deploy and says so", async () => {
+  const env = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`V${at}`, "1"]));
+  expect(await run.endOf(run.template("app", "acme", { env: env(4000) }), "absent")).toMatchObject({
+    kind: "failed",
+    failure: { reason: "quota_exceeded", message: expect.stringContaining("64 KB") },
+  });
+  expect(run.ecs.definitions()).toHaveLength(0);
+  expect(await run.endOf(run.template("few", "acme", { env: env(1000) }), "absent")).toMatchObject({ kind: "ready" });
+});
+
 test("mounts use the file systems of the account's buckets, and the service's environment names them", async () => {
   await run.rollOut(run.template("app", "acme", mounting), "absent");
   const { volumes, containerDefinitions, taskRoleArn } = definitionOf("app");

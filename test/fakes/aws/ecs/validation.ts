@@ -55,6 +55,8 @@ export const checkTags = (tags: readonly Message[] = []): void => {
 export const checkDefinition = (input: Message): void => {
   if (!NAME.test(input.family ?? "")) client("Family contains invalid characters.");
   const containers: Message[] = input.containerDefinitions ?? [];
+  // "Task definition size limit": 64 KB, developerguide/service-quotas.
+  if (JSON.stringify(input).length > 64 * 1024) client("Actual length of the task definition exceeds its maximum.");
   if (containers.length === 0) client("Container list cannot be empty.");
   if (!input.requiresCompatibilities?.includes("FARGATE")) return;
   if (input.networkMode !== "awsvpc") client("Fargate only supports network mode 'awsvpc'.");

@@ -36,6 +36,11 @@ test.each([
   expect(failureOfTask(task, 8080)).toMatchObject(failure);
 });
 
+test("a task that ECS stops to spread or scale the service does not end a rollout", () => {
+  const stoppedReason = "Scaling activity initiated by (deployment ecs-svc/1234567890123456789)";
+  expect(failureOfTask({ stopCode: "ServiceSchedulerInitiated", stoppedReason }, 8080)).toBeUndefined();
+});
+
 test.each(["SpotInterruption", "TerminationNotice", "UserInitiated"] as const)(
   "%s does not end a rollout",
   (stopCode) => {
