@@ -1,6 +1,8 @@
 /**
  * Removes a revision's AWS resources. Every step names the revision, so it can be repeated. No step can remove a
- * revision that serves, because the load balancer refuses to delete a group that a rule forwards to.
+ * revision that serves, because the load balancer refuses to delete a group that a rule forwards to. Deployments of a
+ * service stall after its group was deleted (https://github.com/aws/containers-roadmap/issues/1884 and /issues/2196);
+ * these services are deleted next and never deployed again.
  */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -18,7 +18,7 @@ import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
 import { LISTENER, startFakeBalancer } from "./elbv2/balancer.ts";
 import { startFakeIam } from "./iam/server.ts";
 import { startFakeCloudWatch } from "./logs/server.ts";
-import { FILE_POLICY_LATE_MS, friendly, type Mean, ROLE_LATE_MS } from "./mean.ts";
+import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "./mean.ts";
 import { startFakeS3 } from "./s3/index.ts";
 import { startFakeS3Files } from "./s3files/server.ts";
 import { startFakeScaling } from "./scaling/scaling.ts";
@@ -87,6 +87,7 @@ export const startFakeCloud = async (
     },
     canPass: (role) =>
       !mean.has("role_late") || now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0) >= ROLE_LATE_MS,
+    canAssume: linkedRole(mean, now),
     canMount: (fileSystem) => {
       const found = [...files.fileSystems.values()].find(({ arn }) => arn === fileSystem);
       return !mean.has("file_policy_late") || now() - (found?.policySince ?? 0) >= FILE_POLICY_LATE_MS;

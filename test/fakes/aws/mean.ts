@@ -36,6 +36,11 @@ export const meanSwitches = {
    * https://github.com/aws-samples/aws-cdk-examples/issues/920.
    */
   file_policy_late: "a file system refuses mounts for 3 minutes after a change of its policy",
+  /**
+   * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818: "Unable to assume the service linked
+   * role. Please verify that the ECS service linked role exists."
+   */
+  linked_role_late: "ECS cannot assume its service-linked role for 30 seconds after the first service",
 } as const;
 
 export type MeanSwitch = keyof typeof meanSwitches;
@@ -53,3 +58,12 @@ export const LOG_READS_PER_SECOND = 5;
 
 /** How long a file system refuses mounts after a change of its policy, in milliseconds. */
 export const FILE_POLICY_LATE_MS = 180_000;
+
+/** Returns whether ECS can assume its service-linked role, given the time in milliseconds. The first call creates the role. */
+export const linkedRole = (mean: Mean, now: () => number): (() => boolean) => {
+  let since: number | undefined;
+  return () => {
+    since ??= now();
+    return !mean.has("linked_role_late") || now() - since >= ROLE_LATE_MS;
+  };
+};

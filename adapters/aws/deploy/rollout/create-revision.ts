@@ -84,11 +84,15 @@ export interface CreatedRevision {
 }
 
 /**
- * How long ECS may not see that a rule references the group, in milliseconds. AWS documents no bound. ECS says so, or
- * names another invalid parameter.
+ * How long ECS may refuse a service because it does not see a new resource yet, in milliseconds. AWS documents no bound.
+ * ECS names the resource, or another invalid parameter.
  */
-const ASSOCIATION_TIMEOUT_MS = { named: 60_000, unnamed: 15_000 } as const;
-const NOT_ASSOCIATED = "does not have an associated load balancer";
+const LATE_MS = { named: 60_000, unnamed: 15_000 } as const;
+/**
+ * A rule that references the group, and ECS's role for its own work:
+ * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818
+ */
+const LATE = /does not have an associated load balancer|assume the service linked role/;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 3000;
 
@@ -151,8 +155,7 @@ const createService = (
   retry: RetryOptions,
 ): Called<void> => {
   const begun = millisOf(deps.clock.now());
-  const timeoutOf = (error: unknown) =>
-    ASSOCIATION_TIMEOUT_MS[messageOf(error).includes(NOT_ASSOCIATED) ? "named" : "unnamed"];
+  const timeoutOf = (error: unknown) => LATE_MS[LATE.test(messageOf(error)) ? "named" : "unnamed"];
   return repeatWhile(
     deps,
     (error, nextAt) =>

@@ -22,7 +22,7 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
     const sticky = (timeout: number) => run.template("app", "acme", { sessionAffinity: true, timeout });
     expect(await run.endOf(sticky(30), "absent")).toMatchObject({ kind: "ready" });
     const waited = millisOf(run.clock.now()) - begun;
-    expect(waited).toBeLessThan(2 * ROLE_LATE_MS);
+    expect(waited).toBeLessThan(4 * ROLE_LATE_MS);
     for (const timeout of [31, 32]) {
       const end = await run.endOf(sticky(timeout), await run.expectedOf("app"));
       expect(end).toMatchObject({ kind: "ready" });

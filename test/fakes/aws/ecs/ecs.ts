@@ -57,6 +57,8 @@ export interface FakeEcsOptions {
   readonly files?: Files;
   /** Whether a role can be passed to ECS yet. */
   readonly canPass?: (role: string) => boolean;
+  /** Whether ECS can assume its service-linked role yet. */
+  readonly canAssume?: () => boolean;
   /** Whether a file system, given by ARN, allows mounts yet. */
   readonly canMount?: (fileSystem: string) => boolean;
   /** The time in milliseconds; defaults to the machine's. */
@@ -72,7 +74,7 @@ const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
 export const startFakeEcs = async (options: FakeEcsOptions) => {
   const { balancer, resolveImage, onLine, files = { bucketOf: lastPart, rootOf: () => "/" } } = options;
-  const { canPass = () => true, canMount = () => true, now = Date.now } = options;
+  const { canPass = () => true, canAssume = () => true, canMount = () => true, now = Date.now } = options;
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
@@ -230,6 +232,11 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     const found = definition(input.taskDefinition);
     if (found.status !== "ACTIVE") throw new AwsError("ClientException", "TaskDefinition is inactive");
     checkService(input, found);
+    if (!canAssume())
+      throw new AwsError(
+        "InvalidParameterException",
+        "Unable to assume the service linked role. Please verify that the ECS service linked role exists.",
+      );
     const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
     // Also right after a rule references the group: https://github.com/hashicorp/terraform-provider-aws, the retries when
     // it creates an `aws_ecs_service`.

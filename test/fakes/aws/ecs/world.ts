@@ -13,7 +13,7 @@ import { ok } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
-import { FILE_POLICY_LATE_MS, friendly, type Mean, ROLE_LATE_MS } from "../mean.ts";
+import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
 import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
@@ -93,6 +93,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     },
     resolveImage: (reference) => registry.resolve(reference),
     canPass: (role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS,
+    canAssume: linkedRole(mean, now),
     canMount:
       options.canMount ??
       ((fileSystem) =>
