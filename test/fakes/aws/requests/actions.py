@@ -2,7 +2,7 @@
 policies of the template.
 
 Standard input is a JSON object: `template` (a path), `outputs` (the values of the template's outputs), `stack`, `region`,
-`account` and `checks`, each with `operation`, `action`, `resource` and `context`. Prints one line per problem.
+`account` and `checks`, each with `operation`, `action`, `resource` and `context`. Prints one line per problem. Without `checks`, prints the statements as JSON.
 https://policy-sentry.readthedocs.io/
 """
 
@@ -152,6 +152,7 @@ class Template:
                 if conditions.keys() - {"StringEquals"}:
                     raise ValueError(f"unknown operators: {conditions.keys()}")
                 yield {
+                    "policy": name,
                     "actions": listed[0],
                     "resources": [self.text(one) for one in listed[1]],
                     "condition": {
@@ -192,6 +193,9 @@ def condition_problems(statements):
 def main():
     given = json.load(sys.stdin)
     statements = list(Template(given).statements())
+    if "checks" not in given:
+        print(json.dumps(statements))
+        return
     found = {*condition_problems(statements)}
     for check in given["checks"]:
         action, resource, operation = check["action"], check["resource"], check["operation"]

