@@ -54,6 +54,11 @@ export const awsConfigSchema = z.strictObject({
     .describe(
       "Maximum log reads of this server per minute. Most regions allow an account 600. With replicas, divide by their number",
     ),
+  imageRetentionDays: z
+    .int()
+    .min(1)
+    .default(30)
+    .describe("Days after its last deploy until Portside deletes an image that no deployment uses"),
   athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
   logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
   billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),

@@ -13,6 +13,7 @@ import { clientSource } from "./clients.ts";
 import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
 import { createCodeBuilder } from "./deploy/build/builder.ts";
 import { s3Spool } from "./deploy/build/spool-bucket.ts";
+import { createImageRetention } from "./deploy/images/image-retention.ts";
 import { createEcsPlatform } from "./deploy/platform.ts";
 import { diagnoseAws } from "./doctor.ts";
 import { createAwsLogs } from "./logs/store.ts";
@@ -51,6 +52,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     mountable: async (bucket, options) => volumes.mountable(bucket, options),
     lastLines: lastLinesOf(logs.deployReads),
   });
+  const images = createImageRetention(config, clients, deps);
   // May take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
     () => undefined,
@@ -63,7 +65,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     contractVersion: CONTRACT_VERSION,
     capabilities: awsCapabilities(config),
     services,
-    builder: createCodeBuilder(config, clients, deps),
+    builder: images.keepUsed(createCodeBuilder(config, clients, deps)),
     volumes,
     scheduler: createAwsScheduler(config, clients, deps),
     logs,
@@ -78,6 +80,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     provider,
     close: async () => {
       await sweeping;
+      await images.idle();
       await volumes.idle();
       await sql.close();
     },

@@ -117,6 +117,7 @@ export const needs: Readonly<Record<string, Need>> = {
     policy: "platformPolicyArn",
     calls: {
       DescribeImagesCommand: ["ecr:DescribeImages"],
+      BatchDeleteImageCommand: ["ecr:BatchDeleteImage"],
       DescribeRepositoriesCommand: ["ecr:DescribeRepositories"],
     },
   },

@@ -33,7 +33,8 @@ export interface Records {
   list(owner: AccountId, retry?: RetryOptions): ResultAsync<readonly HeldRecord[], Unavailable>;
 }
 
-const SERVICES = "services/";
+/** The prefix of all records. */
+export const RECORDS = "services/";
 const SUFFIX = ".json";
 /** Concurrent reads. */
 const CONCURRENCY = 20;
@@ -43,7 +44,7 @@ const CONCURRENCY = 20;
  */
 export const FREED_TAG = "portside-state=freed";
 
-const keyOf = (name: string): string => `${SERVICES}${name}${SUFFIX}`;
+const keyOf = (name: string): string => `${RECORDS}${name}${SUFFIX}`;
 const ownersOf = (owner: AccountId): string => `owners/${accountDigest(owner)}/`;
 const listOf = (owner: AccountId): string => `lists/${accountDigest(owner)}${SUFFIX}`;
 
@@ -92,13 +93,13 @@ export const createRecords = (bucket: StateBucket): Records => {
       safeTry(async function* () {
         const [ownNames, all, cached] = yield* await ResultAsync.combine([
           bucket.list(ownersOf(owner), retry),
-          bucket.list(SERVICES, retry),
+          bucket.list(RECORDS, retry),
           bucket.get(listOf(owner), retry),
         ]);
         const names = new Set(ownNames.map(({ key }) => key.slice(ownersOf(owner).length)));
         const known = new Map(cachedIn(cached?.text ?? "").map((one) => [one[0], one]));
         const present = all
-          .map(({ key, etag }) => ({ name: key.slice(SERVICES.length, -SUFFIX.length), etag }))
+          .map(({ key, etag }) => ({ name: key.slice(RECORDS.length, -SUFFIX.length), etag }))
           .filter(({ name }) => names.has(name));
         const same = present.flatMap(({ name, etag }) => {
           const one = known.get(name);

@@ -1,0 +1,141 @@
+/**
+ * Removes images that no deployment uses. A tag is an account's digest with a source's digest, and nothing else in the
+ * repository is touched. The records of deployments name the images that serve or may serve again.
+ */
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../../core/errors.ts";
+import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
+import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
+import { type AwsRuntimeDeps, awsCalls, commandSender, type RetryOptions, throwState } from "../../call-policy.ts";
+import type { ClientSource } from "../../clients.ts";
+import type { AwsConfig } from "../../config.ts";
+import { failureOfUnavailable } from "../../failures.ts";
+import { stateBucket } from "../../state-bucket.ts";
+import { tagOf } from "../build/names.ts";
+import { RECORDS } from "../records/records.ts";
+import { createImageMarks } from "./image-marks.ts";
+
+const DAY_MS = 86_400_000;
+/** Concurrent reads. */
+const CONCURRENCY = 20;
+const REMOVE_TIMEOUT_MS = 20_000;
+
+const TAG = /[0-9a-f]{32}-[0-9a-f]{64}/g;
+const isOurs = (tag: string): boolean => tag.replace(TAG, "") === "";
+
+/** Returns the tags that a text mentions. Also finds those of a record that this version cannot parse. */
+export const tagsIn = (text: string): readonly string[] => text.match(TAG) ?? [];
+
+interface PushedImage {
+  readonly imageTags?: readonly string[] | undefined;
+  readonly imagePushedAt?: Date | undefined;
+}
+
+/** Returns the platform's tags that were pushed before `cutoff`, in milliseconds since 1970. */
+export const oldTags = (images: readonly PushedImage[], cutoff: number): readonly string[] =>
+  images.flatMap(({ imageTags = [], imagePushedAt }) =>
+    imagePushedAt !== undefined && imagePushedAt.getTime() <= cutoff ? imageTags.filter(isOurs) : [],
+  );
+
+export interface ImageRetention {
+  /** Keeps each image that a deploy uses, and removes unused ones about once a day. */
+  keepUsed(builder: ImageBuilder): ImageBuilder;
+  /** Removes unused images now. Returns their number. */
+  sweep(retry?: RetryOptions): ResultAsync<number, Unavailable>;
+  /** Waits for a removal in the background. */
+  idle(): Promise<void>;
+}
+
+export const createImageRetention = (
+  { shared, imageRetentionDays }: Pick<AwsConfig, "shared" | "imageRetentionDays">,
+  clients: ClientSource,
+  runtime: AwsRuntimeDeps,
+): ImageRetention => {
+  const { clock, logger } = runtime;
+  const call = awsCalls(runtime);
+  const ecr = commandSender("registry", "ecr", clients, call);
+  const bucket = stateBucket(shared.stateBucket, clients, call);
+  const marks = createImageMarks(bucket, clock);
+  const { repository: repositoryName } = shared;
+  const now = (): number => millisOf(clock.now());
+
+  const listOld = (cutoff: number, retry: RetryOptions): ResultAsync<readonly string[], Unavailable> =>
+    safeTry(async function* () {
+      const tags: string[] = [];
+      let nextToken: string | undefined;
+      do {
+        const input = { repositoryName, maxResults: 1000, nextToken, filter: { tagStatus: "TAGGED" as const } };
+        const page = yield* await ecr("DescribeImagesCommand", input, retry).mapErr(throwState);
+        tags.push(...oldTags(page.imageDetails ?? [], cutoff));
+        nextToken = page.nextToken;
+      } while (nextToken !== undefined);
+      return ok(tags);
+    });
+
+  const listUsed = (retry: RetryOptions): ResultAsync<ReadonlySet<string>, Unavailable> =>
+    safeTry(async function* () {
+      const used = new Set<string>();
+      const keys = (yield* await bucket.list(RECORDS, retry)).map(({ key }) => key);
+      for (let from = 0; from < keys.length; from += CONCURRENCY) {
+        const some = keys.slice(from, from + CONCURRENCY).map((key) => bucket.get(key, retry));
+        for (const record of yield* await ResultAsync.combine(some))
+          for (const tag of tagsIn(record?.text ?? "")) used.add(tag);
+      }
+      return ok(used);
+    });
+
+  /** By tag, because accounts with the same source share the image itself. The last tag's removal removes the image. */
+  const remove = (imageTag: string, { signal }: RetryOptions): ResultAsync<void, Unavailable> =>
+    ecr(
+      "BatchDeleteImageCommand",
+      { repositoryName, imageIds: [{ imageTag }] },
+      { timeoutMs: REMOVE_TIMEOUT_MS, signal },
+    )
+      .andTee(({ failures = [] }) => {
+        for (const { failureCode, failureReason } of failures)
+          logger.warn("an unused image was not removed", { imageTag, failureCode, failureReason });
+      })
+      .map(() => undefined)
+      .mapErr(throwState);
+
+  const sweep = (retry: RetryOptions = {}): ResultAsync<number, Unavailable> =>
+    safeTry(async function* () {
+      const cutoff = now() - imageRetentionDays * DAY_MS;
+      const old = yield* await listOld(cutoff, retry);
+      if (old.length === 0) return ok(0);
+      const used = yield* await listUsed(retry);
+      let removed = 0;
+      for (const tag of old) {
+        if (used.has(tag)) continue;
+        if (yield* await marks.removeUnused(tag, cutoff, () => remove(tag, retry), retry)) removed++;
+      }
+      return ok(removed);
+    });
+
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  let sweeping: Promise<void> = Promise.resolve();
+  const sweepDaily = (): void => {
+    if (now() - sweptAt < DAY_MS) return;
+    sweptAt = now();
+    sweeping = sweep().match(
+      (count) => {
+        if (count > 0) logger.info("removed unused images", { count });
+      },
+      (error) => logger.warn("unused images were not removed; the next day retries it", { error }),
+    );
+  };
+
+  return {
+    sweep,
+    idle: () => sweeping,
+    keepUsed: (builder) => ({
+      async *build(request, options = {}) {
+        sweepDaily();
+        const used = await marks.use(tagOf(request.owner, request.source.digest), options);
+        if (used.isErr() && options.signal?.aborted !== true)
+          yield { kind: "failed", failure: failureOfUnavailable(used.error) };
+        else yield* builder.build(request, options);
+      },
+    }),
+  };
+};
