@@ -31,8 +31,11 @@ const SUPPORT = "AWS Support raises it";
 /** A rollout runs the new revision beside the old one. */
 const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1);
 
-/** Followers get half of the reads (`divideQuota`), and see a log's entries within 15 s. */
-const READS_PER_LOG = (2 * 60) / 15;
+/**
+ * Followers get two fifths of the reads (logs/store.ts). In the worst case, each log needs its own read every 15 s: one
+ * read returns at most 1 MB.
+ */
+const READS_PER_LOG = ((5 / 2) * 60) / 15;
 
 /** What an account carries. The limits of AWS that Portside does not come near are left out. */
 export const ceilingRules = {
@@ -101,7 +104,7 @@ export const ceilingRules = {
     name: { service: "logs", quota: "FilterLogEvents throttle limit in transactions per second" },
     initial: 300,
     source: "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html",
-    each: `${READS_PER_LOG}`,
+    each: `${READS_PER_LOG} at most; logs with few lines share reads`,
     max: per(READS_PER_LOG),
     otherwise: "AWS does not raise it",
   },

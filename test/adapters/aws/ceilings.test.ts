@@ -14,7 +14,7 @@ test("a new account", () => {
     volumes: 1000,
     "concurrent builds": 1,
     "concurrent runs of schedules": 1000,
-    "followed logs": 37,
+    "followed logs": 30,
   });
 });
 
@@ -25,8 +25,8 @@ test("the lowest quota decides, and a rollout keeps its share", () => {
 });
 
 test("followers read within both this server's setting and the account's quota", () => {
-  expect(maxima({ followers: { Value: 25 } })["followed logs"]).toBe(37);
-  expect(maxima({ followers: { Value: 25 } }, { logReadsPerMinute: 6000 })["followed logs"]).toBe(187);
+  expect(maxima({ followers: { Value: 25 } })["followed logs"]).toBe(30);
+  expect(maxima({ followers: { Value: 25 } }, { logReadsPerMinute: 6000 })["followed logs"]).toBe(150);
 });
 
 test("only a quota that AWS calls adjustable has the command that raises it", () => {

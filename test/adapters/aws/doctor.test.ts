@@ -188,7 +188,7 @@ test("says the lowest ceilings, by the quotas of the account, and how to raise t
     volumes: expect.stringMatching(/^1000 .*by AWS's documentation.*Support/),
     "concurrent builds": expect.stringMatching(/^1 .* --service-code codebuild --quota-code L-2DC20C30 /),
     "concurrent runs of schedules": expect.stringMatching(/^1000 .* --quota-code L-B99A9384 /),
-    "followed logs": expect.stringMatching(/^37 .*: 300; .*--aws-log-reads-per-minute, up to 600 /),
+    "followed logs": expect.stringMatching(/^30 .*: 300; .*--aws-log-reads-per-minute, up to 600 /),
   });
   account.quotas.applied.set("fargate", [
     { QuotaCode: "L-0" },
@@ -197,7 +197,7 @@ test("says the lowest ceilings, by the quotas of the account, and how to raise t
   ]);
   const raised = maximaOf(await look(account, { logReadsPerMinute: 900 }));
   expect(raised["deployments"]).toMatch(/^99 \(target groups of the load balancer: 100; .*AWS does not raise it/);
-  expect(raised["followed logs"]).toMatch(/^75 \(log reads a minute: 600; .*AWS does not raise it/);
+  expect(raised["followed logs"]).toMatch(/^60 \(log reads a minute: 600; .*AWS does not raise it/);
 });
 
 test("names the quotas that it may not read, and assumes those of a new account", async () => {
