@@ -18,7 +18,7 @@ import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
 import { LISTENER, startFakeBalancer } from "./elbv2/balancer.ts";
 import { startFakeIam } from "./iam/server.ts";
 import { startFakeCloudWatch } from "./logs/server.ts";
-import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "./mean.ts";
+import { FILE_POLICY_LATE_MS, friendly, LOG_READS_PER_SECOND, linkedRole, type Mean, ROLE_LATE_MS } from "./mean.ts";
 import { startFakeS3 } from "./s3/index.ts";
 import { startFakeS3Files } from "./s3files/server.ts";
 import { startFakeScaling } from "./scaling/scaling.ts";
@@ -49,7 +49,7 @@ export const startFakeCloud = async (
   const files = await startFakeS3Files({ buckets: s3.world.live, now });
   files.looks = 0;
   const iam = await startFakeIam({ now });
-  const logs = await startFakeCloudWatch({ clock, groups: [parts.logGroup, BUILD_LOGS] });
+  const logs = await startFakeCloudWatch({ clock, mean, groups: [parts.logGroup, BUILD_LOGS] });
   const scheduler = await startFakeEventBridge({ clock, logs: logs.client });
   const athena = await startFakeAthena({ events: logs.events });
   const registry = await startFakeRegistry();
@@ -138,7 +138,7 @@ export const startFakeCloud = async (
     region: awsConfig.region,
     dataDir,
     settleSeconds: 0,
-    logReadsPerMinute: 1_000_000,
+    logReadsPerMinute: mean.has("log_read_quota") ? LOG_READS_PER_SECOND * 60 : 1_000_000,
     athenaWorkgroup: athena.workGroup,
     logTable: athena.logTable,
     billingTable: athena.billingTable,
