@@ -121,6 +121,7 @@ const commands: Readonly<Record<string, (input: Input) => readonly Check[]>> = {
   BatchGetBuilds: ({ ids }) => ask("codebuild:BatchGetBuilds", ids.map(project)),
   BatchGetProjects: ({ names }) => ask("codebuild:BatchGetProjects", names.map(project)),
   DescribeImages: ({ repositoryName }) => ask("ecr:DescribeImages", arn("ecr", `repository/${repositoryName}`)),
+  BatchDeleteImage: ({ repositoryName }) => ask("ecr:BatchDeleteImage", arn("ecr", `repository/${repositoryName}`)),
   DescribeRepositories: ({ repositoryNames }) =>
     ask(
       "ecr:DescribeRepositories",
