@@ -124,7 +124,7 @@ const cases: readonly Omit<Case, "group">[] = [
       const owner = subject.account();
       const name = subject.name();
       const image = await build(subject, owner, name, subject.sources.files());
-      const gone = { name: "gone" as VolumeName, owner, id: "vol-gone", createdAt: "" as StoredVolume["createdAt"] };
+      const gone = { name: "gone" as VolumeName, owner, id: "ps-gone", createdAt: "" as StoredVolume["createdAt"] };
       const template = { ...templateFor(owner, name, image), mounts: [mountOf(gone, freshPath())] };
       const events = [];
       for await (const event of rollOut(subject, template, "absent")) events.push(event);

@@ -23,4 +23,5 @@ await spoolTests({
     [...storage.bucket(STATE_BUCKET).uploads.values()].filter(({ parts }) => parts.size > 0).length,
   copies: "s3.CopyObject",
   brings: ["s3.PutObject", "s3.CreateMultipartUpload", "s3.UploadPart", "s3.CompleteMultipartUpload"],
+  records: ["s3.PutObject"],
 });
