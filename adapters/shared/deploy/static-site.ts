@@ -31,8 +31,9 @@ const TYPES = {
 } as const;
 
 /**
- * Must not contain single quotes or dollar signs, because it is one word of a shell command. It does not serve paths
- * with a part that begins with a dot, nor portside.json, which may contain the service's environment.
+ * Must not contain single quotes, dollar signs or comments, because it is one word of a shell command. It does not serve
+ * paths with a part that begins with a dot, nor portside.json, which may contain the service's environment. It keeps idle
+ * connections longer than the load balancer of AWS does, for 4000 s.
  */
 const PROGRAM = `
 const { createServer } = require("node:http");
@@ -75,7 +76,6 @@ const server = createServer((request, response) => {
   if (page?.path !== undefined) return give(request, response, 404, page);
   response.writeHead(404, { "content-type": "text/plain" }).end("Not found\\n");
 });
-// Longer than load balancers keep idle connections: AWS's for 4000 s.
 server.keepAliveTimeout = 4_010_000;
 server.listen(process.env.PORT, "0.0.0.0");
 process.on("SIGTERM", () => server.close(() => process.exit(0)));
