@@ -65,7 +65,6 @@ export const median = (values: readonly number[]): number => {
 };
 
 const ROUNDS = 7;
-const SMALL_ROUNDS = 1;
 
 const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["goals"][number][] => {
   const peer = goal.peer === undefined ? undefined : peers.find(({ name }) => name === goal.peer);
@@ -93,13 +92,13 @@ const measured = async ({ name, measure }: Contender): Promise<number> => {
   }
 };
 
-/** Runs a benchmark. `small` only checks that it works; its figures mean nothing. */
+/** Runs a benchmark. `small` measures once, only to check that it works; its figures mean nothing. */
 export const runBench = async (bench: Bench, small: boolean): Promise<Outcome> => {
   await using setup = await bench.prepare({ small });
   const results = [setup.subject, ...setup.peers];
   const values = results.map((): number[] => []);
-  for (const contender of results) await measured(contender);
-  for (let round = 0; round < (small ? SMALL_ROUNDS : ROUNDS); round++)
+  if (!small) for (const contender of results) await measured(contender);
+  for (let round = 0; round < (small ? 1 : ROUNDS); round++)
     for (const [index, contender] of results.entries()) values[index]?.push(await measured(contender));
   const [subject, ...peers] = results.map(({ name }, index): Series => ({ name, values: values[index] ?? [] })) as [
     Series,

@@ -199,7 +199,7 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
       const url = await urlOf(server, "quiet");
       const [loud, normal] = [await noise(server, small), await normNoise(server, small)];
       const agent = new Agent();
-      const requests = small ? 200 : 500;
+      const requests = small ? 50 : 500;
       const measured = { loud: Number.NaN, normal: Number.NaN };
       const measure = (which: keyof typeof measured, beside: Noise) => async () => {
         await beside.begin();

@@ -8,7 +8,7 @@ import { type Folder, folderWith } from "../support/archives/folders.ts";
 const repository = join(import.meta.dirname, "..", "..");
 const vitest = [join(repository, "node_modules/vitest/vitest.mjs"), "run"];
 
-/** A project with tests that pass, fail once, throw after their end, or end their process. */
+/** A project with tests that pass, fail once, throw after their end, skip themselves, or end their process. */
 const project = (...names: string[]): Folder => {
   const folder = folderWith();
   const tests: Record<string, string> = {
@@ -22,6 +22,7 @@ const project = (...names: string[]): Folder => {
       setTimeout(() => { throw new Error("late"); });
       await new Promise((resolve) => setTimeout(resolve, 100));
     });`,
+    skips: `test("lacks a tool", (context) => context.skip("it is not installed"));`,
     ends: `test("ends its process", () => new Promise(() => process.kill(process.pid, "SIGKILL")));`,
   };
   const imports = `import { existsSync, writeFileSync } from "node:fs"; import { test } from "vitest";`;
@@ -56,10 +57,10 @@ test("a file that fails once and passes alone is reported as flaky", () => {
   });
 });
 
-test("the record has the failed files and tests, and the failures that no second run can settle", () => {
-  using folder = project("passes", "flaky", "throws", "ends");
+test("the record has the failed files and tests, the failures that no second run can settle, and the files not run", () => {
+  using folder = project("passes", "flaky", "throws", "skips", "ends");
   expect(run(folder, vitest).status).toBe(1);
-  const { files, other } = JSON.parse(readFileSync(join(folder.path, "failed.json"), "utf8"));
+  const { files, other, notRun } = JSON.parse(readFileSync(join(folder.path, "failed.json"), "utf8"));
   expect(files).toEqual(
     expect.arrayContaining([
       { file: "flaky.test.ts", tests: ["is unlucky"] },
@@ -67,6 +68,7 @@ test("the record has the failed files and tests, and the failures that no second
     ]),
   );
   expect(other).toEqual([expect.stringContaining("Worker forks emitted error")]);
+  expect(notRun).toEqual(["skips.test.ts"]);
   expect(rerun(folder, "true").stdout).toContain("failures outside of test files");
 });
 

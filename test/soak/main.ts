@@ -1,6 +1,6 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `attacks` (of builds), `mean` (each
+ * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `matrices` (of attacks and faults, whole), `mean` (each
  * unfriendly behaviour of the fake clouds with every suite), `gcsfuse` (on an emulator) and `redeploys` (two hours
  * under load); without a name all of them run.
  */
@@ -53,10 +53,16 @@ const stages: readonly Stage[] = [
     args: vitest("test/hosts/cli/prove/kills.test.ts"),
   },
   {
-    name: "attacks",
-    what: "every attack of a build",
-    env: { PORTSIDE_ATTACKS: "all" },
-    args: vitest("test/adapters/local/builds/hostile.test.ts"),
+    name: "matrices",
+    what: "every attack of a build, every fault of a call, and the other matrices that CI samples",
+    env: { PORTSIDE_MATRIX: "all" },
+    args: vitest(
+      "faults.test.ts",
+      "test/adapters/local/builds/hostile.test.ts",
+      "test/adapters/local/builds/python-starters.test.ts",
+      "test/adapters/local/logs/searches.test.ts",
+      "test/adapters/local/volumes/large.test.ts",
+    ),
   },
   {
     name: "mean",

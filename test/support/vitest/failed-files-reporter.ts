@@ -1,6 +1,7 @@
 /**
  * Writes the failed test files to the file that `PORTSIDE_FAILED_FILES` names. CI runs those files once more, alone
- * (`.ci/rerun-failed.mjs`). `other` has every failure that rerunning a file cannot settle.
+ * (`.ci/rerun-failed.mjs`). `other` has every failure that rerunning a file cannot settle. `notRun` has the files with
+ * skipped tests, which CI runs when everything is installed.
  */
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -26,6 +27,7 @@ export default class FailedFilesReporter implements Reporter {
       if (typeof file !== "string") other.push(`Unhandled error: ${error.message}`);
       else files.set(relative(process.cwd(), file), files.get(relative(process.cwd(), file)) ?? []);
     }
-    writeFileSync(path, JSON.stringify({ files: [...files].map(([file, tests]) => ({ file, tests })), other }));
+    const notRun = modules.filter((module) => testsNotRun([module]).length > 0).map((one) => one.relativeModuleId);
+    writeFileSync(path, JSON.stringify({ files: [...files].map(([file, tests]) => ({ file, tests })), other, notRun }));
   }
 }

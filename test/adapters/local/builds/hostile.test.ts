@@ -1,7 +1,6 @@
 /**
  * Builds that create links, pipes, sockets, folders and races with each way to run tenant code: nothing outside
- * changes, the server stays up, and others are served. A run tries every fifth attack, with PORTSIDE_ATTACKS=all
- * every one.
+ * changes, the server stays up, and others are served.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,7 +46,7 @@ const attacksOn = (runner: Runner): readonly Attack[] => {
     .filter((kind) => runner === "bubblewrap" || kind !== "race")
     .flatMap((kind) => vectors.map((vector) => ({ kind, vector })))
     .filter(({ vector }) => has("python") || !isPython(vector));
-  return sampled(attacks, EVERY, process.env["PORTSIDE_ATTACKS"] === "all");
+  return sampled(attacks, EVERY);
 };
 
 /** The account and name of an attack. Each has its own account, because an attack may break the account's caches. */

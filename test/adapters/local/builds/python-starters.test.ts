@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sourceOf } from "../../../support/archives/archives.ts";
 import { runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { needs } from "../../../support/vitest/machine.ts";
+import { sampled } from "../../../support/vitest/sampled.ts";
 
 const starter = (name: string): Record<string, string> => {
   const folder = join(import.meta.dirname, "..", "..", "..", "fixtures", "python-starters", name);
@@ -42,9 +43,15 @@ version = "0.1.0"
 source = { virtual = "." }
 `;
 
-test.for<
-  readonly [what: string, name: string, more: Readonly<Record<string, string>>, answer: string, warning?: string]
->([
+type Starter = readonly [
+  what: string,
+  name: string,
+  more: Readonly<Record<string, string>>,
+  answer: string,
+  warning?: string,
+];
+
+const starters: readonly Starter[] = [
   ["Flask", "flask", { "requirements.txt": "Flask\ngunicorn\n" }, "<p>Hello, World!</p>"],
   ["Flask alone", "flask", { "requirements.txt": "Flask\n" }, "<p>Hello, World!</p>", "Flask's development server"],
   [
@@ -74,7 +81,9 @@ test.for<
     "The install worked successfully! Congratulations!",
     "Django's development server",
   ],
-])("%s", async ([, name, more, answer, warning], context) => {
+];
+
+test.for(sampled(starters, 3))("%s", async ([, name, more, answer, warning], context) => {
   needs(context, "python", "python index");
   const records = await platform.deploy(sourceOf({ ...starter(name), ...more }));
   const messages = records.map(({ message }) => message);

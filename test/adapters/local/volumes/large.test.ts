@@ -1,6 +1,5 @@
-/** Objects larger than memory through a signed URL, with flat memory: 256 MiB, and 5 GB with PORTSIDE_TEST_ALL. */
+/** Objects larger than memory through a signed URL, with flat memory: 256 MiB, and 5 GB in a run of whole matrices. */
 import { createHash } from "node:crypto";
-import { statfsSync } from "node:fs";
 import { request } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -8,6 +7,7 @@ import { expect, test } from "vitest";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { processMemory } from "../../../support/crashes/memory-use.ts";
 import { Client, serve } from "../../../support/http/served.ts";
+import { wholeMatrix } from "../../../support/vitest/sampled.ts";
 
 const MiB = 1024 ** 2;
 const PIECE = Buffer.alloc(MiB, "portside ");
@@ -67,11 +67,5 @@ const roundTrip = async (bytes: number): Promise<void> => {
 
 test("256 MiB", { timeout: 120_000 }, () => roundTrip(256 * MiB));
 
-test("5 GB", { timeout: 600_000 }, async (context) => {
-  if (process.env["PORTSIDE_TEST_ALL"] === undefined)
-    return context.skip("it takes a minute; PORTSIDE_TEST_ALL=1 runs it");
-  using folder = folderWith();
-  const { bavail, bsize } = statfsSync(folder.path);
-  if (bavail * bsize < 7e9) return context.skip("it takes 7 GB of disk");
-  await roundTrip(5e9);
-});
+// It takes a minute and 7 GB of disk.
+if (wholeMatrix) test("5 GB", { timeout: 600_000 }, () => roundTrip(5e9));
