@@ -62,6 +62,7 @@ const stages: readonly Stage[] = [
       "test/adapters/local/builds/python-starters.test.ts",
       "test/adapters/local/logs/searches.test.ts",
       "test/adapters/local/volumes/large.test.ts",
+      "test/containers/hostile-plain-builds.test.ts",
     ),
   },
   {
