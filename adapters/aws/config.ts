@@ -15,6 +15,10 @@ export const sharedResourcesSchema = z.strictObject({
   subnets: z.array(text).min(1).describe("IDs of the subnets of tasks"),
   serviceSecurityGroup: text.describe("ID of the security group of tasks, which the load balancer may reach"),
   listenerArn: text.describe("ARN of the load balancer's listener that routes by host name"),
+  moreListenerArns: z
+    .array(text)
+    .optional()
+    .describe("ARNs of the listeners of further load balancers: the second serves NAME.2.DOMAIN"),
   domain: text.describe(
     "Domain whose sub-domains all lead to the load balancer: NAME.DOMAIN is a service. With a port, as in apps.example.com:8443, if the listener does not use its scheme's default port",
   ),

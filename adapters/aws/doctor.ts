@@ -55,7 +55,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
 /** Omitted parameters keep their values, so a new stack needs all of them. */
 const deployStack = ({ stack, region }: DoctorConfig, ...parameters: readonly string[]): string =>
   [
-    `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
+    `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND`,
     "--template-file node_modules/portside/docs/providers/aws-template.yaml",
     ...(parameters.length === 0 ? [] : ["--parameter-overrides", ...parameters]),
   ].join(" ");

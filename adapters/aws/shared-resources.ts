@@ -18,9 +18,28 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
 
 const resourceNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
+/** An installation has them only if its stack creates several load balancers. */
+const optionalNames: readonly (keyof SharedResources)[] = ["moreListenerArns"];
+
+/** The stack names the listeners `listenerArn`, `listenerArn2`, `listenerArn3` and so on. */
+const moreListenersIn = (outputs: Readonly<Record<string, string>>): string[] => {
+  const arns: string[] = [];
+  for (let arn = outputs["listenerArn2"]; arn !== undefined; arn = outputs[`listenerArn${arns.length + 2}`])
+    arns.push(arn);
+  return arns;
+};
+
+const outputOf = (
+  name: keyof SharedResources,
+  outputs: Readonly<Record<string, string>>,
+): string | readonly string[] | undefined => {
+  if (name === "moreListenerArns") return moreListenersIn(outputs);
+  return name === "subnets" ? outputs[name]?.split(",") : outputs[name];
+};
+
 /** Returns the shared resources that the configuration does not name. */
 export const unnamedResources = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedResources)[] =>
-  resourceNames.filter((name) => shared[name] === undefined);
+  resourceNames.filter((name) => shared[name] === undefined && !optionalNames.includes(name));
 
 /** Merges the configured names with the stack's outputs. Returns the missing names instead if any are missing. */
 export const joinResources = (
@@ -29,8 +48,7 @@ export const joinResources = (
 ): { readonly resources: SharedResources } | { readonly missing: readonly string[] } => {
   const found = Object.fromEntries(
     resourceNames.flatMap((name) => {
-      const output = outputs[name];
-      const value = shared[name] ?? (name === "subnets" ? output?.split(",") : output);
+      const value = shared[name] ?? outputOf(name, outputs);
       return value === undefined ? [] : [[name, value]];
     }),
   );

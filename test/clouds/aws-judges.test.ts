@@ -95,7 +95,13 @@ const run = (...checks: readonly (readonly [action: string, resource: string, co
   })),
 });
 
+const listener = (balancer: string, kind = "listener") =>
+  `arn:aws:elasticloadbalancing:eu-west-1:123456789012:${kind}/app/${balancer}/50dc6c495c0c9188/f2f7dc8efc522ab2`;
+
 const sound = run(
+  ["elasticloadbalancing:CreateRule", listener("portside")],
+  ["elasticloadbalancing:CreateRule", listener("portside-2")],
+  ["elasticloadbalancing:DeleteRule", `${listener("portside-20", "listener-rule")}/9683b2d02a6cabee`],
   ["ecs:CreateService", service],
   ["iam:PassRole", role, files],
   ["ecs:ListTaskDefinitions", "*"],
@@ -109,6 +115,7 @@ test("policy_sentry finds unknown actions and resources of another type, and the
     ["s3:HeadObject", "arn:aws:s3:::ps-a/k"],
     ["ecs:CreateService", service.replace(":service/", ":cluster/")],
     ["ecs:CreateService", "*"],
+    ["elasticloadbalancing:CreateRule", listener("portside-other-2")],
     ["s3:GetObject", "arn:aws:s3:::theirs/k"],
     ["iam:PassRole", role, { "iam:PassedToService": "ec2.amazonaws.com" }],
     ["events:PutRule", "arn:aws:events:eu-west-1:123456789012:rule/DO-NOT-DELETE-S3-Files-1"],
@@ -124,6 +131,7 @@ test("policy_sentry finds unknown actions and resources of another type, and the
     `op: ecs:CreateService on ${service.replace(":service/", ":cluster/")}: ${denied}`,
     `op: ecs:CreateService: the action does not support ${service.replace(":service/", ":cluster/")}, only service`,
     "op: ecs:CreateService: the request names no resource, but the action needs service",
+    `op: elasticloadbalancing:CreateRule on ${listener("portside-other-2")}: ${denied}`,
     `op: events:PutRule on arn:aws:events:eu-west-1:123456789012:rule/DO-NOT-DELETE-S3-Files-1: ${denied}`,
     `op: iam:PassRole on ${role}: ${denied}`,
     `op: s3:GetObject on arn:aws:s3:::theirs/k: ${denied}`,

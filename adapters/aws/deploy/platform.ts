@@ -1,16 +1,20 @@
-/** `ServicePlatform` on ECS with Fargate. All deployments share one load balancer. */
+/** `ServicePlatform` on ECS with Fargate. Deployments share load balancers. */
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
-import type { Unavailable } from "../../../core/errors.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
-import { ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { err, ok, okAsync, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { waitUntilReachable } from "../../shared/calls/wait-until-reachable.ts";
 import { streamRollout } from "../../shared/deploy/cloud-rollout.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
-import { type AwsRuntimeDeps, awsCalls, type RetryOptions } from "../call-policy.ts";
+import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
+import { type AwsRuntimeDeps, awsCalls, type RetryOptions, throwState } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
+import { failureOfUnavailable } from "../failures.ts";
 import { stateBucket } from "../state-bucket.ts";
 import { createBalancer } from "./balancer.ts";
+import { balancerForNew, deploymentsIn, hasRoom, sharedByBalancer } from "./balancers.ts";
 import { ecsServices } from "./ecs-calls.ts";
 import { ecsFault } from "./ecs-faults.ts";
 import { noteDeploy } from "./records/note-deploy.ts";
@@ -37,23 +41,68 @@ export const createEcsPlatform = (
   const { clock, ids, logger } = runtime;
   const { region, shared } = config;
   const call = awsCalls(runtime, ecsFault);
-  const location = { region, shared };
-  const deps: RolloutDeps = {
-    records: createRecords(stateBucket(shared.stateBucket, clients, awsCalls(runtime))),
-    services: ecsServices(shared.cluster, clients, call),
-    balancer: createBalancer(shared.listenerArn, clients, call),
-    scaling: createScaling(shared, clients, call),
-    location,
-    clock,
-    ids,
-    logger,
-    ...platformDeps,
-    settleMillis: config.settleSeconds * 1000,
-    waitUntilReachable,
+  const records = createRecords(stateBucket(shared.stateBucket, clients, awsCalls(runtime)));
+  const services = ecsServices(shared.cluster, clients, call);
+  const byBalancer = sharedByBalancer(shared).map(
+    (own, balancerIndex): RolloutDeps => ({
+      records,
+      services,
+      balancerIndex,
+      balancer: createBalancer(own.listenerArn, clients, call),
+      scaling: createScaling(own, clients, call),
+      location: { region, shared: own },
+      clock,
+      ids,
+      logger,
+      ...platformDeps,
+      settleMillis: config.settleSeconds * 1000,
+      waitUntilReachable,
+    }),
+  );
+  const [first] = byBalancer as [RolloutDeps, ...RolloutDeps[]];
+
+  /** The load balancers of new deployments whose rules may not exist yet. */
+  const placed = new Map<DeploymentName, number>();
+
+  const depsOf = ({ balancer, attempted }: HeldRecord): Result<RolloutDeps, Unavailable> => {
+    const deps = byBalancer[balancer];
+    return deps === undefined
+      ? err(unavailable(`The stack has no load balancer ${balancer + 1}, which serves '${attempted.name}'.`, 60))
+      : ok(deps);
   };
 
+  const depsForNew = (name: DeploymentName, retry: RetryOptions): ResultAsync<RolloutDeps, Unavailable> =>
+    safeTry(async function* () {
+      if (byBalancer.length === 1) return ok(first);
+      const counts: number[] = [];
+      for (const [index, { balancer }] of byBalancer.entries()) {
+        const rules = yield* await balancer.rules(retry).mapErr(throwState);
+        const count = deploymentsIn(rules) + [...placed.values()].filter((one) => one === index).length;
+        counts.push(count);
+        if (hasRoom(count)) break;
+      }
+      const chosen = balancerForNew(counts);
+      placed.set(name, chosen);
+      return ok(byBalancer[chosen] ?? first);
+    });
+
+  /** Returns what the deployment's load balancer needs. */
+  const depsFor = (
+    name: DeploymentName,
+    retry: RetryOptions,
+    ifAbsent: () => ResultAsync<RolloutDeps, Unavailable>,
+  ): ResultAsync<RolloutDeps, Unavailable> =>
+    records.read(name, retry).andThen((found) => {
+      const held = heldIn(found);
+      return held === undefined ? ifAbsent() : depsOf(held);
+    });
+
   const toService = (record: HeldRecord, retry: RetryOptions): ResultAsync<Service, Unavailable> =>
-    serving(deps, record, retry).map((now) => serviceOf(record, now, location, clock.now()));
+    safeTry(async function* () {
+      const deps = yield* depsOf(record);
+      const now = yield* await serving(deps, record, retry);
+      return ok(serviceOf(record, now, deps.location, clock.now()));
+    });
 
   const stateOf = (found: Found, retry: RetryOptions): ResultAsync<NameState, Unavailable> => {
     const held = heldIn(found);
@@ -64,20 +113,31 @@ export const createEcsPlatform = (
   };
 
   return {
-    find: (name, { signal } = {}) => deps.records.read(name, { signal }).andThen((found) => stateOf(found, { signal })),
+    find: (name, { signal } = {}) => records.read(name, { signal }).andThen((found) => stateOf(found, { signal })),
 
     list: (owner, { signal } = {}) =>
       safeTry(async function* () {
         const services: Service[] = [];
-        for (const record of yield* await deps.records.list(owner, { signal }))
+        for (const record of yield* await records.list(owner, { signal }))
           services.push(yield* await toService(record, { signal }));
         return ok(services.sort((a, b) => (a.name < b.name ? -1 : 1)));
       }),
 
-    rollout: streamRollout(logger, (request, signal, report) => rollOut(deps, request, signal, report)),
+    rollout: streamRollout(logger, async (request, signal, report) => {
+      const { name } = request.template;
+      const deps = await depsFor(name, { signal }, () => depsForNew(name, { signal }));
+      try {
+        if (signal.aborted) return failed(INTERRUPTED);
+        if (deps.isErr()) return failed(failureOfUnavailable(deps.error));
+        return await rollOut(deps.value, request, signal, report);
+      } finally {
+        placed.delete(name);
+      }
+    }),
 
-    remove: (name, expected, options) => removeService(deps, name, expected, options),
+    remove: (name, expected, options = {}) =>
+      depsFor(name, options, () => okAsync(first)).andThen((deps) => removeService(deps, name, expected, options)),
 
-    noteDeploy: (service, outcome, options) => noteDeploy(deps, service, outcome, options),
+    noteDeploy: (service, outcome, options) => noteDeploy(first, service, outcome, options),
   };
 };

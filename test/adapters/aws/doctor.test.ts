@@ -16,7 +16,7 @@ import { REGION } from "../../fakes/aws/test-config.ts";
 import { Faults } from "../../fakes/faults.ts";
 
 const basis = { region: "eu-west-1", dataDir: "/nowhere" };
-const parts = Object.keys(sharedResourcesSchema.shape);
+const parts = Object.keys(sharedResourcesSchema.shape).filter((name) => name !== "moreListenerArns");
 const policyArn = (output: string) => `arn:aws:iam::123456789012:policy/${output}`;
 
 const whole = (): FakeAccount => {

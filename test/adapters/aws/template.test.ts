@@ -1,6 +1,8 @@
 /** The template defines everything that the provider reads, and contains the function that the tests run. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sharedResourcesSchema } from "../../../adapters/aws/config.ts";
 import { RETENTION_DAYS } from "../../../adapters/aws/logs/capabilities.ts";
@@ -62,8 +64,12 @@ const filled: Readonly<Record<string, string>> = {
 };
 
 test("has the shared resources as outputs, by name", () => {
-  const names = [...part("Outputs", "").matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name as string);
-  expect(names.filter((name) => !forPeople.includes(name))).toEqual(Object.keys(sharedResourcesSchema.shape));
+  const names = [...part("Outputs", "").matchAll(/^ {2}(\w+): \{/gm)].map(([, name]) => name as string);
+  expect(names.filter((name) => !forPeople.includes(name))).toEqual(
+    Object.keys(sharedResourcesSchema.shape).filter((name) => name !== "moreListenerArns"),
+  );
+  // `moreListenerArns` has an output for each of its values.
+  expect(part("Outputs", "")).toContain("- listenerArn$" + "{Number}: {");
 });
 
 test("contains the function that the tests run, within the size limit", () => {
@@ -235,7 +241,27 @@ test("no role has all actions, and only actions without resource types apply to 
   for (const line of everywhere) expect(line).toContain("ecr:GetAuthorizationToken");
 });
 
-test("passes cfn-lint", (context) => {
+test("every load balancer has the same settings, apart from its name", () => {
+  const text = template.replaceAll(/\{ Ref: !Sub "(\w+)\$\{Number\}" \}/g, "!Ref $1").replaceAll("$" + "{Number}", "");
+  const settingsAfter = (start: string): string[] =>
+    (text.split(start)[1] ?? "")
+      .split("has this host name.")[0]
+      ?.split("\n")
+      .map((line) => line.trim())
+      .filter((line) => !/^(Condition: |Name: |# At most 32 )/.test(line)) ?? [];
+  const first = settingsAfter("\n  Balancer:\n");
+  expect(first.length).toBeGreaterThan(20);
+  expect(settingsAfter("\n    - Balancer:\n")).toEqual(first);
+});
+
+test("passes cfn-lint, with one load balancer and with three", (context) => {
   needs(context, "cfn-lint");
-  expect(execFileSync(cfnLint, [path], { encoding: "utf8" })).toBe("");
+  const folder = mkdtempSync(join(tmpdir(), "portside-template-"));
+  const three = join(folder, "three.yaml");
+  writeFileSync(three, template.replace("Default: none", 'Default: "2,3"'));
+  try {
+    expect(execFileSync(cfnLint, [path, three], { encoding: "utf8" })).toBe("");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -35,6 +35,8 @@ const heldSchema = z.object({
   kind: z.literal("held"),
   uid: z.string(),
   createdAt: z.string(),
+  // Records of earlier versions have none: there was one load balancer.
+  balancer: z.int().min(0).default(0),
   state: stateSchema,
   attempted: z.unknown(),
   former: z.array(z.object({ id: z.string(), document: z.unknown() })),
@@ -61,6 +63,8 @@ export interface HeldRecord {
   /** Identifies this deployment of the name; a later deployment has another uid. */
   readonly uid: string;
   readonly createdAt: string;
+  /** The index of the deployment's load balancer. */
+  readonly balancer: number;
   readonly state: RolloutState;
   readonly attempted: ServiceTemplate;
   /** Revisions that had traffic when the attempt began. */

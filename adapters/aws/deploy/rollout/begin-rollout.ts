@@ -56,6 +56,7 @@ const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord
       kind: "held",
       uid: before?.uid ?? ids.id(),
       createdAt: before?.createdAt ?? timestampOf(clock.now()),
+      balancer: before?.balancer ?? attempt.deps.balancerIndex,
       state: attempt.state(attempt.write, "rolling", attempt.end),
       attempted: attempt.request.template,
       former,

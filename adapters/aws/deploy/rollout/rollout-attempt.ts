@@ -19,6 +19,8 @@ import type { VerdictDeps } from "./verdict.ts";
 export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps, PrepareDeps {
   readonly ids: Ids;
   readonly clock: Clock;
+  /** Of the load balancer that `balancer`, `scaling` and `location` concern. */
+  readonly balancerIndex: number;
   readonly waitUntilReachable: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
 

@@ -12,7 +12,7 @@ import type { Clock } from "../../../../core/ports/system.ts";
 import { ok } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
-import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
+import { LISTENER, listenerAt, startFakeBalancer } from "../elbv2/balancer.ts";
 import { FILE_POLICY_LATE_MS, friendly, linkedRole, type Mean, ROLE_LATE_MS } from "../mean.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
 import { ACCOUNT, awsConfig, REGION } from "../test-config.ts";
@@ -38,7 +38,9 @@ interface MadeEngine {
 
 export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   readonly engine: (onLine: (line: RunLine) => void) => Promise<E>;
-  /** The listener's limit of rules. */
+  /** The number of load balancers. */
+  readonly balancers?: number;
+  /** The limit of rules of each load balancer. */
   readonly rules?: number;
   readonly onLine?: (line: TaskLine) => void;
   readonly mean?: Mean;
@@ -75,7 +77,9 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
   const state = await startStateBucket();
   const registry = await startFakeRegistry();
   const scaling = await startFakeScaling();
+  const { balancers = 1 } = options;
   const balancer = await startFakeBalancer({
+    balancers,
     ...(options.rules === undefined ? {} : { rules: options.rules }),
     ...(clock && { clock }),
     mean,
@@ -135,7 +139,14 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     lines: lines as readonly TaskLine[],
     /** Buckets that do not exist. */
     gone,
-    config: { region: REGION, settleSeconds: 0, shared: sharedParts(balancer.port) },
+    config: {
+      region: REGION,
+      settleSeconds: 0,
+      shared: {
+        ...sharedParts(balancer.port),
+        moreListenerArns: Array.from({ length: balancers - 1 }, (_, index) => listenerAt(index + 1)),
+      },
+    },
     clients: clientSource(REGION, clients),
     given: clients,
     needs: { identities: fakeRoles((bucket) => gone.has(bucket), rolesSince, now), mountable, lastLines },

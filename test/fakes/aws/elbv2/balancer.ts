@@ -1,6 +1,7 @@
 /**
- * A fake Application Load Balancer with one listener: rules, target groups and their health, from the model and
- * documentation of client-elastic-load-balancing-v2. The listener accepts connections and routes requests by the rules.
+ * Fake Application Load Balancers with one listener each: rules, target groups and their health, from the model and
+ * documentation of client-elastic-load-balancing-v2. All accept connections at one address, and route requests by their
+ * rules.
  */
 import { randomUUID } from "node:crypto";
 import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
@@ -16,8 +17,13 @@ import { startListener } from "./listener.ts";
 import { checkGroup, checkRule, checkTags } from "./validation.ts";
 
 const ARN = `arn:aws:elasticloadbalancing:${REGION}:${ACCOUNT}`;
-export const LISTENER = `${ARN}:listener/app/portside/50dc6c495c0c9188/f2f7dc8efc522ab2`;
-const BALANCER = `${ARN}:loadbalancer/app/portside/50dc6c495c0c9188`;
+/** The listener of a load balancer, with the name that the template gives it; the first has the index 0. */
+export const listenerAt = (index: number): string =>
+  `${ARN}:listener/app/portside${index === 0 ? "" : `-${index + 1}`}/50dc6c495c0c9188/f2f7dc8efc522ab2`;
+export const LISTENER = listenerAt(0);
+
+const balancerOf = (listener: string): string =>
+  listener.replace(":listener/", ":loadbalancer/").split("/").slice(0, -1).join("/");
 
 export type TargetState = "initial" | "healthy" | "unhealthy" | "draining";
 
@@ -32,6 +38,7 @@ interface Group {
 
 interface Rule {
   readonly arn: string;
+  readonly listener: string;
   priority: number;
   conditions: Message[];
   actions: Message[];
@@ -55,8 +62,12 @@ const hostsOf = ({ conditions }: Rule): string[] =>
   );
 
 export interface FakeBalancerOptions {
-  /** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
+  /** The number of load balancers. */
+  readonly balancers?: number;
+  /** The limit of rules for each. https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
   readonly rules?: number;
+  /** The limit of target groups for each. */
+  readonly targetGroups?: number;
   /** The group's target as `HOST:PORT`; undefined: it has none. */
   readonly target?: (group: string) => Promise<string | undefined>;
   readonly mean?: Mean;
@@ -65,7 +76,9 @@ export interface FakeBalancerOptions {
 }
 
 export const startFakeBalancer = async ({
+  balancers = 1,
   rules: maxRules = 100,
+  targetGroups: maxGroups = 100,
   target = async () => undefined,
   mean = friendly,
   clock,
@@ -80,18 +93,25 @@ export const startFakeBalancer = async ({
    */
   const settings = { deletionsInUse: 0, looksUntilVisible: 0 };
 
+  const listeners = Array.from({ length: balancers }, (_, index) => listenerAt(index));
+  const checkListener = (arn: string): void => {
+    if (!listeners.includes(arn)) throw notFound("Listener");
+  };
+
   const group = (arn: string): Group => {
     const found = groups.get(arn);
     if (found === undefined) throw notFound("TargetGroup");
     return found;
   };
 
-  const isNamed = (arn: string): boolean =>
-    [...rules.values()].some((rule) => groupsOf(rule).some((one) => one.arn === arn));
+  const rulesWith = (arn: string): Rule[] =>
+    [...rules.values()].filter((rule) => groupsOf(rule).some((one) => one.arn === arn));
+  const isNamed = (arn: string): boolean => rulesWith(arn).length > 0;
 
   const groupView = ({ input, arn }: Group): Message => {
     const { Tags: _tags, Name, ...rest } = input;
-    return { TargetGroupArn: arn, TargetGroupName: Name, ...rest, LoadBalancerArns: isNamed(arn) ? [BALANCER] : [] };
+    const LoadBalancerArns = [...new Set(rulesWith(arn).map(({ listener }) => balancerOf(listener)))];
+    return { TargetGroupArn: arn, TargetGroupName: Name, ...rest, LoadBalancerArns };
   };
 
   const ruleView = ({ arn, priority, conditions, actions }: Rule): Message => ({
@@ -115,6 +135,13 @@ export const startFakeBalancer = async ({
       throw new AwsError(
         "InvalidConfigurationRequest",
         "You must enable group stickiness on a rule if you enabled target stickiness on one of its target groups",
+      );
+    // "You've reached the limit on the number of unique target groups per load balancer across all listeners."
+    const others = [...rules.values()].filter(({ arn, listener }) => listener === rule.listener && arn !== rule.arn);
+    if (new Set([...others, rule].flatMap(groupsOf).map(({ arn }) => arn)).size > maxGroups)
+      throw new AwsError(
+        "TooManyUniqueTargetGroupsPerLoadBalancer",
+        "The maximum number of unique target groups per load balancer has been reached",
       );
     return rule;
   };
@@ -169,18 +196,19 @@ export const startFakeBalancer = async ({
       return { TargetHealthDescriptions: health };
     },
     CreateRule: ({ ListenerArn, Conditions, Priority, Actions, Tags = [] }: Message) => {
-      if (ListenerArn !== LISTENER) throw notFound("Listener");
+      checkListener(ListenerArn);
+      const own = [...rules.values()].filter(({ listener }) => listener === ListenerArn);
       checkTags(Tags);
       const priority = Number(Priority);
       if (!(priority >= 1 && priority <= 50_000))
         throw new AwsError("ValidationError", "'priority' must be between 1 and 50000");
-      if ([...rules.values()].some((rule) => rule.priority === priority))
+      if (own.some((rule) => rule.priority === priority))
         throw new AwsError("PriorityInUse", `Priority '${priority}' is currently in use`);
-      if (rules.size >= maxRules) throw new AwsError("TooManyRules", "The maximum number of rules has been reached");
+      if (own.length >= maxRules) throw new AwsError("TooManyRules", "The maximum number of rules has been reached");
       const id = randomUUID().replaceAll("-", "").slice(0, 16);
-      const arn = `${LISTENER.replace(":listener/", ":listener-rule/")}/${id}`;
-      const hidden = settings.looksUntilVisible;
-      const rule = checked({ arn, priority, conditions: Conditions, actions: Actions, tags: Tags, hidden });
+      const arn = `${ListenerArn.replace(":listener/", ":listener-rule/")}/${id}`;
+      const made = { arn, listener: ListenerArn, priority, conditions: Conditions, actions: Actions, tags: Tags };
+      const rule = checked({ ...made, hidden: settings.looksUntilVisible });
       rules.set(arn, rule);
       return { Rules: [ruleView(rule)] };
     },
@@ -201,19 +229,20 @@ export const startFakeBalancer = async ({
       if (!rules.delete(RuleArn)) throw notFound("Rule");
       return {};
     },
-    DescribeListeners: ({ ListenerArns = [LISTENER] }: Message) => {
-      if (ListenerArns.some((one: string) => one !== LISTENER)) throw notFound("Listener");
-      return { Listeners: [{ ListenerArn: LISTENER, Protocol: "HTTP" }] };
+    DescribeListeners: ({ ListenerArns = listeners }: Message) => {
+      for (const one of ListenerArns) checkListener(one);
+      return { Listeners: ListenerArns.map((ListenerArn: string) => ({ ListenerArn, Protocol: "HTTP" })) };
     },
     DescribeRules: ({ ListenerArn, Marker, PageSize = "400" }: Message) => {
-      if (ListenerArn !== LISTENER) throw notFound("Listener");
+      checkListener(ListenerArn);
       const from = Number(Marker ?? 0);
       const all = [
         ...byPriority()
+          .filter(({ listener }) => listener === ListenerArn)
           .filter((rule) => rule.hidden-- <= 0)
           .map(ruleView),
         {
-          RuleArn: `${LISTENER}/default`,
+          RuleArn: `${ListenerArn}/default`,
           Priority: "default",
           Conditions: [],
           Actions: [{ Type: "fixed-response" }],
@@ -264,6 +293,19 @@ export const startFakeBalancer = async ({
     },
     /** Changes things by hand, as in the console. */
     act: methods,
+    /** Gives a load balancer rules of other deployments. */
+    occupy: (index: number, deployments: number): void => {
+      for (let at = 1; at <= deployments; at++) {
+        const name = `portside-${index}-${at}`;
+        const made = methods.CreateTargetGroup({ Name: name, Protocol: "HTTP", Port: "80", VpcId: "vpc-1" });
+        methods.CreateRule({
+          ListenerArn: listenerAt(index),
+          Priority: String(50_000 - at),
+          Conditions: [{ Field: "host-header", HostHeaderConfig: { Values: [`${name}.portside.test`] } }],
+          Actions: [{ Type: "forward", TargetGroupArn: made.TargetGroups[0].TargetGroupArn }],
+        });
+      }
+    },
     close: async () => {
       client.destroy();
       await server.close();

@@ -84,7 +84,8 @@ class Template:
         with open(given["template"], encoding="utf-8") as file:
             document = yaml.load(file, loader)
         self.resources = document["Resources"]
-        self.outputs = document["Outputs"]
+        # No policy refers to what a loop makes: the stack here has one load balancer.
+        self.outputs = {name: one for name, one in document["Outputs"].items() if not name.startswith("Fn::ForEach::")}
         self.values = {
             "AWS::Partition": "aws",
             "AWS::Region": given["region"],

@@ -65,6 +65,7 @@ const recordOf = (attempted: ServiceTemplate, former: readonly ServiceTemplate[]
   kind: "held",
   uid: "uid",
   createdAt: "",
+  balancer: 0,
   state: { write: "w", at: "", revision: "r", step: "moving", until: "" },
   attempted,
   former: former.map((template, index) => ({ id: `old${index}`, template })),

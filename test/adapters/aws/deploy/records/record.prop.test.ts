@@ -11,9 +11,11 @@ import { revisionIdOf } from "../../../../../adapters/shared/deploy/revision-id.
 import { fitResources } from "../../../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-template.ts";
 import { serviceTemplate } from "../../../../arbitraries/index.ts";
+import { templateFor } from "../../../../contracts/support.ts";
 import { checkDefinition } from "../../../../fakes/aws/ecs/validation.ts";
 import { sharedParts } from "../../../../fakes/aws/ecs/world.ts";
 import { checkGroup } from "../../../../fakes/aws/elbv2/validation.ts";
+import { accountOf, nameOf } from "../../../../support/http/brands.ts";
 import { runs } from "../../../../support/vitest/runs.ts";
 
 const place = { region: "eu-west-1", shared: sharedParts(80) };
@@ -24,6 +26,7 @@ const recordOf = (template: ServiceTemplate, former: readonly ServiceTemplate[] 
   kind: "held",
   uid: "uid",
   createdAt: at,
+  balancer: 3,
   state: { write, at, revision: revisionIdOf(template.name, write), step: "moved", until: at },
   attempted: template,
   former: former.map((one, index) => ({ id: `${one.name}-old${index}`, template: one })),
@@ -42,6 +45,12 @@ const definitionOf = (template: ServiceTemplate) => {
   const revision = revisionIdOf(template.name, write);
   return renderDefinition(place, template, { revision, taskRole: "arn:aws:iam::1:role/a", fileSystems });
 };
+
+test("a record of an earlier version belongs to the first load balancer", () => {
+  const record = recordOf(templateFor(accountOf("acme"), nameOf("app"), "image"));
+  const { balancer: _, ...earlier } = JSON.parse(renderRecord(record));
+  expect(parseRecord("app", JSON.stringify(earlier))).toEqual({ ...record, balancer: 0 });
+});
 
 test("a record survives rendering and parsing", () => {
   fc.assert(
