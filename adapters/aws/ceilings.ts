@@ -57,7 +57,7 @@ export const ceilingRules = {
     source: BALANCER_LIMITS,
     each: "1, and a rollout one more",
     max: withRollout,
-    otherwise: "AWS does not raise it; use a second installation",
+    otherwise: "AWS does not raise it; add a load balancer with the stack's parameter MoreBalancers",
   },
   rules: {
     what: "deployments",
@@ -136,7 +136,22 @@ export type Quotas = Readonly<Partial<Record<CeilingKind, ServiceQuota>>>;
 interface Installation {
   readonly region: string;
   readonly logReadsPerMinute: number;
+  /** Number of load balancers. */
+  readonly balancers: number;
 }
+
+/** Each load balancer has these quotas. */
+const ofEachBalancer: ReadonlySet<CeilingKind> = new Set(["targetGroups", "rules"]);
+
+const ruleWith = (kind: CeilingKind, { balancers }: Installation): AwsCeilingRule => {
+  const rule = ruleOf(kind);
+  if (balancers === 1 || !ofEachBalancer.has(kind)) return rule;
+  return {
+    ...rule,
+    quota: `${rule.quota}, on each of ${balancers}`,
+    max: (quota, others) => balancers * rule.max(quota, others),
+  };
+};
 
 const raiseOf = (kind: CeilingKind, quota: ServiceQuota | undefined, { region }: Installation): string => {
   const { name, otherwise } = ruleOf(kind);
@@ -168,7 +183,7 @@ const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Insta
 export const ceilingsOf = (quotas: Quotas, installation: Installation): readonly RaisableCeiling[] => {
   const lowest = new Map<string, RaisableCeiling>();
   for (const kind of kinds) {
-    const rule = ruleOf(kind);
+    const rule = ruleWith(kind, installation);
     const quota = quotas[kind];
     const origin = rule.name === undefined ? "by AWS's documentation" : "assumed";
     const ceiling =

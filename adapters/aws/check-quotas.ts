@@ -45,6 +45,7 @@ const listServices = async (source: QuotaSource): Promise<ReadonlyMap<string, Li
 /** What Service Quotas does not tell is a warning, and its ceiling that of a new account. */
 export async function* checkQuotas(
   config: Pick<AwsSettings, "region" | "logReadsPerMinute">,
+  balancers: number,
   clients: ClientSource,
   environment: NodeJS.ProcessEnv,
 ): AsyncGenerator<Finding> {
@@ -59,6 +60,6 @@ export async function* checkQuotas(
     if (quota?.Value === undefined) yield warn(`quota: ${ceilingRules[kind].quota}`, `not readable: ${problem}`);
     else quotas[kind] = quota;
   }
-  for (const { what, words, raise } of ceilingsOf(quotas, config))
+  for (const { what, words, raise } of ceilingsOf(quotas, { ...config, balancers }))
     yield pass(`maximum of ${what}`, `${words}. To raise it: ${raise}`);
 }

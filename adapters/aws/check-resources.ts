@@ -40,7 +40,7 @@ const checksOf = (
   { region, resources, athenaWorkgroup }: CheckResourcesOptions,
   clients: ClientSource,
 ): readonly ResourceCheck[] => {
-  const { cluster, listenerArn, stateBucket, buildProject, repository, logGroup } = resources;
+  const { cluster, listenerArn, moreListenerArns = [], stateBucket, buildProject, repository, logGroup } = resources;
   return [
     {
       name: "cluster",
@@ -54,12 +54,12 @@ const checksOf = (
     },
     {
       name: "listenerArn",
-      value: listenerArn,
+      value: [listenerArn, ...moreListenerArns].join(", "),
       create: "aws elbv2 create-listener, configured like `Listener` in docs/providers/aws-template.yaml",
       exists: async () => {
-        const input = { ListenerArns: [listenerArn] };
+        const input = { ListenerArns: [listenerArn, ...moreListenerArns] };
         const { Listeners = [] } = await sendCommand(clients, "balancer", "DescribeListenersCommand", input);
-        return Listeners.length > 0;
+        return Listeners.length === input.ListenerArns.length;
       },
     },
     {

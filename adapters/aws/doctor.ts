@@ -7,6 +7,7 @@ import { checkQuotas } from "./check-quotas.ts";
 import { checkResources } from "./check-resources.ts";
 import { type ClientSource, packages, sendCommand } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
+import { sharedByBalancer } from "./deploy/balancers.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinResources, outputsOf, sqlResources, unnamedResources } from "./shared-resources.ts";
 
@@ -141,7 +142,8 @@ export async function* diagnoseAws(
   else yield* await checkResources({ region: config.region, resources: joined.resources, athenaWorkgroup }, clients);
   const required = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(required, caller, outputs, clients);
-  yield* checkQuotas(config, clients, environment);
+  const balancers = "missing" in joined ? 1 : sharedByBalancer(joined.resources).length;
+  yield* checkQuotas(config, balancers, clients, environment);
   const stateBucket = config.shared.stateBucket ?? outputs["stateBucket"];
   if (stateBucket !== undefined) yield spoolPlace(config.sourceSpool, config.dataDir, stateBucket, environment).finding;
 }

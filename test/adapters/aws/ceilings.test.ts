@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ceilingRules, ceilingsOf } from "../../../adapters/aws/ceilings.ts";
 import { type CeilingRule, ceilingOf } from "../../../adapters/shared/quotas/ceilings.ts";
 
-const installation = { region: "eu-west-1", logReadsPerMinute: 300 };
+const installation = { region: "eu-west-1", logReadsPerMinute: 300, balancers: 1 };
 const maxima = (quotas: Parameters<typeof ceilingsOf>[0], more: object = {}) =>
   Object.fromEntries(ceilingsOf(quotas, { ...installation, ...more }).map(({ what, max }) => [what, max]));
 
@@ -22,6 +22,13 @@ test("the lowest quota decides, and a rollout keeps its share", () => {
   expect(maxima({ cpus: { Value: 50 } })["deployments"]).toBe(49);
   expect(maxima({ cpus: { Value: 4000 }, rules: { Value: 40 } })["deployments"]).toBe(39);
   expect(maxima({ cpus: { Value: 0 } })["deployments"]).toBe(0);
+});
+
+test("each load balancer has quotas for its deployments", () => {
+  const cpus = { Value: 4000 };
+  expect(maxima({ cpus })["deployments"]).toBe(99);
+  expect(maxima({ cpus }, { balancers: 3 })["deployments"]).toBe(297);
+  expect(maxima({ cpus: { Value: 50 } }, { balancers: 3 })["deployments"]).toBe(49);
 });
 
 test("followers read within both this server's setting and the account's quota", () => {

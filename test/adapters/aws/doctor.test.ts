@@ -200,6 +200,28 @@ test("says the lowest ceilings, by the quotas of the account, and how to raise t
   expect(raised["followed logs"]).toMatch(/^60 \(log reads a minute: 600; .*AWS does not raise it/);
 });
 
+test("checks every load balancer of the stack, and counts their ceilings together", async () => {
+  const account = whole();
+  const fargate = [{ QuotaCode: "L-3032A538", Value: 4000, Adjustable: true }];
+  account.quotas.applied.set("fargate", fargate);
+  Object.assign(account.outputs ?? {}, {
+    listenerArn2: "second",
+    listenerArn3: "third",
+    listenerArn5: "beyond the gap",
+  });
+  const findings = await look(account);
+  expect(missing(findings)).toEqual([]);
+  expect(maximaOf(findings)["deployments"]).toMatch(
+    /^297 \(target groups of the load balancer, on each of 3: 100; .*parameter MoreBalancers/,
+  );
+  account.gone.add("third");
+  expect(missing(await look(account))).toEqual([
+    expect.objectContaining({ what: expect.stringContaining("listenerArn"), verdict: "missing" }),
+  ]);
+  const configured = { shared: { moreListenerArns: ["other"] } };
+  expect(maximaOf(await look(account, configured))["deployments"]).toMatch(/^198 /);
+});
+
 test("names the quotas that it may not read, and assumes those of a new account", async () => {
   const account = whole();
   account.quotas.mayList = false;

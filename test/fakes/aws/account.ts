@@ -51,9 +51,10 @@ const parts = {
   ecs: (isThere: (name: string) => boolean, { clusters }: Command["input"]) => ({
     clusters: clusters.filter(isThere).map((clusterName: string) => ({ clusterName, status: "ACTIVE" })),
   }),
-  balancer: (isThere: (name: string) => boolean, { ListenerArns: [ListenerArn] }: Command["input"]) => {
-    if (!isThere(ListenerArn)) throw failure("ListenerNotFoundException", "One or more listeners not found", 400);
-    return { Listeners: [{ ListenerArn }] };
+  balancer: (isThere: (name: string) => boolean, { ListenerArns }: Command["input"]) => {
+    if (!ListenerArns.every(isThere))
+      throw failure("ListenerNotFoundException", "One or more listeners not found", 400);
+    return { Listeners: ListenerArns.map((ListenerArn: string) => ({ ListenerArn })) };
   },
   builds: (isThere: (name: string) => boolean, { names }: Command["input"]) => ({
     projects: names.filter(isThere).map((name: string) => ({ name })),
