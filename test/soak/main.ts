@@ -1,8 +1,8 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
  * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `matrices` (of attacks and faults, whole), `mean` (each
- * unfriendly behaviour of the fake clouds with every suite), `gcsfuse` (on an emulator) and `redeploys` (two hours
- * under load); without a name all of them run.
+ * unfriendly behaviour of the fake clouds with every suite), `deployments` (a thousand on the fake load balancers of
+ * AWS), `gcsfuse` (on an emulator) and `redeploys` (two hours under load); without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
     runs: { type: "string", default: "10" },
     kills: { type: "string", default: "1000" },
     damages: { type: "string", default: "500" },
+    deployments: { type: "string", default: "1000" },
     minutes: { type: "string", default: "120" },
   },
 });
@@ -70,6 +71,12 @@ const stages: readonly Stage[] = [
     what: "every unfriendly behaviour of Google Cloud and AWS, with every suite",
     env: { PORTSIDE_MEAN: "all" },
     args: vitest("test/fakes/gcp/mean.test.ts", "test/fakes/aws/mean.test.ts"),
+  },
+  {
+    name: "deployments",
+    what: `${values.deployments} deployments on the fake load balancers of AWS`,
+    env: { PORTSIDE_DEPLOYMENTS: values.deployments },
+    args: vitest("test/adapters/aws/deploy/balancers.test.ts", "test/adapters/aws/deploy/running.test.ts"),
   },
   { name: "gcsfuse", what: "volumes of Google Cloud under gcsfuse", args: ["test/soak/gcsfuse.ts"] },
   {

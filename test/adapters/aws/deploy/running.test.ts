@@ -19,9 +19,16 @@ import { silentLogger } from "../../../support/logs/silent-logger.ts";
 import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
 import { has } from "../../../support/vitest/machine.ts";
 
+/** The number of other deployments, which fill load balancers. */
+const others = Number(process.env["PORTSIDE_DEPLOYMENTS"] ?? "0");
+const PER_BALANCER = 50;
+
 const start = async () => {
   const runner = has("bubblewrap") ? "bubblewrap" : "process";
-  const world = await openBuildWorld({ engine: (onLine) => createLocalEngine({ onLine, runner }) });
+  const balancers = Math.ceil((others + 1) / PER_BALANCER);
+  const world = await openBuildWorld({ balancers, engine: (onLine) => createLocalEngine({ onLine, runner }) });
+  for (let index = 0; index < balancers; index++)
+    world.balancer.occupy(index, Math.min(PER_BALANCER, others - index * PER_BALANCER));
   const deps = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
   const memory = createMemoryProvider().provider;
   const { volumes, cron, logs, sql } = memory.capabilities;
