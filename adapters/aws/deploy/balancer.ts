@@ -131,7 +131,11 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
         Actions: [forwardTo([{ group, weight: 1 }])],
         Tags: tags.map(([Key, Value]) => ({ Key, Value })),
       };
-      return send("CreateRuleCommand", input, { ...retry, timeoutMs: 0 }).map(({ Rules }) => Rules?.map(ruleOf)[0]);
+      return send("CreateRuleCommand", input, {
+        ...retry,
+        turnMs: retry?.turnMs ?? retry?.timeoutMs,
+        timeoutMs: 0,
+      }).map(({ Rules }) => Rules?.map(ruleOf)[0]);
     },
 
     forward: (rule, targets, retry) =>

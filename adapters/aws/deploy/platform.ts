@@ -9,6 +9,7 @@ import { streamRollout } from "../../shared/deploy/cloud-rollout.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import { type AwsRuntimeDeps, awsCalls, type RetryOptions, throwState } from "../call-policy.ts";
+import { pacedCalls } from "../call-rates.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { failureOfUnavailable } from "../failures.ts";
@@ -40,7 +41,7 @@ export const createEcsPlatform = (
 ): ServicePlatform => {
   const { clock, ids, logger } = runtime;
   const { region, shared } = config;
-  const call = awsCalls(runtime, ecsFault);
+  const call = pacedCalls(awsCalls(runtime, ecsFault), clock);
   const records = createRecords(stateBucket(shared.stateBucket, clients, awsCalls(runtime)));
   const services = ecsServices(shared.cluster, clients, call);
   const byBalancer = sharedByBalancer(shared).map(

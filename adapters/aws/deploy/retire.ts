@@ -24,7 +24,8 @@ export interface RetireDeps {
 }
 
 const FIRST_POLL_MS = 1000;
-const MAX_POLL_MS = 10_000;
+const MAX_POLL_MS = 15_000;
+const POLL_GROWTH = 4;
 
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
@@ -78,7 +79,7 @@ const waitUntilDrained = async (
   retry: RetryOptions,
 ) => {
   const end = millisOf(clock.now()) + millis;
-  for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
+  for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS, POLL_GROWTH)) {
     const left = end - millisOf(clock.now());
     if (left <= 0 || retry.signal?.aborted === true) return;
     const health = await balancer.health(group, retry);

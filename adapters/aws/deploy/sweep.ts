@@ -1,30 +1,28 @@
 /** Removes revisions that no longer serve. The record keeps those that remain, and the next rollout retries. */
 
+import type { RetryOptions } from "../call-policy.ts";
 import type { HeldRecord } from "./records/record.ts";
 import { amend } from "./records/writes.ts";
 import { retire } from "./retire.ts";
 import type { RolloutAttempt } from "./rollout/rollout-attempt.ts";
 
-/**
- * @param drain milliseconds that instances get to finish requests
- * @param timeoutMs retry timeout per call, in milliseconds
- */
+/** @param drain milliseconds that instances get to finish requests */
 export const sweep = async (
   { deps, host, request }: RolloutAttempt,
   record: HeldRecord,
   drain: number,
-  timeoutMs: number,
+  retry: RetryOptions,
 ): Promise<void> => {
   const { name, owner } = request.template;
   const removed = new Set<string>();
   for (const revision of record.retired) {
-    const retired = await retire(deps, { owner, revision, host, drain }, { timeoutMs });
+    const retired = await retire(deps, { owner, revision, host, drain }, retry);
     if (retired.isOk() && retired.value === "deleted") removed.add(revision);
     else deps.logger.warn("a replaced revision was not removed", { revision });
   }
   if (removed.size === 0) return;
   const forget = (now: HeldRecord) => ({ ...now, retired: now.retired.filter((id) => !removed.has(id)) });
-  const amended = await amend(deps, name, forget, { timeoutMs });
+  const amended = await amend(deps, name, forget, retry);
   // The next rollout retries.
   if (amended.isErr()) deps.logger.warn("removed revisions are still in the record", { name });
 };

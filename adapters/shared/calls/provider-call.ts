@@ -36,6 +36,8 @@ export interface CallNeeds {
   readonly what: string;
   /** Milliseconds within which the call may be retried. */
   readonly timeoutMs?: number;
+  /** Milliseconds that the call may wait for its turn under the cloud's rate of calls; defaults to `timeoutMs`. */
+  readonly turnMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

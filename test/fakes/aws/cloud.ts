@@ -88,6 +88,7 @@ export const startFakeCloud = async (
     canPass: (role) =>
       !mean.has("role_late") || now() - (iam.roles.get(role.split("/").at(-1) ?? "")?.createdAt ?? 0) >= ROLE_LATE_MS,
     canAssume: linkedRole(mean, now),
+    mean,
     canMount: (fileSystem) => {
       const found = [...files.fileSystems.values()].find(({ arn }) => arn === fileSystem);
       return !mean.has("file_policy_late") || now() - (found?.policySince ?? 0) >= FILE_POLICY_LATE_MS;

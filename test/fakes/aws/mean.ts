@@ -41,6 +41,8 @@ export const meanSwitches = {
    * role. Please verify that the ECS service linked role exists."
    */
   linked_role_late: "ECS cannot assume its service-linked role for 30 seconds after the first service",
+  /** The pages in `call-rates.ts`. */
+  call_rates: "ECS and the load balancer throttle calls beyond their documented rates",
 } as const;
 
 export type MeanSwitch = keyof typeof meanSwitches;

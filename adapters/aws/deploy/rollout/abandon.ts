@@ -41,7 +41,7 @@ export const failRollout = async (
   if (fenced.value === "serves") return completeRollout(attempt, record, () => undefined);
   const retired = [...new Set([...record.retired, revision])];
   const ended = await attempt.writeStep(record, "ended", { retired }, retry);
-  if (ended.isOk()) await sweep(attempt, ended.value, 0, FINAL_RETRY_TIMEOUT_MS);
+  if (ended.isOk()) await sweep(attempt, ended.value, 0, retry);
   else if (isLost(ended.error)) return abandonRevision(attempt, failure);
   else deps.logger.warn("a failed rollout stays visible until its deadline", { name: request.template.name });
   return failed(signal.aborted ? INTERRUPTED : failure);

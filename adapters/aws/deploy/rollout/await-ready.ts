@@ -1,6 +1,7 @@
 /** Polls a revision until it is ready, has failed or times out. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { backoff } from "../../../shared/calls/backoff.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
@@ -14,8 +15,15 @@ const TOO_SLOW: DeployFailure = {
   message: "ECS did not finish the rollout within its time limit.",
 };
 
+/** Rare polls: many rollouts share the account's rate of calls, and a start on Fargate takes a minute or more. */
 const FIRST_POLL_MS = 300;
-const MAX_POLL_MS = 3000;
+const MAX_POLL_MS = 10_000;
+const POLL_GROWTH = 3;
+/**
+ * How often to check what is rarely true: that another writer has won, which the next write finds too, and that a task
+ * stopped although ECS counts none as failed.
+ */
+const RARE_CHECK_MS = 20_000;
 
 const messages: Readonly<Partial<Record<Progress, string>>> = {
   mounting: "S3 Files does not allow a mount yet; waiting until it does",
@@ -32,6 +40,17 @@ const stageReporter = (report: ReportProgress): ((stage: Progress) => void) => {
   };
 };
 
+/** Returns a function that returns true when `RARE_CHECK_MS` have passed since the last time. */
+const rarely = (clock: Clock): (() => boolean) => {
+  let next = plusMillis(clock.now(), RARE_CHECK_MS);
+  return () => {
+    const now = clock.now();
+    const isDue = now >= next;
+    if (isDue) next = plusMillis(now, RARE_CHECK_MS);
+    return isDue;
+  };
+};
+
 /** Succeeds once the revision is ready. @param group the ARN of its target group */
 export const awaitReady = async (
   attempt: RolloutAttempt,
@@ -44,11 +63,13 @@ export const awaitReady = async (
   const candidate = { template, revision, group, mountsUntil: attempt.mountsUntil };
   let listensUntil: Instant | undefined;
   const reportStage = stageReporter(report);
-  for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS)) {
-    const lost = await attempt.lost(record);
+  const isRareCheck = rarely(deps.clock);
+  for (const pause of backoff(FIRST_POLL_MS, MAX_POLL_MS, POLL_GROWTH)) {
+    const isRare = isRareCheck();
+    const lost = isRare ? await attempt.lost(record) : undefined;
     if (signal.aborted) return err(INTERRUPTED);
     if (lost !== undefined) return err(lost);
-    const verdict = await verdictOn(deps, candidate, attempt.left());
+    const verdict = await verdictOn(deps, candidate, isRare, attempt.left());
     if (signal.aborted) return err(INTERRUPTED);
     if (verdict.isErr()) return err(verdict.error);
     if (verdict.value === "ready") return ok(undefined);

@@ -14,6 +14,8 @@ const REACH_TIMEOUT_MS = 30_000;
 /** Milliseconds that a replaced revision may take to finish its requests before the deploy continues anyway. */
 const DRAIN_TIMEOUT_MS = 30_000;
 const TRIES = 3;
+/** A clean-up may wait longer for its turn than a call that users wait for. */
+const SWEEP = { timeoutMs: RETRY_TIMEOUT_MS, turnMs: 5 * 60_000 } as const;
 
 /** Records that traffic has moved. Retries, because traffic has moved already. */
 const recordMoved = (
@@ -49,7 +51,7 @@ export const completeRollout = async (
   const url = urlOf(deps.location.shared, request.template.name);
   const isReachable = await deps.waitUntilReachable(url, REACH_TIMEOUT_MS, deps.clock);
   if (retired.length > 0) report("Stopping the previous revision");
-  await sweep(attempt, moved.value, DRAIN_TIMEOUT_MS, RETRY_TIMEOUT_MS);
+  await sweep(attempt, moved.value, DRAIN_TIMEOUT_MS, SWEEP);
   if (isReachable) return { kind: "ready", revision, url };
   return failed({
     reason: "rollout_timeout",

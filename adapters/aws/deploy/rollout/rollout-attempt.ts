@@ -71,7 +71,7 @@ export class RolloutAttempt {
   /** Retry options for the calls of a phase, capped at the rollout's deadline. */
   left(): RetryOptions {
     const left = Math.max(0, millisOf(this.end) - millisOf(this.deps.clock.now()));
-    return { signal: this.signal, timeoutMs: Math.min(RETRY_TIMEOUT_MS, left) };
+    return { signal: this.signal, timeoutMs: Math.min(RETRY_TIMEOUT_MS, left), turnMs: left };
   }
 
   state(write: string, step: RolloutState["step"], until: Instant): RolloutState {

@@ -1,5 +1,5 @@
 /** The outcome of a revision: ready, in progress, or failed and why. */
-import type { Service, Task } from "@aws-sdk/client-ecs";
+import type { Deployment, Service, Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
@@ -93,13 +93,26 @@ const verdictOnStopped = async (
   return ok(final.length < stopped.value.length ? "mounting" : "starting");
 };
 
+/** ECS counts a stopped task as failed with a delay, and may have started another by then. If enough run, none stopped. */
+const mayHaveStopped = (
+  { desiredCount = 1, runningCount = 0, pendingCount = 0 }: Service,
+  primary: Deployment | undefined,
+  listsTasks: boolean,
+): boolean => {
+  const isCounted = (primary?.failedTasks ?? 0) > 0 || runningCount + pendingCount < desiredCount;
+  return primary?.rolloutState === "FAILED" || (runningCount < desiredCount && (isCounted || listsTasks));
+};
+
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports every target as healthy.
  * Fails as soon as a task has stopped, because ECS would only start another, except after a refused mount.
+ *
+ * @param listsTasks whether to look for stopped tasks although ECS counts enough tasks, and none as failed
  */
 export const verdictOn = async (
   deps: VerdictDeps,
   candidate: Candidate,
+  listsTasks: boolean,
   retry: RetryOptions,
 ): Promise<Result<Progress, DeployFailure>> => {
   const { services, balancer, logger } = deps;
@@ -111,8 +124,7 @@ export const verdictOn = async (
   const { desiredCount = 1, runningCount = 0, deployments = [] } = found.value;
   const primary = deployments.find(({ status }) => status === "PRIMARY");
   const hasFailed = primary?.rolloutState === "FAILED";
-  // ECS counts a stopped task as failed with a delay. If enough tasks run, none has stopped.
-  if (hasFailed || runningCount < desiredCount) {
+  if (mayHaveStopped(found.value, primary, listsTasks)) {
     const stopped = await verdictOnStopped(deps, candidate, retry);
     if (stopped.isErr()) return err(await withLastLines(deps, candidate, stopped.error, retry.signal));
     if (stopped.value === "mounting" && runningCount === 0) return stopped;

@@ -7,7 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ECSClient } from "@aws-sdk/client-ecs";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
+import { ecsBuckets, limitRates } from "../call-rates.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
+import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
@@ -61,6 +63,7 @@ export interface FakeEcsOptions {
   readonly canAssume?: () => boolean;
   /** Whether a file system, given by ARN, allows mounts yet. */
   readonly canMount?: (fileSystem: string) => boolean;
+  readonly mean?: Mean;
   /** The time in milliseconds; defaults to the machine's. */
   readonly now?: () => number;
 }
@@ -74,12 +77,21 @@ const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
 export const startFakeEcs = async (options: FakeEcsOptions) => {
   const { balancer, resolveImage, onLine, files = { bucketOf: lastPart, rootOf: () => "/" } } = options;
-  const { canPass = () => true, canAssume = () => true, canMount = () => true, now = Date.now } = options;
+  const {
+    canPass = () => true,
+    canAssume = () => true,
+    canMount = () => true,
+    now = Date.now,
+    mean = friendly,
+  } = options;
   const faults = new Faults();
+  const rates = limitRates(ecsBuckets, mean.has("call_rates"), now);
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
   /** "The Amazon ECS API follows an eventual consistency model" (API_RunTask): how many calls of each kind return stale data. */
   const settings = { looksUntilVisible: 0, triesUntilAssociated: 0, listsUntilTasks: 0, listsUntilInactive: 0 };
+  /** How long a task takes until it runs, and then until it is healthy, in milliseconds. */
+  const startMillis = { pending: 0, unhealthy: 0 };
   const words: RunLine[] = [];
 
   const engine = await options.engine((line) => {
@@ -123,6 +135,12 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     stored.events.unshift({ message: `(service ${stored.name}) is unable to consistently start tasks successfully.` });
   };
 
+  /** Waits for the shared clock. */
+  const pass = async (millis: number, isWanted = () => true): Promise<void> => {
+    const end = now() + millis;
+    while (isWanted() && now() < end) await pause(1, undefined, { ref: false });
+  };
+
   /** Tries once to start the service. Returns whether it is healthy. */
   const attempt = async (stored: Stored): Promise<boolean> => {
     const tasks = startTasks(stored);
@@ -141,10 +159,12 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       fail(stored, tasks, refusedMount(refused));
       return false;
     }
+    await pass(startMillis.pending);
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
     const since = words.length;
     const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files));
+    if (listens) await pass(startMillis.unhealthy);
     if (stored.status !== "ACTIVE") return false;
     if (!listens) {
       const own = words.slice(since).filter(({ service }) => service === stored.name);
@@ -162,14 +182,14 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     const hasBreaker = stored.input.deploymentConfiguration?.deploymentCircuitBreaker?.enable === true;
     while (stored.status === "ACTIVE" && !(hasBreaker && stored.failed >= BREAKER)) {
       if (await attempt(stored)) return;
-      const next = now() + RESTART_MS;
-      while (!hasBreaker && stored.status === "ACTIVE" && now() < next) await pause(5, undefined, { ref: false });
+      if (!hasBreaker) await pass(RESTART_MS, () => stored.status === "ACTIVE");
     }
     if (stored.status === "ACTIVE") stored.rollout = "FAILED";
   };
 
   const serviceView = (stored: Stored): Message => {
     const running = stored.tasks.filter(({ status }) => status === "RUNNING").length;
+    const pending = stored.tasks.filter(({ status }) => status === "PENDING").length;
     // Reports completion only on the next call: a service "reaches a steady state" after its targets are healthy.
     if (stored.isWell && stored.rollout === "IN_PROGRESS") {
       stored.isWell = false;
@@ -183,7 +203,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       taskDefinition: stored.definition.taskDefinitionArn,
       desiredCount: stored.desired,
       runningCount: running,
-      pendingCount: stored.tasks.filter(({ status }) => status === "PENDING").length,
+      pendingCount: pending,
       failedTasks: stored.failed,
       rolloutState: stored.rollout,
       rolloutStateReason:
@@ -197,6 +217,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       status: stored.status,
       desiredCount: stored.desired,
       runningCount: running,
+      pendingCount: pending,
       taskDefinition: stored.definition.taskDefinitionArn,
       loadBalancers: stored.input.loadBalancers,
       deployments: [deployment],
@@ -386,12 +407,15 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     },
   };
 
-  const server = await serveAws(faults, jsonProtocol(methods));
+  const server = await serveAws(faults, jsonProtocol(rates.limited(methods)));
   const client = recorded("ecs", new ECSClient(clientOptions(server.endpoint)));
   return {
     faults,
     client,
     settings,
+    startMillis,
+    /** Calls that exceeded a rate. */
+    throttled: rates.refused,
     methods,
     services: (): readonly Message[] =>
       [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),

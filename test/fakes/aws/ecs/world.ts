@@ -98,6 +98,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     resolveImage: (reference) => registry.resolve(reference),
     canPass: (role) => !mean.has("role_late") || now() - (rolesSince.get(role) ?? 0) >= ROLE_LATE_MS,
     canAssume: linkedRole(mean, now),
+    mean,
     canMount:
       options.canMount ??
       ((fileSystem) =>

@@ -8,6 +8,7 @@ import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balan
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
+import { balancerBuckets, limitRates } from "../call-rates.ts";
 import { friendly, type Mean } from "../mean.ts";
 import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
@@ -85,6 +86,7 @@ export const startFakeBalancer = async ({
 }: FakeBalancerOptions = {}) => {
   const now = (): number => (clock === undefined ? Date.now() : millisOf(clock.now()));
   const faults = new Faults();
+  const rates = limitRates(balancerBuckets, mean.has("call_rates"), now);
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
   /**
@@ -271,12 +273,14 @@ export const startFakeBalancer = async ({
     const at = isWell(arn) ? await target(arn) : undefined;
     return at === undefined ? { status: 503 } : { target: at };
   });
-  const server = await serveAws(faults, queryProtocol(methods));
+  const server = await serveAws(faults, queryProtocol(rates.limited(methods)));
   const client = recorded("balancer", new ElasticLoadBalancingV2Client(clientOptions(server.endpoint)));
   return {
     faults,
     client,
     settings,
+    /** Calls that exceeded a rate. */
+    throttled: rates.refused,
     port: listener.port,
     rules: (): readonly Message[] => byPriority().map((rule) => ({ ...ruleView(rule), Tags: rule.tags })),
     groups: (): readonly Message[] =>

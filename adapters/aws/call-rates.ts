@@ -1,0 +1,94 @@
+/**
+ * Keeps the calls of rollouts below AWS's rates, which hold for an account and region: a call waits for its turn, in the
+ * order of the calls. Calls beyond a rate fail, and their retries would delay each other.
+ */
+import { millisOf } from "../../core/domain/wire/instant.ts";
+import type { Clock } from "../../core/ports/system.ts";
+import type { ProviderCall } from "../shared/calls/provider-call.ts";
+
+/** A token bucket: how many concurrent calls it permits, and how many a second. */
+interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+const rates = {
+  // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html
+  definitionWrites: { burst: 20, perSecond: 1 },
+  definitionReads: { burst: 50, perSecond: 20 },
+  definitionDeletions: { burst: 5, perSecond: 1 },
+  serviceWrites: { burst: 50, perSecond: 5 },
+  serviceReads: { burst: 100, perSecond: 20 },
+  taskReads: { burst: 100, perSecond: 20 },
+  // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
+  balancerCalls: { burst: 40, perSecond: 10 },
+  balancerWrites: { burst: 20, perSecond: 3 },
+} as const satisfies Record<string, Rate>;
+
+type RateName = keyof typeof rates;
+
+const ecsRates: Readonly<Record<string, RateName>> = {
+  RegisterTaskDefinition: "definitionWrites",
+  DeregisterTaskDefinition: "definitionWrites",
+  DescribeTaskDefinition: "definitionReads",
+  ListTaskDefinitions: "definitionReads",
+  DeleteTaskDefinitions: "definitionDeletions",
+  CreateService: "serviceWrites",
+  DeleteService: "serviceWrites",
+  DescribeServices: "serviceReads",
+  ListTasks: "taskReads",
+  DescribeTasks: "taskReads",
+};
+
+/** The rates that a call counts against, the lowest first. */
+const ratesOf = (what: string): readonly RateName[] => {
+  const [service, action = ""] = what.split(".");
+  if (service === "elbv2")
+    return action.startsWith("Describe") ? ["balancerCalls"] : ["balancerWrites", "balancerCalls"];
+  const rate = service === "ecs" ? ecsRates[action] : undefined;
+  return rate === undefined ? [] : [rate];
+};
+
+/** The part of each burst that this process uses. The rest is for other replicas, consoles and late calls. */
+const SHARE_OF_BURST = 0.5;
+
+/** How long a call waits for its turn, in milliseconds, if its caller does not say. */
+const TURN_MS = 10_000;
+
+/** The error of a throttled call. */
+const tooLong = (what: string, millis: number): Error => {
+  const error = new Error(`${what} would wait ${Math.ceil(millis / 1000)} s for its turn`);
+  return Object.assign(error, { name: "ThrottlingException" });
+};
+
+/** Returns a function that makes calls at AWS's rates. A call that would wait too long fails as a throttled one. */
+export const pacedCalls = (call: ProviderCall, clock: Clock): ProviderCall => {
+  /** When a bucket is full again if no other call comes, in milliseconds. */
+  const fullAt = new Map<RateName, number>();
+
+  /** Milliseconds until the bucket has a token. */
+  const waitOf = (name: RateName, now: number): number => {
+    const { burst, perSecond } = rates[name];
+    const capacityMs = (Math.floor(burst * SHARE_OF_BURST) - 1) * (1000 / perSecond);
+    return Math.max(0, (fullAt.get(name) ?? 0) - now - capacityMs);
+  };
+
+  /** One rate after the other: a call that still waits for one must not use up another. */
+  const turn = async (what: string, maxMs: number, signal: AbortSignal | undefined): Promise<void> => {
+    for (const name of ratesOf(what)) {
+      const now = millisOf(clock.now());
+      const wait = waitOf(name, now);
+      if (wait > maxMs) throw tooLong(what, wait);
+      fullAt.set(name, Math.max(fullAt.get(name) ?? 0, now) + 1000 / rates[name].perSecond);
+      if (wait > 0) await clock.sleep(wait, signal);
+    }
+  };
+
+  return (needs, send) => {
+    const { what, timeoutMs = TURN_MS, turnMs = timeoutMs, signal } = needs;
+    return call(needs, async () => {
+      await turn(what, turnMs, signal);
+      return send();
+    });
+  };
+};
