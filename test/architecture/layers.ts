@@ -42,22 +42,22 @@ const rules: readonly Rule[] = [
   {
     from: /^adapters\/gcp\//,
     may: [
-      /^adapters\/(gcp|shared)\//,
+      /^adapters\/(gcp|cloud|shared)\//,
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|mime|tar|@google-cloud\/[a-z-]+|google-auth-library)$/,
+      /^(zod|tar|@google-cloud\/[a-z-]+|google-auth-library)$/,
     ],
     why: "only a cloud's adapter imports the cloud's packages",
   },
   {
     from: /^adapters\/aws\//,
     may: [
-      /^adapters\/(aws|shared)\//,
+      /^adapters\/(aws|cloud|shared)\//,
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|mime|tar|@aws-sdk\/[a-z0-9-]+|@polyglot-sql\/sdk)$/,
+      /^(zod|tar|@aws-sdk\/[a-z0-9-]+|@polyglot-sql\/sdk)$/,
     ],
     why: "only a cloud's adapter imports the cloud's packages",
   },
@@ -83,6 +83,11 @@ const rules: readonly Rule[] = [
     ],
     why: "a vendor of one port imports its own package",
   })),
+  {
+    from: /^adapters\/cloud\//,
+    may: [/^adapters\/(cloud|shared)\//, /^core\/(domain|ports)\//, /^core\/(errors|result)\.ts$/, node, /^mime$/],
+    why: "the common part of the clouds imports neither of them",
+  },
   {
     from: /^adapters\/shared\//,
     may: [

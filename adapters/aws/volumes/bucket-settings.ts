@@ -5,13 +5,13 @@ import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
-import type { VolumeRecord } from "./record.ts";
+import type { AwsVolume } from "./record.ts";
 
 /** The file systems of volumes have this tag too. */
 export const OWNER_TAG = "portside-owner";
 
 /** For operators and cost reports; the platform does not read them. */
-export const bucketTags = (account: string, { name }: Pick<VolumeRecord, "name">): Record<string, string> => ({
+export const bucketTags = (account: string, { name }: Pick<AwsVolume, "name">): Record<string, string> => ({
   [OWNER_TAG]: account,
   "portside-volume": name,
 });
@@ -48,7 +48,7 @@ export const liveLifecycle = (): LifecycleRule[] => [
  * For a volume in the trash: purges it even if no platform runs. S3 requires a date at midnight. A rule that expires
  * delete markers must not have a date (https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleExpiration.html).
  */
-export const trashLifecycle = ({ deletedAt }: Pick<VolumeRecord, "deletedAt">, now: Instant): LifecycleRule[] => {
+export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now: Instant): LifecycleRule[] => {
   const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
   // A day later, so that the platform's purge, which also deletes the bucket, runs first.
   const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);

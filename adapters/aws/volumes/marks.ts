@@ -3,45 +3,48 @@
  * account uses a name. The mark exists from before the volume is live until after it stops being live. Each mark
  * belongs to one volume, so concurrent calls cannot remove each other's.
  */
-import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
-import type { CallOptions } from "../../../core/ports/system.ts";
-import { marksPrefix, ownMarksPrefix } from "./names.ts";
-import type { VolumeRecord } from "./record.ts";
-import type { ApiResult, S3Api } from "./s3-calls.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import { marksPrefix } from "./names.ts";
+import type { AwsVolume } from "./record.ts";
+import type { S3Api } from "./s3-calls.ts";
 
-type Marked = Pick<VolumeRecord, "id" | "name">;
+type Marked = Pick<AwsVolume, "id" | "name">;
 
+/** The marks of an account. */
 export class Marks {
   readonly #api: S3Api;
   readonly #bucket: string;
+  readonly #account: string;
 
-  /** @param bucket the state bucket */
-  constructor(api: S3Api, bucket: string) {
+  /**
+   * @param bucket the state bucket
+   * @param account the digest of the account
+   */
+  constructor(api: S3Api, bucket: string, account: string) {
     this.#api = api;
     this.#bucket = bucket;
+    this.#account = account;
   }
 
-  put(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
-    const key = this.#key(account, volume);
-    return this.#api.putText(this.#bucket, key, "", undefined, options).map(() => undefined);
+  put({ id, name }: Marked): ApiResult<void> {
+    return this.#api.putText(this.#bucket, this.#prefix(name) + id, "", undefined).map(() => undefined);
   }
 
-  remove(account: string, volume: Marked, options: CallOptions): ApiResult<void> {
-    return this.#api.deleteKey(this.#bucket, this.#key(account, volume), options);
+  remove({ id, name }: Marked): ApiResult<void> {
+    return this.#api.deleteKey(this.#bucket, this.#prefix(name) + id);
   }
 
   /** Returns whether another account has a volume of this name. */
-  isHeldByOther(owner: AccountId, name: VolumeName, options: CallOptions): ApiResult<boolean> {
+  isHeldByOther(name: VolumeName): ApiResult<boolean> {
     // Each account is one common prefix, so two suffice.
     const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
-    const own = ownMarksPrefix(owner, name);
     return this.#api
-      .keys(this.#bucket, query, options)
-      .map(({ CommonPrefixes = [] }) => CommonPrefixes.some(({ Prefix }) => Prefix !== own));
+      .keys(this.#bucket, query)
+      .map(({ CommonPrefixes = [] }) => CommonPrefixes.some(({ Prefix }) => Prefix !== this.#prefix(name)));
   }
 
-  #key(account: string, { id, name }: Marked): string {
-    return `${marksPrefix(name)}${account}/${id}`;
+  #prefix(name: VolumeName): string {
+    return `${marksPrefix(name)}${this.#account}/`;
   }
 }

@@ -5,7 +5,6 @@
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
-import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { OWNER_DIGITS, ownerDigits } from "../accounts/owner-digits.ts";
 
 const PREFIX = "ps-";
@@ -36,6 +35,3 @@ export const digestOfRecords = (key: string): string | undefined => /^volumes\/(
 
 /** Prefix of all marks for the name, across accounts. */
 export const marksPrefix = (name: VolumeName): string => `volume-names/${name}/`;
-
-export const ownMarksPrefix = (owner: AccountId, name: VolumeName): string =>
-  `${marksPrefix(name)}${accountDigest(owner)}/`;

@@ -5,15 +5,13 @@
 
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
-import type { Unavailable } from "../../../core/errors.ts";
-import type { CallOptions } from "../../../core/ports/system.ts";
 import { ok, okAsync, safeTry } from "../../../core/result.ts";
-import type { VolumeDeps } from "./deps.ts";
-import type { VolumeRecord } from "./record.ts";
-import { type Decision, outcomeOf } from "./records.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import { closeBucket } from "./close-bucket.ts";
+import type { AwsVolume } from "./record.ts";
+import { byId } from "./records.ts";
 import { reopenBucket } from "./restore-volume.ts";
-import type { ApiResult } from "./s3-calls.ts";
-import { finishTrash } from "./trash-volume.ts";
+import type { VolumeCall } from "./volume-call.ts";
 
 /** Milliseconds after which an interrupted operation is completed or cleaned up. */
 const ABANDONED_MS = 120_000;
@@ -25,7 +23,7 @@ const MAX_PAGES = 100;
 const GRACE_MS = 600_000;
 
 /** True if the volume needs work: an operation was interrupted, or its time in the trash has expired. */
-export const isDue = ({ clock, records }: VolumeDeps, record: VolumeRecord): boolean => {
+export const isDue = ({ clock, records }: VolumeCall, record: AwsVolume): boolean => {
   const { state, at, deletedAt, reopen } = record;
   if (state === "live" && reopen === true) return records.ageOf(at) >= ABANDONED_MS;
   if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= ABANDONED_MS;
@@ -34,69 +32,51 @@ export const isDue = ({ clock, records }: VolumeDeps, record: VolumeRecord): boo
 };
 
 /** Deletes versions. Returns `more` if some are left. */
-const emptyBucket = ({ api }: VolumeDeps, bucket: string, options: CallOptions): ApiResult<"empty" | "more"> =>
+const emptyBucket = ({ api }: VolumeCall, bucket: string): ApiResult<"empty" | "more"> =>
   safeTry(async function* () {
     for (let page = 0; page < MAX_PAGES; page++) {
-      const found = yield* await api.versions(bucket, options);
+      const found = yield* await api.versions(bucket);
       if (found === "not_found" || found.length === 0) return ok("empty" as const);
-      yield* await api.deleteVersions(bucket, found, options);
+      yield* await api.deleteVersions(bucket, found);
     }
     return ok("more" as const);
   });
 
 /** Leaves the rest to the next run if much work is left. */
-const purge = (deps: VolumeDeps, account: string, record: VolumeRecord, options: CallOptions): ApiResult<unknown> =>
+const purge = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {
-    const { api, files, marks, records } = deps;
+    const { api, files, marks, options, records } = call;
     const { id } = record;
     yield* await files.remove(id, options);
-    yield* await api.deletePolicy(id, options);
-    if ((yield* await emptyBucket(deps, id, options)) === "more") return ok(undefined);
-    if ((yield* await api.deleteBucket(id, options)) === "changed") return ok(undefined);
-    yield* await marks.remove(account, record, options);
-    return records.drop(account, id, options);
+    yield* await api.deletePolicy(id);
+    if ((yield* await emptyBucket(call, id)) === "more") return ok(undefined);
+    if ((yield* await api.deleteBucket(id)) === "changed") return ok(undefined);
+    yield* await marks.remove(record);
+    return records.drop(id);
   });
 
 /**
  * Opens a restored bucket once more. By now, an interrupted move to the trash has ended, or will see that the volume is
  * live. Closes the bucket again if the volume has been deleted again.
  */
-const reopenRestored = (
-  deps: VolumeDeps,
-  account: string,
-  record: VolumeRecord,
-  options: CallOptions,
-): ApiResult<unknown> =>
+const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {
-    yield* await reopenBucket(deps, account, record, options);
-    const decide = (found: VolumeRecord | undefined): Decision<VolumeRecord | undefined> => {
+    yield* await reopenBucket(call, record);
+    const end = yield* await call.records.update((all) => {
+      const found = byId(all, record.id);
       if (found?.state !== "live") return { stop: found };
       const { reopen: _done, ...rest } = found;
       return { put: rest };
-    };
-    const found = outcomeOf(yield* await deps.records.changeVolume(account, record.id, decide, options));
-    const isTrash = found?.state === "deleting" || found?.state === "deleted";
-    return isTrash ? finishTrash(deps, account, found, options) : ok(undefined);
+    });
+    const stopped = "stop" in end ? end.stop : undefined;
+    return stopped?.state === "deleting" || stopped?.state === "deleted" ? closeBucket(call, stopped) : ok(undefined);
   });
 
 /** Resumes due work, unless the volume has been restored or the work has finished. */
-export const resumeDueWork = (
-  deps: VolumeDeps,
-  account: string,
-  due: VolumeRecord,
-  options: CallOptions,
-): ApiResult<unknown> => {
-  if (due.state === "deleting") return finishTrash(deps, account, due, options);
-  if (due.state === "live") return reopenRestored(deps, account, due, options);
-  return deps.records
-    .changeVolume(
-      account,
-      due.id,
-      (found) =>
-        found !== undefined && isDue(deps, found) ? { put: { ...found, state: "purging" } } : { stop: undefined },
-      options,
-    )
-    .andThen((begun) =>
-      "record" in begun ? purge(deps, account, begun.record, options) : okAsync<unknown, Unavailable>(undefined),
-    );
+export const resumeDueWork = (call: VolumeCall, due: AwsVolume): ApiResult<unknown> => {
+  if (due.state === "deleting") return closeBucket(call, due);
+  if (due.state === "live") return reopenRestored(call, due);
+  return call.records
+    .change(due.id, "purging", (found) => isDue(call, found))
+    .andThen(({ changed, record }): ApiResult<unknown> => (changed ? purge(call, record) : okAsync(undefined)));
 };

@@ -5,20 +5,10 @@
  * consistent and support conditional writes.
  */
 import { z } from "zod";
-import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, parseInstant, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
-import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { type RecordState, recordStates, type VolumeRecord } from "../../cloud/volumes/record.ts";
 import { parseJson } from "../parse-json.ts";
-
-/**
- * `making`: being created, not visible yet. `live`: visible. `hidden`: a delete is in progress and may still be
- * aborted. `deleting`: in the trash, its bucket is being closed. `deleted`: in the trash, its bucket is closed.
- * `restoring`: leaving the trash. `purging`: no longer visible, its bucket is being deleted.
- */
-const states = ["making", "live", "hidden", "deleting", "deleted", "restoring", "purging"] as const;
-
-export type VolumeState = (typeof states)[number];
 
 const instant = z.string().regex(/^\d{1,19}$/);
 const timestamp = z.string().refine((text) => parseInstant(text) !== undefined);
@@ -27,7 +17,7 @@ const recordSchema = z.object({
   /** The bucket's name. */
   id: z.string(),
   name: z.string().refine((text) => parseVolumeName(text) !== undefined),
-  state: z.enum(states),
+  state: z.enum(recordStates),
   /** The id of the call that set this state. */
   call: z.string(),
   /** When this state was set. */
@@ -44,22 +34,15 @@ const recordSchema = z.object({
 
 const documentSchema = z.object({ version: z.literal(1), volumes: z.array(recordSchema) });
 
-export interface VolumeRecord {
-  readonly id: string;
-  readonly name: VolumeName;
-  readonly state: VolumeState;
-  readonly call: string;
-  readonly at: Instant;
-  readonly createdAt: Timestamp;
-  readonly deletedAt?: Timestamp;
+export interface AwsVolume extends VolumeRecord {
   readonly reopen?: true;
 }
 
-export const printRecords = (volumes: readonly VolumeRecord[]): string =>
+export const printRecords = (volumes: readonly AwsVolume[]): string =>
   JSON.stringify({ version: 1, volumes: volumes.map((one) => ({ ...one, at: String(one.at) })) });
 
 /** Undefined if the text is not a document of this version. */
-export const parseRecords = (text: string): readonly VolumeRecord[] | undefined => {
+export const parseRecords = (text: string): readonly AwsVolume[] | undefined => {
   const read = documentSchema.safeParse(parseJson(text));
   if (!read.success) return undefined;
   return read.data.volumes.map(({ name, at, createdAt, deletedAt, reopen, ...rest }) => ({
@@ -72,19 +55,9 @@ export const parseRecords = (text: string): readonly VolumeRecord[] | undefined 
   }));
 };
 
-/** States that hold a name, by precedence. */
-const order: readonly VolumeState[] = ["live", "hidden", "restoring", "making"];
-
-/** Returns the volume that holds the name: live, hidden, restoring or making. Undefined if the name is free. */
-export const holderOf = (all: readonly VolumeRecord[], name: VolumeName): VolumeRecord | undefined =>
-  order.flatMap((state) => all.find((one) => one.name === name && one.state === state) ?? [])[0];
-
-export const isInTrash = ({ state }: VolumeRecord): boolean =>
-  state === "deleting" || state === "deleted" || state === "restoring";
-
-export const volumeOf = ({ id, name, createdAt }: VolumeRecord, owner: AccountId): StoredVolume => ({
-  id,
-  name,
-  owner,
-  createdAt,
-});
+/** Returns the record in another state. A volume that leaves the trash gets `reopen`. */
+export const inState = (record: AwsVolume, state: RecordState, deletedAt = record.deletedAt): AwsVolume => {
+  const { deletedAt: _old, ...rest } = record;
+  if (state === "live" && record.state === "restoring") return { ...rest, state, reopen: true };
+  return { ...rest, state, ...(deletedAt === undefined ? {} : { deletedAt }) };
+};

@@ -1,103 +1,82 @@
 /** An account's volume records in the state bucket. A read returns the whole document; writes are conditional. */
-import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { CallOptions, Clock, Ids } from "../../../core/ports/system.ts";
+import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, okAsync, type Result, safeTry } from "../../../core/result.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import type { Change, VolumeRecords } from "../../cloud/volumes/driver.ts";
+import type { RecordState } from "../../cloud/volumes/record.ts";
 import { recordsKey } from "./names.ts";
-import { parseRecords, printRecords, type VolumeRecord } from "./record.ts";
-import type { ApiResult, PutCondition, S3Api } from "./s3-calls.ts";
-
-/** Milliseconds after which a hidden volume reappears if its caller neither completes nor aborts the delete. */
-const HIDDEN_MS = 60_000;
+import { type AwsVolume, inState, parseRecords, printRecords } from "./record.ts";
+import type { PutCondition, S3Api } from "./s3-calls.ts";
 
 /** Limits the retries: concurrent calls for one account's volumes write the same object. */
 const TRIES = 40;
 const PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1000;
 
-/** The decision of a change: write a volume's new state, or stop with this result. */
-export type Decision<T> = { readonly put: Omit<VolumeRecord, "call" | "at"> } | { readonly stop: T };
-
-/** The new record, or the result with which a change stopped. */
-type Changed<T> = { readonly record: VolumeRecord } | { readonly stop: T };
-
-/** Returns the new record, or the result with which the change stopped. */
-export const outcomeOf = <T>(changed: Changed<T>): VolumeRecord | T =>
-  "record" in changed ? changed.record : changed.stop;
+/** The decision of an update: write a volume's new record, or stop with this result. */
+export type Decision<T> = { readonly put: Omit<AwsVolume, "call" | "at"> } | { readonly stop: T };
 
 export interface RecordsDeps {
   readonly api: S3Api;
   /** The state bucket. */
   readonly bucket: string;
+  /** The digest of the account (`account-digest.ts`). */
+  readonly account: string;
+  readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly random?: (() => number) | undefined;
 }
 
 interface Page {
-  readonly all: readonly VolumeRecord[];
+  readonly all: readonly AwsVolume[];
   readonly etag: string | undefined;
 }
 
-/** Identifies accounts by their digests (`account-digest.ts`). */
-export interface Records {
-  of(account: string, options: CallOptions): ApiResult<readonly VolumeRecord[]>;
+export interface Records extends VolumeRecords<AwsVolume> {
   /** Undefined if the account has no volume with this id. */
-  get(account: string, id: string, options: CallOptions): ApiResult<VolumeRecord | undefined>;
-  /** Age in milliseconds. */
-  ageOf(at: Instant): number;
-  /** True if the volume has been hidden for so long that it must reappear. */
-  isForgotten(record: VolumeRecord): boolean;
-  /**
-   * Writes the volume that `decide` returns. If the document has changed since the read, reads it and calls `decide`
-   * again. If a response was lost, the call's id in the record shows that the write was applied.
-   */
-  change<T>(
-    account: string,
-    decide: (all: readonly VolumeRecord[]) => Decision<T>,
-    options: CallOptions,
-  ): ApiResult<Changed<T>>;
-  /** Like `change`, for one volume: `decide` also gets the volume with this id. */
-  changeVolume<T>(
-    account: string,
+  get(id: string): ApiResult<AwsVolume | undefined>;
+  change(
     id: string,
-    decide: (found: VolumeRecord | undefined, all: readonly VolumeRecord[]) => Decision<T>,
-    options: CallOptions,
-  ): ApiResult<Changed<T>>;
+    to: RecordState,
+    condition: (record: AwsVolume) => boolean,
+    deletedAt?: AwsVolume["deletedAt"],
+  ): ApiResult<Change<AwsVolume>>;
+  /**
+   * Like `change`, for any decision about the account's volumes. Returns the record that `decide` returned, or the
+   * result with which it stopped.
+   */
+  update<T>(decide: (all: readonly AwsVolume[]) => Decision<T>): ApiResult<Updated<T>>;
   /** Removes the record of a volume whose bucket is deleted. */
-  drop(account: string, id: string, options: CallOptions): ApiResult<void>;
+  drop(id: string): ApiResult<void>;
 }
 
-const byId = (all: readonly VolumeRecord[], id: string): VolumeRecord | undefined => all.find((one) => one.id === id);
+type Updated<T> = { readonly record: AwsVolume } | { readonly stop: T };
 
-export const createRecords = ({ api, bucket, clock, ids, random = Math.random }: RecordsDeps): Records => {
-  const ageOf = (at: Instant): number => millisOf(clock.now()) - millisOf(at);
+export const byId = (all: readonly AwsVolume[], id: string): AwsVolume | undefined => all.find((one) => one.id === id);
 
-  const read = (account: string, options: CallOptions): ApiResult<Page> => {
-    const key = recordsKey(account);
-    return api.text(bucket, key, options).andThen((found): Result<Page, Unavailable> => {
+export const createRecords = (deps: RecordsDeps): Records => {
+  const { api, bucket, account, signal, clock, ids, random = Math.random } = deps;
+  const key = recordsKey(account);
+
+  const read = (): ApiResult<Page> =>
+    api.text(bucket, key).andThen((found): Result<Page, Unavailable> => {
       if (found === "not_found") return ok({ all: [], etag: undefined });
       const all = parseRecords(found.text);
       if (all !== undefined) return ok({ all, etag: found.etag });
       const why = "a newer version of the platform may have written it";
       return err(unavailable(`The object '${key}' in '${bucket}' is not readable; ${why}.`));
     });
-  };
 
   /** Returns false if another call has changed the document. */
-  const write = (
-    account: string,
-    all: readonly VolumeRecord[],
-    etag: string | undefined,
-    options: CallOptions,
-  ): ApiResult<boolean> => {
+  const write = (all: readonly AwsVolume[], etag: string | undefined): ApiResult<boolean> => {
     const condition: PutCondition = etag === undefined ? { IfNoneMatch: "*" } : { IfMatch: etag };
-    return api
-      .putText(bucket, recordsKey(account), printRecords(all), condition, options)
-      .map((end) => end !== "changed");
+    return api.putText(bucket, key, printRecords(all), condition).map((end) => end !== "changed");
   };
 
-  const untilDone = <T>(attempt: () => ApiResult<T | undefined>, { signal }: CallOptions): ApiResult<T> =>
+  const untilDone = <T>(attempt: () => ApiResult<T | undefined>): ApiResult<T> =>
     safeTry(async function* () {
       for (let tries = 0; tries < TRIES && signal?.aborted !== true; tries++) {
         const done = yield* await attempt();
@@ -107,13 +86,11 @@ export const createRecords = ({ api, bucket, clock, ids, random = Math.random }:
       return err(unavailable("Too many concurrent calls for the account's volumes. Try again."));
     });
 
-  const of: Records["of"] = (account, options) => read(account, options).map(({ all }) => all);
-
-  const change: Records["change"] = (account, decide, options) => {
+  const update: Records["update"] = (decide) => {
     const call = ids.id();
-    const attempt = () =>
+    return untilDone(() =>
       safeTry(async function* () {
-        const { all, etag } = yield* await read(account, options);
+        const { all, etag } = yield* await read();
         const done = all.find((one) => one.call === call);
         if (done !== undefined) return ok({ record: done });
         const decision = decide(all);
@@ -121,27 +98,33 @@ export const createRecords = ({ api, bucket, clock, ids, random = Math.random }:
         const record = { ...decision.put, call, at: clock.now() };
         const isKnown = byId(all, record.id) !== undefined;
         const next = isKnown ? all.map((one) => (one.id === record.id ? record : one)) : [...all, record];
-        return write(account, next, etag, options).map((written) => (written ? { record } : undefined));
-      });
-    return untilDone(attempt, options);
+        return write(next, etag).map((written) => (written ? { record } : undefined));
+      }),
+    );
   };
 
-  return {
-    of,
-    get: (account, id, options) => of(account, options).map((all) => byId(all, id)),
-    ageOf,
-    isForgotten: ({ state, at }) => state === "hidden" && ageOf(at) >= HIDDEN_MS,
-    change,
-    changeVolume: (account, id, decide, options) => change(account, (all) => decide(byId(all, id), all), options),
+  const all: Records["all"] = () => read().map((page) => page.all);
 
-    drop: (account, id, options) => {
-      const attempt = () =>
-        read(account, options).andThen(({ all, etag }) => {
-          if (byId(all, id) === undefined) return okAsync(true);
-          const left = all.filter((one) => one.id !== id);
-          return write(account, left, etag, options).map((written) => written || undefined);
-        });
-      return untilDone<boolean>(attempt, options).map(() => undefined);
-    },
+  return {
+    all,
+    get: (id) => all().map((found) => byId(found, id)),
+    ageOf: (at) => millisOf(clock.now()) - millisOf(at),
+    update,
+
+    change: (id, to, condition, deletedAt) =>
+      update((found) => {
+        const record = byId(found, id);
+        if (record === undefined || !condition(record)) return { stop: record };
+        return { put: inState(record, to, deletedAt) };
+      }).map((end) => ("record" in end ? { changed: true, record: end.record } : { changed: false, record: end.stop })),
+
+    drop: (id) =>
+      untilDone<boolean>(() =>
+        read().andThen(({ all: found, etag }) => {
+          if (byId(found, id) === undefined) return okAsync(true);
+          const left = found.filter((one) => one.id !== id);
+          return write(left, etag).map((written) => written || undefined);
+        }),
+      ).map(() => undefined),
   };
 };

@@ -13,14 +13,11 @@ import type {
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { type ApiResult, expectStates, type State } from "../../cloud/calls/expect-states.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { type CommandSender, commandSender, nameOf } from "../call-policy.ts";
-import { type ClientSource, sendCommand } from "../clients.ts";
+import { type Called, commandSender, nameOf } from "../call-policy.ts";
+import { type ClientSource, type CommandName, type InputOf, type OutputOf, sendCommand } from "../clients.ts";
 import { readText, type StateObject } from "../state-bucket.ts";
-
-export type ApiResult<T> = ResultAsync<T, Unavailable>;
-
-type State = CallState["code"];
 
 export interface S3ApiDeps {
   readonly region: string;
@@ -31,21 +28,14 @@ export interface S3ApiDeps {
 /** The object must not exist, or must have this ETag. */
 export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: string };
 
-const unexpected = (error: unknown): Unavailable => unavailable("AWS returned an unexpected response.", 5, error);
-
 export const stateBucketMissing = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' does not exist. Check the stack that created it.`, 60, error);
 
 const nothing = () => undefined;
 
-/** For `orElse`: returns the expected states as values. Any other state is unexpected and fails with `unavailable`. */
-const expect =
-  <S extends State>(...states: readonly S[]) =>
-  (error: CallState | Unavailable): Result<S, Unavailable> => {
-    if (!isCallState(error)) return err(error);
-    const state = states.find((one) => one === error.code);
-    return state === undefined ? err(unexpected(error.error)) : ok(state);
-  };
+const UNEXPECTED = "AWS returned an unexpected response.";
+
+const expect = expectStates(UNEXPECTED);
 
 /** Like `expect`, for the platform's own bucket. Fails with `unavailable` if the bucket does not exist. */
 const expectInStateBucket =
@@ -55,18 +45,20 @@ const expectInStateBucket =
       ? err(stateBucketMissing(bucket, error.error))
       : expect(...states)(error);
 
+/** The calls of one caller, which end with its signal. */
 export class S3Api {
   readonly #deps: S3ApiDeps;
-  readonly #send: CommandSender<"s3">;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(deps: S3ApiDeps) {
+  constructor(deps: S3ApiDeps, { signal }: CallOptions = {}) {
     this.#deps = deps;
-    this.#send = commandSender("s3", "s3", deps.clients, deps.call);
+    this.#signal = signal;
   }
 
   /** Reads one of the platform's own objects as text. */
-  text(bucket: string, key: string, { signal }: CallOptions): ApiResult<StateObject | "not_found"> {
+  text(bucket: string, key: string): ApiResult<StateObject | "not_found"> {
     const { clients, call } = this.#deps;
+    const signal = this.#signal;
     const read = call({ what: "s3.GetObject", signal }, () => readText(clients, bucket, key, signal));
     return new ResultAsync(read).orElse(expectInStateBucket(bucket, "not_found"));
   }
@@ -77,12 +69,11 @@ export class S3Api {
     key: string,
     text: string,
     condition: PutCondition | undefined,
-    options: CallOptions,
   ): ApiResult<"changed" | undefined> {
     // The SDK sets no length for an empty body.
     const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: "application/json" };
     return (
-      this.#send("PutObjectCommand", { Bucket: bucket, Key: key, ...body, ...condition }, options)
+      this.#send("PutObjectCommand", { Bucket: bucket, Key: key, ...body, ...condition })
         .map(nothing)
         .orElse(expectInStateBucket(bucket, "not_found", "changed"))
         // With IfMatch, `not_found` means that the object has been deleted since the read.
@@ -90,25 +81,21 @@ export class S3Api {
     );
   }
 
-  deleteKey(bucket: string, key: string, options: CallOptions): ApiResult<void> {
-    return this.#send("DeleteObjectCommand", { Bucket: bucket, Key: key }, options)
+  deleteKey(bucket: string, key: string): ApiResult<void> {
+    return this.#send("DeleteObjectCommand", { Bucket: bucket, Key: key })
       .orElse(expectInStateBucket(bucket, "not_found"))
       .map(nothing);
   }
 
   /** Lists one page of the platform's own objects. */
-  keys(
-    bucket: string,
-    query: Omit<ListObjectsV2CommandInput, "Bucket">,
-    options: CallOptions,
-  ): ApiResult<ListObjectsV2CommandOutput> {
-    return this.#list({ Bucket: bucket, ...query }, options)
+  keys(bucket: string, query: Omit<ListObjectsV2CommandInput, "Bucket">): ApiResult<ListObjectsV2CommandOutput> {
+    return this.#list({ Bucket: bucket, ...query })
       .orElse(expectInStateBucket(bucket, "not_found"))
       .andThen((page) => (page === "not_found" ? err(stateBucketMissing(bucket)) : ok(page)));
   }
 
-  headBucket(bucket: string, options: CallOptions): ApiResult<boolean> {
-    return this.#send("HeadBucketCommand", { Bucket: bucket }, options)
+  headBucket(bucket: string): ApiResult<boolean> {
+    return this.#send("HeadBucketCommand", { Bucket: bucket })
       .orElse(expect("not_found"))
       .map((seen) => seen !== "not_found");
   }
@@ -120,14 +107,13 @@ export class S3Api {
   createBucket(
     id: string,
     tags: Readonly<Record<string, string>>,
-    options: CallOptions,
   ): ApiResult<"exists" | "own" | "invalid" | "created"> {
     const { region } = this.#deps;
     const location = region === "us-east-1" ? {} : { LocationConstraint: region as "eu-west-1" };
     const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
     const CreateBucketConfiguration = { ...location, Tags };
     const input = { Bucket: id, ObjectOwnership: "BucketOwnerEnforced", CreateBucketConfiguration } as const;
-    return this.#send("CreateBucketCommand", input, options)
+    return this.#send("CreateBucketCommand", input)
       .map(() => "created" as const)
       .orElse((error) =>
         isCallState(error) && nameOf(error.error) === "BucketAlreadyOwnedByYou"
@@ -136,62 +122,59 @@ export class S3Api {
       );
   }
 
-  blockPublicAccess(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+  blockPublicAccess(id: string): ApiResult<"not_found" | undefined> {
     const PublicAccessBlockConfiguration = {
       BlockPublicAcls: true,
       BlockPublicPolicy: true,
       IgnorePublicAcls: true,
       RestrictPublicBuckets: true,
     };
-    return this.#send("PutPublicAccessBlockCommand", { Bucket: id, PublicAccessBlockConfiguration }, options)
+    return this.#send("PutPublicAccessBlockCommand", { Bucket: id, PublicAccessBlockConfiguration })
       .map(nothing)
       .orElse(expect("not_found"));
   }
 
-  enableVersioning(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
+  enableVersioning(id: string): ApiResult<"not_found" | undefined> {
     const input = { Bucket: id, VersioningConfiguration: { Status: "Enabled" } } as const;
-    return this.#send("PutBucketVersioningCommand", input, options).map(nothing).orElse(expect("not_found"));
+    return this.#send("PutBucketVersioningCommand", input).map(nothing).orElse(expect("not_found"));
   }
 
-  putLifecycle(id: string, Rules: LifecycleRule[], options: CallOptions): ApiResult<"not_found" | undefined> {
+  putLifecycle(id: string, Rules: LifecycleRule[]): ApiResult<"not_found" | undefined> {
     const input = { Bucket: id, LifecycleConfiguration: { Rules } };
-    return this.#send("PutBucketLifecycleConfigurationCommand", input, options)
+    return this.#send("PutBucketLifecycleConfigurationCommand", input).map(nothing).orElse(expect("not_found"));
+  }
+
+  putPolicy(id: string, policy: object): ApiResult<"not_found" | undefined> {
+    return this.#send("PutBucketPolicyCommand", { Bucket: id, Policy: JSON.stringify(policy) })
       .map(nothing)
       .orElse(expect("not_found"));
   }
 
-  putPolicy(id: string, policy: object, options: CallOptions): ApiResult<"not_found" | undefined> {
-    return this.#send("PutBucketPolicyCommand", { Bucket: id, Policy: JSON.stringify(policy) }, options)
-      .map(nothing)
-      .orElse(expect("not_found"));
-  }
-
-  deletePolicy(id: string, options: CallOptions): ApiResult<"not_found" | undefined> {
-    return this.#send("DeleteBucketPolicyCommand", { Bucket: id }, options).map(nothing).orElse(expect("not_found"));
+  deletePolicy(id: string): ApiResult<"not_found" | undefined> {
+    return this.#send("DeleteBucketPolicyCommand", { Bucket: id }).map(nothing).orElse(expect("not_found"));
   }
 
   /** `changed`: the bucket is not empty. */
-  deleteBucket(id: string, options: CallOptions): ApiResult<"not_found" | "changed" | undefined> {
-    return this.#send("DeleteBucketCommand", { Bucket: id }, options)
-      .map(nothing)
-      .orElse(expect("not_found", "changed"));
+  deleteBucket(id: string): ApiResult<"not_found" | "changed" | undefined> {
+    return this.#send("DeleteBucketCommand", { Bucket: id }).map(nothing).orElse(expect("not_found", "changed"));
   }
 
-  objects(input: ListObjectsV2CommandInput, options: CallOptions): ApiResult<ListObjectsV2CommandOutput | "not_found"> {
-    return this.#list(input, options).orElse(expect("not_found"));
+  objects(input: ListObjectsV2CommandInput): ApiResult<ListObjectsV2CommandOutput | "not_found"> {
+    return this.#list(input).orElse(expect("not_found"));
   }
 
-  head(bucket: string, key: string, options: CallOptions): ApiResult<HeadObjectCommandOutput | "not_found"> {
-    return this.#send("HeadObjectCommand", { Bucket: bucket, Key: key }, options).orElse(expect("not_found"));
+  head(bucket: string, key: string): ApiResult<HeadObjectCommandOutput | "not_found"> {
+    return this.#send("HeadObjectCommand", { Bucket: bucket, Key: key }).orElse(expect("not_found"));
   }
 
-  get(bucket: string, key: string, options: CallOptions): ApiResult<GetObjectCommandOutput | "not_found"> {
-    return this.#send("GetObjectCommand", { Bucket: bucket, Key: key }, options).orElse(expect("not_found"));
+  get(bucket: string, key: string): ApiResult<GetObjectCommandOutput | "not_found"> {
+    return this.#send("GetObjectCommand", { Bucket: bucket, Key: key }).orElse(expect("not_found"));
   }
 
   /** Deletes an object. A retry that no longer finds it counts as success: the first response was lost. */
-  deleteObject(bucket: string, key: string, { signal }: CallOptions): ApiResult<"not_found" | undefined> {
+  deleteObject(bucket: string, key: string): ApiResult<"not_found" | undefined> {
     const { clients, call } = this.#deps;
+    const signal = this.#signal;
     // Without this condition, S3 reports success even if the object does not exist.
     const input = { Bucket: bucket, Key: key, IfMatch: "*" };
     let tries = 0;
@@ -206,8 +189,8 @@ export class S3Api {
   }
 
   /** Returns up to 1,000 versions and delete markers. */
-  versions(bucket: string, options: CallOptions): ApiResult<readonly ObjectIdentifier[] | "not_found"> {
-    return this.#send("ListObjectVersionsCommand", { Bucket: bucket, EncodingType: "url" }, options)
+  versions(bucket: string): ApiResult<readonly ObjectIdentifier[] | "not_found"> {
+    return this.#send("ListObjectVersionsCommand", { Bucket: bucket, EncodingType: "url" })
       .map(({ Versions = [], DeleteMarkers = [] }) =>
         [...Versions, ...DeleteMarkers].map(({ Key = "", VersionId }) => ({ Key: decodedKey(Key), VersionId })),
       )
@@ -215,23 +198,28 @@ export class S3Api {
   }
 
   /** Deletes up to 1,000 versions. The next listing returns those that could not be deleted. */
-  deleteVersions(bucket: string, versions: readonly ObjectIdentifier[], options: CallOptions): ApiResult<undefined> {
+  deleteVersions(bucket: string, versions: readonly ObjectIdentifier[]): ApiResult<undefined> {
     const input = { Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } };
-    return this.#send("DeleteObjectsCommand", input, options)
+    return this.#send("DeleteObjectsCommand", input)
       .map(({ Errors = [] }) => Errors[0])
       .orElse((error) => expect("not_found")(error).map(nothing))
-      .andThen((problem) => (problem === undefined ? ok(undefined) : err(unexpected(problem))));
+      .andThen((problem) => (problem === undefined ? ok(undefined) : err(unavailable(UNEXPECTED, 5, problem))));
   }
 
   /** Starts a multipart upload and returns its id. */
-  createUpload(bucket: string, key: string, options: CallOptions): ApiResult<string | "not_found"> {
-    return this.#send("CreateMultipartUploadCommand", { Bucket: bucket, Key: key }, options)
+  createUpload(bucket: string, key: string): ApiResult<string | "not_found"> {
+    return this.#send("CreateMultipartUploadCommand", { Bucket: bucket, Key: key })
       .map(({ UploadId = "" }) => UploadId)
       .orElse(expect("not_found"));
   }
 
-  #list(input: ListObjectsV2CommandInput, options: CallOptions) {
-    return this.#send("ListObjectsV2Command", { ...input, EncodingType: "url" }, options);
+  #send<C extends CommandName<"s3">>(command: C, input: InputOf<"s3", C>): Called<OutputOf<"s3", C>> {
+    const { clients, call } = this.#deps;
+    return commandSender("s3", "s3", clients, call)(command, input, { signal: this.#signal });
+  }
+
+  #list(input: ListObjectsV2CommandInput) {
+    return this.#send("ListObjectsV2Command", { ...input, EncodingType: "url" });
   }
 }
 

@@ -7,7 +7,6 @@ import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
-import type { CallOptions } from "../../../core/ports/system.ts";
 import type { PartsGrant, StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { S3Api } from "./s3-calls.ts";
@@ -49,10 +48,9 @@ export const grantParts = (
   Key: ObjectPath,
   size: number,
   until: Instant,
-  options: CallOptions,
 ): ResultAsync<PartsGrant, NotFound | Unavailable> =>
   safeTry(async function* () {
-    const UploadId = yield* await api.createUpload(Bucket, Key, options);
+    const UploadId = yield* await api.createUpload(Bucket, Key);
     if (UploadId === "not_found") return err(notFound(`The volume '${name}' does not exist.`));
     const { expiresAt, sign } = yield* await signer.until(until);
     const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();

@@ -3,9 +3,10 @@ import type { BucketMetadata } from "@google-cloud/storage";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import { err, ok, safeTry } from "../../../core/result.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import type { GcpConfig } from "../config.ts";
 import { claimsBucket } from "./names.ts";
-import type { ApiResult, StorageApi } from "./storage-calls.ts";
+import type { StorageApi } from "./storage-calls.ts";
 
 const trashSeconds = trashDays * 86_400;
 

@@ -14,33 +14,21 @@ import {
   timestampOf,
 } from "../../../core/domain/wire/instant.ts";
 import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
-import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import type { RecordState, VolumeRecord } from "../../cloud/volumes/record.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 
-/**
- * `making`: being created, not visible yet. `live`: visible. `hidden`: a delete is in progress and may still be
- * aborted. `deleting`: in the trash, about to be emptied and deleted. `restoring`: leaving the trash.
- */
-export type BucketState = "making" | "live" | "hidden" | "deleting" | "restoring";
+const states = ["making", "live", "hidden", "deleting", "restoring"] as const satisfies RecordState[];
 
-const states: readonly string[] = ["making", "live", "hidden", "deleting", "restoring"] satisfies BucketState[];
+export type BucketState = (typeof states)[number];
 
 /** A volume's bucket, in any state. */
-export interface VolumeBucket {
-  readonly id: string;
-  readonly name: VolumeName;
+export interface VolumeBucket extends VolumeRecord {
   /** The digest of the account. */
   readonly owner: string;
   readonly state: BucketState;
-  /** The id of the call that set the state. */
-  readonly call: string;
-  /** When the state was set. */
-  readonly at: Instant;
-  readonly createdAt: Timestamp;
   /** Objects deleted after this were deleted with the volume; by the storage's clock. */
   readonly since: Instant;
-  readonly deletedAt: Timestamp;
   readonly generation: string;
   readonly metageneration: string;
   /** By the storage's clock. */
@@ -93,13 +81,13 @@ export const trashLabels = (since: Instant, deletedAt: Timestamp): LabelChange =
 export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined => {
   const { labels = {}, name: id = "" } = metadata;
   const name = parseVolumeName(labels[key.name] ?? "");
-  const state = labels[key.state];
-  if (name === undefined || typeof state !== "string" || !states.includes(state)) return undefined;
+  const state = states.find((one) => one === labels[key.state]);
+  if (name === undefined || state === undefined) return undefined;
   return {
     id,
     name,
     owner: labels[key.owner] ?? "",
-    state: state as BucketState,
+    state,
     call: labels[key.call] ?? "",
     at: instantOf(labels[key.at]),
     createdAt: timestampOf(instantOf(labels[key.created])),
@@ -112,10 +100,3 @@ export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined =
 };
 
 export const isOwned = (bucket: VolumeBucket, owner: AccountId): boolean => bucket.owner === accountDigest(owner);
-
-export const volumeOf = ({ id, name, createdAt }: VolumeBucket, owner: AccountId): StoredVolume => ({
-  id,
-  name,
-  owner,
-  createdAt,
-});

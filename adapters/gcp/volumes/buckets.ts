@@ -1,25 +1,19 @@
-/** Finds volume buckets by account and name, and changes their state. */
+/** The volume records of an account: its buckets, whose labels hold the state. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, okAsync, safeTry } from "../../../core/result.ts";
-import { type BucketState, isOwned, type LabelChange, readBucket, stateLabels, type VolumeBucket } from "./bucket.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import type { Change, VolumeRecords } from "../../cloud/volumes/driver.ts";
+import { type BucketState, isOwned, readBucket, stateLabels, trashLabels, type VolumeBucket } from "./bucket.ts";
 import { accountPrefix, volumePrefix } from "./names.ts";
-import type { ApiResult, StorageApi } from "./storage-calls.ts";
-
-/** Milliseconds after which a hidden volume reappears if its caller neither completes nor aborts the delete. */
-const HIDDEN_MS = 60_000;
+import type { StorageApi } from "./storage-calls.ts";
 
 const TRIES = 10;
 
-/** The bucket after `change`, and whether this call changed it. */
-type Change =
-  | { readonly changed: true; readonly bucket: VolumeBucket }
-  | { readonly changed: false; readonly bucket: VolumeBucket | undefined };
-
-export class Buckets {
+export class Buckets implements VolumeRecords<VolumeBucket> {
   readonly #api: StorageApi;
   readonly #owner: AccountId;
   readonly #clock: Clock;
@@ -32,13 +26,9 @@ export class Buckets {
     this.#ids = ids;
   }
 
-  /** Returns the account's buckets in every state, oldest first. */
-  ofAccount(): ApiResult<VolumeBucket[]> {
-    return this.#list(accountPrefix(this.#owner), false);
-  }
-
-  /** Returns the buckets of one volume name. */
-  ofVolume(name: VolumeName): ApiResult<VolumeBucket[]> {
+  /** Returns the account's buckets in every state, or those of one volume name, oldest first. */
+  all(name?: VolumeName): ApiResult<VolumeBucket[]> {
+    if (name === undefined) return this.#list(accountPrefix(this.#owner), false);
     const found = this.#list(volumePrefix(this.#owner, name), false);
     return found.map((all) => all.filter((one) => one.name === name));
   }
@@ -56,35 +46,27 @@ export class Buckets {
     });
   }
 
-  /** True if the bucket has been hidden for so long that it must reappear. */
-  isForgotten({ state, at }: VolumeBucket): boolean {
-    return state === "hidden" && this.ageOf(at) >= HIDDEN_MS;
-  }
+  readonly ageOf = (at: Instant): number => millisOf(this.#clock.now()) - millisOf(at);
 
-  /** Age in milliseconds. */
-  ageOf(at: Instant): number {
-    return millisOf(this.#clock.now()) - millisOf(at);
-  }
-
-  /**
-   * Changes the state of a bucket that meets the condition. Reads and checks the bucket again if it has changed since
-   * the check. If the response was lost, the call's id in the labels shows that the change was applied.
-   */
   change(
     id: string,
     to: BucketState,
     condition: (bucket: VolumeBucket) => boolean,
-    labelsOf: (bucket: VolumeBucket) => LabelChange = () => ({}),
-  ): ApiResult<Change> {
+    deletedAt?: Timestamp,
+  ): ApiResult<Change<VolumeBucket>> {
     const call = this.#ids.id();
-    const attempt = (): ApiResult<Change | undefined> =>
-      this.get(id).andThen((bucket): ApiResult<Change | undefined> => {
-        if (bucket?.call === call) return okAsync({ changed: true, bucket });
-        if (bucket === undefined || !condition(bucket)) return okAsync({ changed: false, bucket });
-        const labels = { ...stateLabels(to, call, this.#clock.now()), ...labelsOf(bucket) };
-        return this.#api.patchBucket(id, bucket.metageneration, { labels }).map((patched) => {
+    const attempt = (): ApiResult<Change<VolumeBucket> | undefined> =>
+      this.get(id).andThen((record): ApiResult<Change<VolumeBucket> | undefined> => {
+        if (record?.call === call) return okAsync({ changed: true, record });
+        if (record === undefined || !condition(record)) return okAsync({ changed: false, record });
+        const labels = {
+          ...stateLabels(to, call, this.#clock.now()),
+          // Objects deleted after the volume was hidden belong to it, and a restore brings them back.
+          ...(deletedAt === undefined ? {} : trashLabels(record.updated, deletedAt)),
+        };
+        return this.#api.patchBucket(id, record.metageneration, { labels }).map((patched) => {
           const changed = typeof patched === "string" ? undefined : readBucket(patched);
-          return changed && { changed: true, bucket: changed };
+          return changed && { changed: true, record: changed };
         });
       });
     return safeTry(async function* () {

@@ -3,7 +3,8 @@ import type { FileMetadata } from "@google-cloud/storage";
 import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, ResultAsync, safeTry } from "../../../core/result.ts";
-import type { ApiResult, StorageApi } from "./storage-calls.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import type { StorageApi } from "./storage-calls.ts";
 
 /**
  * Concurrent requests. A bucket initially accepts 1,000 writes a second:

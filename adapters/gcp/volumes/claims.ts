@@ -10,8 +10,9 @@ import { type Instant, instantOfMillis, parseInstant } from "../../../core/domai
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { unavailable } from "../../../core/errors.ts";
 import { err, ok, safeTry } from "../../../core/result.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import type { ApiResult, StorageApi } from "./storage-calls.ts";
+import type { StorageApi } from "./storage-calls.ts";
 
 export interface Claim {
   readonly bucket: string;

@@ -3,13 +3,12 @@
  * service account then needs `roles/iam.serviceAccountTokenCreator` on itself.
  * https://cloud.google.com/storage/docs/access-control/signed-urls
  */
-import mime from "mime";
-import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
-import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
+import { instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/ports/system.ts";
-import type { Grant, StoredVolume } from "../../../core/ports/volume-store.ts";
-import { err, ok, type Result } from "../../../core/result.ts";
+import type { Grant } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import type { SignUrl } from "../../cloud/volumes/driver.ts";
 import type { VolumeStoreDeps } from "./volume-call.ts";
 
 /**
@@ -27,31 +26,30 @@ const lifetimeOf = (now: number, until: number): { accessibleAt: number; expires
   return expires <= now ? undefined : { accessibleAt: wholeSeconds(now), expires };
 };
 
-/** A download's content type follows from the object's name, whatever type the upload had. */
-const contentTypeOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
-
 /** The client reports a signing error as a message without a code, after its own retries of transient errors. */
 const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
   logger.error("signing a URL failed; check the permission iam.serviceAccounts.signBlob", { error });
   return unavailable("Google Cloud cannot sign URLs at the moment.", 30, error);
 };
 
-export const signedGrant = async (
-  { storage, clock, logger }: VolumeStoreDeps,
-  action: "read" | "write",
-  { id }: StoredVolume,
-  path: ObjectPath,
-  until: Instant,
-): Promise<Result<Grant, Unavailable>> => {
-  const lifetime = lifetimeOf(millisOf(clock.now()), millisOf(until));
-  const file = (await storage()).bucket(id).file(path);
-  // An unsigned URL grants nothing: no bucket is public.
-  if (lifetime === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
-  const response = action === "read" ? { responseType: contentTypeOf(path) } : {};
-  try {
-    const [url] = await file.getSignedUrl({ version: "v4", action, ...lifetime, ...response });
-    return ok({ url, expiresAt: instantOfMillis(lifetime.expires) });
-  } catch (error) {
-    return err(refusedSignature(logger, error));
-  }
-};
+export const signUrl =
+  ({ storage, clock, logger }: VolumeStoreDeps): SignUrl =>
+  ({ id }, path, until, contentType) => {
+    const signed = async (): Promise<Result<Grant, Unavailable>> => {
+      const lifetime = lifetimeOf(millisOf(clock.now()), millisOf(until));
+      const file = (await storage()).bucket(id).file(path);
+      // An unsigned URL grants nothing: no bucket is public.
+      if (lifetime === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
+      const access =
+        contentType === undefined
+          ? ({ action: "write" } as const)
+          : ({ action: "read", responseType: contentType } as const);
+      try {
+        const [url] = await file.getSignedUrl({ version: "v4", ...access, ...lifetime });
+        return ok({ url, expiresAt: instantOfMillis(lifetime.expires) });
+      } catch (error) {
+        return err(refusedSignature(logger, error));
+      }
+    };
+    return new ResultAsync(signed());
+  };

@@ -1,40 +1,32 @@
 /**
- * Restores a volume from the trash: claims the name, restores the empty bucket and then its objects, and makes the
- * bucket live. An interrupted restore leaves the volume in the trash, and the next restore continues it.
+ * Restores a volume from the trash: claims the name, restores the empty bucket, and then its objects.
  * https://cloud.google.com/storage/docs/use-soft-deleted-buckets
  */
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
-import {
-  type Conflict,
-  conflict,
-  type NotFound,
-  notFound,
-  type Unavailable,
-  unavailable,
-} from "../../../core/errors.ts";
-import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import type { Conflict, NotFound, Unavailable } from "../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
-import { type VolumeBucket, volumeOf } from "./bucket.ts";
+import type { ApiResult } from "../../cloud/calls/expect-states.ts";
+import { holder } from "../../cloud/volumes/find-volume.ts";
+import { isInTrash } from "../../cloud/volumes/record.ts";
+import { isBeingCreated, isReplaced, notInTrash } from "../../cloud/volumes/restore-volume.ts";
+import type { VolumeBucket } from "./bucket.ts";
 import { restoreObjects } from "./bulk.ts";
-import { current } from "./find-bucket.ts";
-import type { ApiResult } from "./storage-calls.ts";
 import type { VolumeCall } from "./volume-call.ts";
-
-const TRIES = 10;
 
 /** Milliseconds after which a claim is stale if its bucket is still not live: its call has failed. */
 const STALE_CLAIM_MS = 120_000;
 
-export const inTrash = ({ state }: VolumeBucket): boolean => state === "deleting" || state === "restoring";
+/** Returns the bucket that holds the name. A bucket that is being created does not: its claim does. */
+export const current = ({ buckets }: VolumeCall, name: VolumeName): ApiResult<VolumeBucket | undefined> =>
+  holder(buckets, name).map((bucket) => (bucket?.state === "making" ? undefined : bucket));
 
-/** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket does not exist. */
-export const finishRestore = ({ api, buckets }: VolumeCall, id: string): ApiResult<VolumeBucket | undefined> =>
+/** Restores the objects of an existing bucket. Undefined if the bucket does not exist. */
+export const openBucket = ({ api, buckets }: VolumeCall, { id }: VolumeBucket): ApiResult<VolumeBucket | undefined> =>
   safeTry(async function* () {
     // From here on, a call that is still emptying the bucket stops.
-    const { bucket } = yield* buckets.change(id, "restoring", ({ state }) => state === "deleting");
-    if (bucket?.state !== "restoring") return ok(bucket);
-    yield* restoreObjects(api, id, bucket.since);
-    return buckets.change(id, "live", ({ state }) => state === "restoring").map((end) => end.bucket);
+    const { record } = yield* buckets.change(id, "restoring", ({ state }) => state === "deleting");
+    if (record?.state === "restoring") yield* restoreObjects(api, id, record.since);
+    return ok(record);
   });
 
 /** Returns the bucket if it is in the trash. `exists` is false once Cloud Storage has deleted it. */
@@ -44,8 +36,8 @@ const trashed = (
 ): ApiResult<{ readonly bucket: VolumeBucket; readonly exists: boolean } | undefined> =>
   safeTry(async function* () {
     const living = yield* buckets.get(id);
-    if (living !== undefined) return ok(inTrash(living) ? { bucket: living, exists: true } : undefined);
-    const bucket = (yield* buckets.deleted(id)).find((one) => one.id === id && inTrash(one));
+    if (living !== undefined) return ok(isInTrash(living) ? { bucket: living, exists: true } : undefined);
+    const bucket = (yield* buckets.deleted(id)).find((one) => one.id === id && isInTrash(one));
     return ok(bucket && { bucket, exists: false });
   });
 
@@ -57,38 +49,23 @@ const claimName = (
   safeTry(async function* () {
     const claim = yield* claims.take(name, { bucket: id, purpose: "restore" });
     if (claim.bucket === id) return ok("taken" as const);
-    if (buckets.ageOf(claim.at) < STALE_CLAIM_MS)
-      return err(conflict(`A volume '${name}' is being created. Try again in a moment.`));
+    if (buckets.ageOf(claim.at) < STALE_CLAIM_MS) return err(isBeingCreated(name));
     return claims.remove(name, claim).map(() => "again" as const);
   });
 
-const attempt = (
+export const claimTrashed = (
   call: VolumeCall,
   id: string,
 ): ResultAsync<VolumeBucket | "again", NotFound | Conflict | Unavailable> =>
   safeTry(async function* () {
     const found = yield* trashed(call, id);
-    if (found === undefined) return err(notFound("The trash does not contain this volume."));
+    if (found === undefined) return err(notInTrash());
     const { bucket, exists } = found;
     const present = yield* current(call, bucket.name);
-    if (present !== undefined && present.id !== id)
-      return err(conflict(`The account has another volume '${bucket.name}'. Delete it first.`));
+    if (present !== undefined && present.id !== id) return err(isReplaced(bucket.name));
     if ((yield* claimName(call, bucket)) === "again") return ok("again" as const);
     if (!exists) yield* call.api.restoreBucket(id, bucket.generation);
-    const end = yield* finishRestore(call, id);
-    return ok(end === undefined || end.state === "deleting" ? ("again" as const) : end);
-  });
-
-export const restoreVolume = (
-  call: VolumeCall,
-  id: string,
-): ResultAsync<StoredVolume, NotFound | Conflict | Unavailable> =>
-  safeTry(async function* () {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const restored = yield* attempt(call, id);
-      if (restored !== "again") return ok(volumeOf(restored, call.owner));
-    }
-    return err(unavailable("Too many concurrent calls for the volume. Try again."));
+    return ok(bucket);
   });
 
 const POLL_MS = 250;

@@ -3,14 +3,11 @@
  * https://cloud.google.com/storage/docs/json_api/v1
  */
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
-import { type CallNeeds, type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import { type ApiResult, expectStates, type State } from "../../cloud/calls/expect-states.ts";
+import type { CallNeeds, ProviderCall } from "../../shared/calls/provider-call.ts";
 import { type RestRequest, sendRest, withTimeout } from "../call-policy.ts";
 
-export type ApiResult<T> = ResultAsync<T, Unavailable>;
-
-type State = CallState["code"];
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Request extends Pick<CallNeeds, "what" | "timeoutMs">, Partial<Omit<RestRequest, "uri" | "qs">> {
@@ -39,16 +36,7 @@ const encode = encodeURIComponent;
 const bucketUri = (bucket: string): string => `/b/${encode(bucket)}`;
 const objectUri = (bucket: string, name: string): string => `/b/${encode(bucket)}/o/${encode(name)}`;
 
-/** Returns the expected states as values. Any other state becomes an outage, because the call cannot have it. */
-const statesOf =
-  <S extends State>(expected: readonly S[]) =>
-  (error: CallState | Unavailable): Result<S, Unavailable> => {
-    if (!isCallState(error)) return err(error);
-    const state = expected.find((one) => one === error.code);
-    return state === undefined
-      ? err(unavailable("Cloud Storage returned an unexpected response.", 5, error.error))
-      : ok(state);
-  };
+const expectInStorage = expectStates("Cloud Storage returned an unexpected response.");
 
 /** The calls of one caller; its signal ends their retries. */
 export class StorageApi {
@@ -169,7 +157,7 @@ export class StorageApi {
     expected: readonly Extract<T, State>[],
   ): ApiResult<T> {
     const needs = { what: `storage.${what}`, signal: this.#signal, ...(timeoutMs && { timeoutMs }) };
-    return new ResultAsync(this.#deps.call(needs, work)).orElse(statesOf(expected));
+    return new ResultAsync(this.#deps.call(needs, work)).orElse(expectInStorage(...expected));
   }
 
   async #request<T>({ method = "GET", uri, query = {}, json }: Omit<Request, "what">): Promise<T> {

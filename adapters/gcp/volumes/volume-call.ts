@@ -1,7 +1,6 @@
 /** The dependencies of one call of the volume store. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { CallOptions, Clock, Ids, Logger } from "../../../core/ports/system.ts";
-import type { Identities } from "../accounts/identities.ts";
 import type { GcpConfig } from "../config.ts";
 import { createBucket } from "./bucket-settings.ts";
 import { Buckets } from "./buckets.ts";
@@ -14,7 +13,6 @@ export interface VolumeStoreDeps extends StorageApiDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  readonly identities?: Identities | undefined;
 }
 
 /** One call of an account. `api`, `buckets` and `claims` act for this account and end with the call's signal. */

@@ -7,6 +7,7 @@ import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { err, ok, safeTry } from "../../../../core/result.ts";
+import type { ApiResult } from "../../../cloud/calls/expect-states.ts";
 import type { FaultOf } from "../../../shared/calls/provider-call.ts";
 import { runtimeRoleArn } from "../../accounts/roles.ts";
 import { arnParts, bucketArn } from "../../arns.ts";
@@ -16,7 +17,6 @@ import type { AwsConfig } from "../../config.ts";
 import { awsFault } from "../../errors.ts";
 import { OWNER_TAG } from "../bucket-settings.ts";
 import { ownerOfBucket } from "../names.ts";
-import type { ApiResult } from "../s3-calls.ts";
 import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountSource } from "./access-point.ts";
 import { FilesApi } from "./api.ts";
 

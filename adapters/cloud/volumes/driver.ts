@@ -1,0 +1,112 @@
+/**
+ * What a cloud supplies for volumes: it stores their records, and acts on their buckets. The other files of this folder
+ * decide which step follows which.
+ */
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import type { Instant, Timestamp } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
+import type { Conflict, NotFound, Unavailable } from "../../../core/errors.ts";
+import type { Grant, StoredVolume } from "../../../core/ports/volume-store.ts";
+import type { ResultAsync } from "../../../core/result.ts";
+import type { ApiResult } from "../calls/expect-states.ts";
+import type { VolumeRecord } from "./record.ts";
+
+/** The record after a change, and whether this call changed it. */
+export type Change<R> =
+  | { readonly changed: true; readonly record: R }
+  | { readonly changed: false; readonly record: R | undefined };
+
+/** The records of an account's volumes. */
+export interface VolumeRecords<R extends VolumeRecord> {
+  /** Returns the account's records in every state; with a name, at least those of the name. */
+  all(name?: VolumeName): ApiResult<readonly R[]>;
+  /** Age in milliseconds. */
+  ageOf(at: Instant): number;
+  /**
+   * Changes the state of a volume that meets the condition. If the record has changed since the read, reads it and
+   * checks the condition again. If a response was lost, the call's id in the record shows that the change was applied.
+   *
+   * @param deletedAt set when the volume moves to the trash
+   */
+  change(
+    id: string,
+    to: "live" | "hidden" | "deleting",
+    condition: (record: R) => boolean,
+    deletedAt?: Timestamp,
+  ): ApiResult<Change<R>>;
+}
+
+export interface BucketObject {
+  readonly key: string;
+  /** The size in bytes. */
+  readonly size: number;
+  readonly updated: Instant;
+}
+
+/** A page of a listing in the order of the keys' UTF-8 bytes. */
+export interface ObjectPage {
+  readonly objects: readonly BucketObject[];
+  /** The token of the next page. Absent on the last page. */
+  readonly next: string | undefined;
+}
+
+export interface ObjectPageQuery {
+  readonly prefix: string;
+  readonly after: string | undefined;
+  /** At most 1000. */
+  readonly limit: number;
+  readonly token: string | undefined;
+}
+
+/** What a cloud does not find. */
+export type Missing = "no_volume" | "no_object";
+
+/** The objects of an account's volumes. */
+export interface ObjectDriver {
+  page(volume: StoredVolume, query: ObjectPageQuery): ApiResult<ObjectPage | "no_volume">;
+  stat(volume: StoredVolume, path: ObjectPath): ApiResult<Omit<BucketObject, "key"> | Missing>;
+  /** Returns the bytes of one version. */
+  read(volume: StoredVolume, path: ObjectPath): ApiResult<AsyncIterable<Uint8Array> | Missing>;
+  remove(volume: StoredVolume, path: ObjectPath): ApiResult<Missing | undefined>;
+}
+
+/** A creation so far. `again`: the state has changed; the caller must start over. */
+export type Creation<R> = { readonly record: R; readonly created: boolean } | "again";
+
+/** The volumes of one account. A driver serves one call of the port, and ends with the call's signal. */
+export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
+  readonly records: VolumeRecords<R>;
+  /** Returns the records of volumes in the trash; may include others. */
+  trash(): ApiResult<readonly R[]>;
+  /** Returns whether another account uses the name. */
+  isHeldByOther(name: VolumeName): ApiResult<boolean>;
+
+  /**
+   * Claims the name, creates the bucket, and makes the volume live in one conditional step. Returns the record that
+   * already holds the name if there is one.
+   */
+  create(name: VolumeName): ApiResult<Creation<R>>;
+  /**
+   * Makes the objects of a volume in the trash unreachable, and frees its name. Returns `restored` if a concurrent call
+   * restored the volume.
+   */
+  close(trashed: R): ApiResult<"closed" | "restored">;
+  /** Claims the name of a volume in the trash. Returns its record, or `again` if the state has changed. */
+  claimTrashed(id: string): ResultAsync<R | "again", NotFound | Conflict | Unavailable>;
+  /** Makes the objects of a restored volume reachable. Returns its record; undefined if its bucket is lost. */
+  open(restored: R): ApiResult<R | undefined>;
+  /** Returns the work that an interrupted call or the passed time left to do; undefined if there is none. */
+  readonly dueWork: (record: R) => (() => ApiResult<unknown>) | undefined;
+}
+
+/**
+ * Signs a URL for one object.
+ *
+ * @param contentType of a download's response; undefined for an upload
+ */
+export type SignUrl = (
+  volume: StoredVolume,
+  path: ObjectPath,
+  until: Instant,
+  contentType?: string,
+) => ResultAsync<Grant, Unavailable>;

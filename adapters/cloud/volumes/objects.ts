@@ -1,0 +1,59 @@
+/** Lists, stats, reads and removes a volume's objects. */
+import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { ObjectEntry, ObjectListing, ObjectQuery, StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
+import type { BucketObject, Missing, ObjectDriver } from "./driver.ts";
+
+type Found<T> = ResultAsync<T, NotFound | Unavailable>;
+
+/** Maximum page size of every cloud's listing. */
+const PAGE_MAX = 1000;
+
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`The volume '${name}' does not exist.`);
+
+/** For `andThen`: fails with `not_found` if the cloud does not find the volume or the object. */
+export const orNotFound =
+  (volume: StoredVolume, path: ObjectPath) =>
+  <T>(found: T | Missing): Result<T, NotFound> => {
+    if (found === "no_volume") return err(noVolume(volume));
+    return found === "no_object" ? err(notFound(`'${volume.name}' has no object '${path}'.`)) : ok(found);
+  };
+
+const entryOf = (path: ObjectPath, { size, updated }: Omit<BucketObject, "key">): ObjectEntry => ({
+  path,
+  size,
+  updated: timestampOf(updated),
+});
+
+/** Returns none for keys that are not valid paths, such as `a/`, with which a mount represents a folder. */
+const entriesOf = (object: BucketObject): ObjectEntry[] => {
+  const path = parseObjectPath(object.key);
+  return path === undefined ? [] : [entryOf(path, object)];
+};
+
+export const listObjects = (
+  driver: ObjectDriver,
+  volume: StoredVolume,
+  { prefix, after, limit }: ObjectQuery,
+): Found<ObjectListing> =>
+  safeTry(async function* () {
+    const objects: ObjectEntry[] = [];
+    for (let token: string | undefined; ; ) {
+      // One more than the limit shows whether more exist.
+      const max = Math.min(PAGE_MAX, limit - objects.length + 1);
+      const page = yield* driver.page(volume, { prefix, after, limit: max, token });
+      if (page === "no_volume") return err(noVolume(volume));
+      objects.push(...page.objects.flatMap(entriesOf));
+      if (objects.length > limit) return ok({ objects: objects.slice(0, limit), more: true });
+      token = page.next;
+      if (token === undefined) return ok({ objects, more: false });
+    }
+  });
+
+export const statObject = (driver: ObjectDriver, volume: StoredVolume, path: ObjectPath): Found<ObjectEntry> =>
+  driver
+    .stat(volume, path)
+    .andThen(orNotFound(volume, path))
+    .map((found) => entryOf(path, found));
