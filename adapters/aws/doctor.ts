@@ -19,20 +19,43 @@ type DoctorConfig = Pick<
 interface Caller {
   /** The ARN that policies and the simulation use: that of the role, not of a session. */
   readonly arn: string;
+  /** Why the ARN may lack the role's path. */
+  readonly pathProblem?: string;
   readonly attach: (policy: string) => string;
 }
 
 const SESSION = /^arn:([^:]+):sts::(\d+):assumed-role\/([^/]+)\//;
 
-/** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-arns */
-const callerOf = (arn: string): Caller => {
+/** The role of a permission set: `AWSReservedSSO_NAME_SUFFIX`. IAM does not let its policies be changed. */
+const SSO_ROLE = /^AWSReservedSSO_(.+)_[^_]+$/;
+
+/** How to attach a policy: https://docs.aws.amazon.com/singlesignon/latest/userguide/howtocmp.html */
+const attachTo = (kind: "role" | "user", name: string, policy: string): string => {
+  const [, permissionSet] = (kind === "role" && SSO_ROLE.exec(name)) || [];
+  return permissionSet === undefined
+    ? `aws iam attach-${kind}-policy --${kind}-name ${name} --policy-arn ${policy}`
+    : `in IAM Identity Center, attach ${policy} to the permission set ${permissionSet} as a customer managed policy`;
+};
+
+/**
+ * A session's ARN lacks the path of its role, which in roles of IAM Identity Center even contains a region:
+ * https://github.com/serverless/serverless/issues/13652
+ */
+const callerOf = async (arn: string, clients: ClientSource): Promise<Caller> => {
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-arns
   const [, partition, account, role] = SESSION.exec(arn) ?? [];
-  const name = role ?? arn.split("/").at(-1) ?? arn;
-  const kind = role === undefined && arn.includes(":user/") ? "user" : "role";
-  return {
-    arn: role === undefined ? arn : `arn:${partition}:iam::${account}:role/${role}`,
-    attach: (policy) => `aws iam attach-${kind}-policy --${kind}-name ${name} --policy-arn ${policy}`,
-  };
+  if (role === undefined) {
+    const kind = arn.includes(":user/") ? "user" : "role";
+    return { arn, attach: (policy) => attachTo(kind, arn.split("/").at(-1) ?? arn, policy) };
+  }
+  const attach = (policy: string) => attachTo("role", role, policy);
+  const withoutPath = `arn:${partition}:iam::${account}:role/${role}`;
+  try {
+    const found = (await sendCommand(clients, "iam", "GetRoleCommand", { RoleName: role })).Role?.Arn;
+    return { arn: found ?? withoutPath, attach };
+  } catch (error) {
+    return { arn: withoutPath, pathProblem: problemOf(error), attach };
+  }
 };
 
 /** AWS packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
@@ -46,7 +69,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   try {
     const { Arn = "" } = await sendCommand(clients, "sts", "GetCallerIdentityCommand", {});
     yield pass("credentials", `of ${Arn}`);
-    return callerOf(Arn);
+    return await callerOf(Arn, clients);
   } catch (error) {
     yield fail("credentials", problemOf(error), "aws configure sso");
     return undefined;
@@ -114,7 +137,12 @@ async function* permissions(
           );
     }
   } catch (error) {
-    yield warn("permissions", `the check failed: ${problemOf(error)}`);
+    const { pathProblem } = caller;
+    if (pathProblem === undefined) return yield warn("permissions", `the check failed: ${problemOf(error)}`);
+    yield warn(
+      "permissions",
+      `not checked: the simulation as ${caller.arn} failed: ${problemOf(error)}. If the role has a path, the check needs iam:GetRole on the role, which failed: ${pathProblem}`,
+    );
   }
 }
 

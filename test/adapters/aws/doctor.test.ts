@@ -121,6 +121,38 @@ test("simulates the permissions of a session's role, or of the user", async () =
   expect(first?.fix).toBe(`aws iam attach-user-policy --user-name ann --policy-arn ${policyArn("platformPolicyArn")}`);
 });
 
+const SSO_ROLE = "AWSReservedSSO_Portside-Operators_0123456789abcdef";
+
+const bySso = (): FakeAccount =>
+  Object.assign(whole(), {
+    arn: `arn:aws:sts::123456789012:assumed-role/${SSO_ROLE}/ann@example.com`,
+    rolePath: "/aws-reserved/sso.amazonaws.com/eu-west-1/",
+  });
+
+test("simulates the permissions of a permission set's role with its path", async () => {
+  const account = bySso();
+  expect(missing(await look(account))).toEqual([]);
+  expect(account.simulations.at(-1)?.PolicySourceArn).toBe(
+    `arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/eu-west-1/${SSO_ROLE}`,
+  );
+  account.allowed.clear();
+  expect(missing(await look(account))[0]?.fix).toBe(
+    `in IAM Identity Center, attach ${policyArn("platformPolicyArn")} to the permission set Portside-Operators as a customer managed policy`,
+  );
+});
+
+test("says that the permissions of a role with a path were not checked, if it may not be read", async () => {
+  const account = Object.assign(bySso(), { mayGetOwnRole: false });
+  expect(missing(await look(account))).toEqual([
+    expect.objectContaining({
+      ...{ what: "permissions", verdict: "warning" },
+      words: expect.stringMatching(/^not checked: .* cannot be found.* needs iam:GetRole on the role, which failed: /),
+    }),
+  ]);
+  account.rolePath = "/";
+  expect(missing(await look(account))).toEqual([]);
+});
+
 test("SQL requires more if the configuration or the stack enables it", async () => {
   const account = whole();
   for (const one of sqlOnly()) account.allowed.delete(one);

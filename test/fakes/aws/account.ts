@@ -19,6 +19,10 @@ export interface FakeAccount {
   readonly gone: Set<string>;
   /** Whether the caller may simulate policies, read the account summary, and read the shared resources. */
   mayLook: boolean;
+  /** The path of the caller's role. */
+  rolePath: string;
+  /** Whether the caller may read its own role. */
+  mayGetOwnRole: boolean;
   roles: number;
   rolesQuota: number;
   readonly quotas: FakeQuotas;
@@ -103,8 +107,14 @@ export const fakeAccount = (): FakeAccount => {
   const simulations: FakeAccount["simulations"][number][] = [];
   const quotas = fakeQuotas();
   const denied = () => failure("AccessDenied", "the caller is not authorized to perform this");
-  const simulate = (input: { ActionNames: string[]; Marker?: string }) => {
+  const ownRole = (): string | undefined => /:assumed-role\/([^/]+)\//.exec(account.arn ?? "")?.[1];
+  const arnOf = (role: string): string =>
+    `arn:aws:iam::123456789012:role${role === ownRole() ? account.rolePath : "/"}${role}`;
+  const simulate = (input: { PolicySourceArn: string; ActionNames: string[]; Marker?: string }) => {
     simulations.push(input);
+    const role = ownRole();
+    if (role !== undefined && input.PolicySourceArn !== arnOf(role))
+      throw failure("NoSuchEntityException", `The role ${input.PolicySourceArn} cannot be found.`, 404);
     const from = Number(input.Marker ?? 0);
     const page = input.ActionNames.slice(from, from + PAGE);
     const more = from + PAGE < input.ActionNames.length;
@@ -127,7 +137,8 @@ export const fakeAccount = (): FakeAccount => {
   ]);
   const getRole = ({ RoleName }: Command["input"]) => {
     if (!isThere(RoleName)) throw failure("NoSuchEntityException", `The role ${RoleName} cannot be found.`, 404);
-    return { Role: { RoleName } };
+    if (RoleName === ownRole() && !account.mayGetOwnRole) throw denied();
+    return { Role: { RoleName, Arn: arnOf(RoleName) } };
   };
   const clients = {
     ...Object.fromEntries(looks),
@@ -158,6 +169,8 @@ export const fakeAccount = (): FakeAccount => {
     mayLook: true,
     roles: 20,
     rolesQuota: 1000,
+    rolePath: "/",
+    mayGetOwnRole: true,
     quotas,
     simulations,
     clients,
