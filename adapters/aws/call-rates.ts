@@ -20,8 +20,9 @@ const rates = {
   serviceWrites: { burst: 50, perSecond: 5 },
   serviceReads: { burst: 100, perSecond: 20 },
   taskReads: { burst: 100, perSecond: 20 },
-  // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
-  balancerCalls: { burst: 40, perSecond: 10 },
+  // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html. Reads get what writes leave of
+  // the 10 calls a second, with a burst of 40, that all actions share.
+  balancerReads: { burst: 20, perSecond: 7 },
   balancerWrites: { burst: 20, perSecond: 3 },
 } as const satisfies Record<string, Rate>;
 
@@ -40,13 +41,11 @@ const ecsRates: Readonly<Record<string, RateName>> = {
   DescribeTasks: "taskReads",
 };
 
-/** The rates that a call counts against, the lowest first. */
-const ratesOf = (what: string): readonly RateName[] => {
+/** The rate that a call counts against. */
+const rateOf = (what: string): RateName | undefined => {
   const [service, action = ""] = what.split(".");
-  if (service === "elbv2")
-    return action.startsWith("Describe") ? ["balancerCalls"] : ["balancerWrites", "balancerCalls"];
-  const rate = service === "ecs" ? ecsRates[action] : undefined;
-  return rate === undefined ? [] : [rate];
+  if (service === "elbv2") return action.startsWith("Describe") ? "balancerReads" : "balancerWrites";
+  return service === "ecs" ? ecsRates[action] : undefined;
 };
 
 /** The part of each burst that this process uses. The rest is for other replicas, consoles and late calls. */
@@ -73,15 +72,14 @@ export const pacedCalls = (call: ProviderCall, clock: Clock): ProviderCall => {
     return Math.max(0, (fullAt.get(name) ?? 0) - now - capacityMs);
   };
 
-  /** One rate after the other: a call that still waits for one must not use up another. */
   const turn = async (what: string, maxMs: number, signal: AbortSignal | undefined): Promise<void> => {
-    for (const name of ratesOf(what)) {
-      const now = millisOf(clock.now());
-      const wait = waitOf(name, now);
-      if (wait > maxMs) throw tooLong(what, wait);
-      fullAt.set(name, Math.max(fullAt.get(name) ?? 0, now) + 1000 / rates[name].perSecond);
-      if (wait > 0) await clock.sleep(wait, signal);
-    }
+    const name = rateOf(what);
+    if (name === undefined) return;
+    const now = millisOf(clock.now());
+    const wait = waitOf(name, now);
+    if (wait > maxMs) throw tooLong(what, wait);
+    fullAt.set(name, Math.max(fullAt.get(name) ?? 0, now) + 1000 / rates[name].perSecond);
+    if (wait > 0) await clock.sleep(wait, signal);
   };
 
   return (needs, send) => {

@@ -42,6 +42,8 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   readonly balancers?: number;
   /** The limit of rules of each load balancer. */
   readonly rules?: number;
+  /** The limit of target groups of each load balancer. */
+  readonly targetGroups?: number;
   readonly onLine?: (line: TaskLine) => void;
   readonly mean?: Mean;
   /** Whether a file system, given by ARN, allows mounts; defaults to what `mean` says. */
@@ -81,6 +83,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
   const balancer = await startFakeBalancer({
     balancers,
     ...(options.rules === undefined ? {} : { rules: options.rules }),
+    ...(options.targetGroups === undefined ? {} : { targetGroups: options.targetGroups }),
     ...(clock && { clock }),
     mean,
     target: async (group) => {
