@@ -26,6 +26,18 @@ const variablesOf = (environment: Readonly<Record<string, string>>): string[] =>
   Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value.replaceAll("$", "$$$$")}`]);
 
 /**
+ * The image whose `pack` Google's documentation uses. It has no tag for a version of pack; Google's own builds pulled this
+ * digest as `latest` from June to December 2025.
+ */
+const PACK = "gcr.io/k8s-skaffold/pack@sha256:221c0c0d9a90f46f108bb888a1da9e99c82ff631e8b1c63b0223ea951752bd53";
+
+/**
+ * The builder is its own lifecycle image, as on AWS (docs/decisions/0034-builds-on-codebuild.md): pack would pull the one
+ * for an untrusted builder from Docker Hub, whose limit Cloud Build's addresses share.
+ */
+const PACK_BUILD = ["--builder", BUILDPACKS_BUILDER, "--lifecycle-image", BUILDPACKS_BUILDER];
+
+/**
  * No step uses the network `cloudbuild`, which exposes the build identity's credentials: a build runs the source's
  * untrusted code. https://docs.cloud.google.com/build/docs/build-config-file-schema#network
  */
@@ -38,9 +50,9 @@ const stepOf = (image: string, by: RemoteBuild["by"]): BuildStep =>
         env: ["DOCKER_BUILDKIT=1"],
       }
     : {
-        name: "gcr.io/k8s-skaffold/pack",
+        name: PACK,
         entrypoint: "pack",
-        args: ["build", image, "--builder", BUILDPACKS_BUILDER, ...variablesOf(by.environment)],
+        args: ["build", image, ...PACK_BUILD, ...variablesOf(by.environment)],
       };
 
 export interface BuildSource {

@@ -75,17 +75,22 @@ const cloudBuild: BuildCloud<World, Build> = {
 
 const { build, startedBuilds, logger } = buildTests(cloudBuild);
 
+const PACK = /^gcr\.io\/k8s-skaffold\/pack@sha256:[0-9a-f]{64}$/;
+
 test("builds a source without a Dockerfile with buildpacks and the build identity, and logs to the staging bucket", async () => {
   const end = (await build()).at(-1);
   const [request] = startedBuilds();
   expect(request).toMatchObject({
     serviceAccount: "projects/test-project/serviceAccounts/builds@test-project.iam.gserviceaccount.com",
-    steps: [{ name: "gcr.io/k8s-skaffold/pack" }],
+    steps: [{ name: expect.stringMatching(PACK) }],
     images: [end?.kind === "built" ? end.image : ""],
     options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
     logsBucket: `gs://${STAGING}/logs`,
     source: { storageSource: { bucket: STAGING } },
   });
+  // pack's own lifecycle image is on Docker Hub.
+  const { args } = request?.steps[0] ?? {};
+  expect(args[args.indexOf("--lifecycle-image") + 1]).toBe("gcr.io/buildpacks/builder:google-24");
   // The network `cloudbuild` gives access to the identity's credentials.
   expect(JSON.stringify(request?.steps)).not.toContain('cloudbuild"');
   expect(request?.steps[0].args).not.toContain("--network");
@@ -98,7 +103,7 @@ test.each(["Dockerfile", "./Dockerfile"])("builds a source with %s with Docker",
 
 test("ignores a Dockerfile in a subfolder", async () => {
   await build({ source: sourceFrom(sourceOf({ "docs/Dockerfile": "FROM scratch\n", "main.rb": "" })) });
-  expect(startedBuilds()[0]?.steps).toMatchObject([{ name: "gcr.io/k8s-skaffold/pack" }]);
+  expect(startedBuilds()[0]?.steps).toMatchObject([{ name: expect.stringMatching(PACK) }]);
 });
 
 test.each([
