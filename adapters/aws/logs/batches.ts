@@ -1,7 +1,8 @@
 /**
- * Splits events into batches that PutLogEvents accepts:
+ * Limits of PutLogEvents:
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
  */
+import type { BatchLimits } from "../../cloud/logs/batches.ts";
 
 export interface InputEvent {
   /** Milliseconds since 1970. */
@@ -13,32 +14,10 @@ export interface InputEvent {
 const EVENT_BYTES = 26;
 const BATCH_BYTES = 1_048_576;
 const BATCH_EVENTS = 10_000;
+
+const sizeOf = ({ message }: InputEvent): number => Buffer.byteLength(message) + EVENT_BYTES;
+
 /** "Each log event can be no larger than 1 MB", including its 26 bytes. */
-const MAX_MESSAGE_BYTES = BATCH_BYTES - EVENT_BYTES;
+export const isSmallEnough = (event: InputEvent): boolean => sizeOf(event) <= BATCH_BYTES;
 
-export interface Batches {
-  readonly batches: readonly (readonly InputEvent[])[];
-  /** Events that exceed the size limit of one event. */
-  readonly tooLarge: readonly InputEvent[];
-}
-
-export const batchesOf = (events: readonly InputEvent[]): Batches => {
-  const batches: InputEvent[][] = [];
-  const tooLarge: InputEvent[] = [];
-  let bytes = 0;
-  for (const event of events) {
-    const size = Buffer.byteLength(event.message) + EVENT_BYTES;
-    if (size > MAX_MESSAGE_BYTES + EVENT_BYTES) {
-      tooLarge.push(event);
-      continue;
-    }
-    bytes += size;
-    const last = batches.at(-1);
-    if (last !== undefined && bytes <= BATCH_BYTES && last.length < BATCH_EVENTS) last.push(event);
-    else {
-      batches.push([event]);
-      bytes = size;
-    }
-  }
-  return { batches, tooLarge };
-};
+export const batchLimits: BatchLimits<InputEvent> = { sizeOf, maxSize: BATCH_BYTES, maxItems: BATCH_EVENTS };

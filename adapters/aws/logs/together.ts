@@ -6,7 +6,7 @@
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import type { LogToRead } from "../../shared/logs/followers.ts";
+import type { LogToRead } from "../../cloud/logs/followers.ts";
 import { accountPrefixOf, streamPrefixOf } from "./streams.ts";
 
 /** A log that is further behind, in milliseconds, is read alone: the others would be read again from there. */

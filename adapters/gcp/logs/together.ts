@@ -4,7 +4,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import type { LogToRead } from "../../shared/logs/followers.ts";
+import type { LogToRead } from "../../cloud/logs/followers.ts";
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import type { GcpLocation } from "../location.ts";
 import { all, any, type Bound } from "./bound.ts";

@@ -5,7 +5,7 @@ import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
 import { accountPrefixOf, streamPrefixOf } from "../../../../adapters/aws/logs/streams.ts";
 import { SharedPrefixes } from "../../../../adapters/aws/logs/together.ts";
-import type { LogToRead } from "../../../../adapters/shared/logs/followers.ts";
+import type { LogToRead } from "../../../../adapters/cloud/logs/followers.ts";
 import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { behind, type LogPosition } from "../../../../core/domain/logs/cursor.ts";

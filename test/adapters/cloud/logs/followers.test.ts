@@ -1,7 +1,7 @@
 /** The reads of many followers: their pauses, and logs that are read alone. */
 import { expect, test } from "vitest";
+import { LogFollowers, type ReadLogsTogether, type ReadTogether } from "../../../../adapters/cloud/logs/followers.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
-import { LogFollowers, type ReadLogsTogether, type ReadTogether } from "../../../../adapters/shared/logs/followers.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { before, behind } from "../../../../core/domain/logs/cursor.ts";
 import { type Instant, millisOf } from "../../../../core/domain/wire/instant.ts";

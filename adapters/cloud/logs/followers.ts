@@ -12,8 +12,8 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { compileRe2 } from "../../shared/logs/re2.ts";
 import { addPage, covers, type FollowedLog, type FollowedPage, findingsOf } from "./followed-log.ts";
-import { compileRe2 } from "./re2.ts";
 
 /** A log that a call reads, from `through` on. */
 export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;

@@ -1,9 +1,9 @@
 /** Calls never exceed the quota per minute or second, and a rejected call learns when to retry. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ReadLimiter } from "../../../../adapters/shared/logs/read-limiter.ts";
-import { divideQuota } from "../../../../adapters/shared/logs/read-quota.ts";
-import { SharedReads } from "../../../../adapters/shared/logs/shared-reads.ts";
+import { ReadLimiter } from "../../../../adapters/cloud/logs/read-limiter.ts";
+import { divideQuota } from "../../../../adapters/cloud/logs/read-quota.ts";
+import { SharedReads } from "../../../../adapters/cloud/logs/shared-reads.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
 

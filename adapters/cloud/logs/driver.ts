@@ -1,0 +1,61 @@
+/** What a cloud supplies for logs: it writes entries, and lists those of one log or of several. */
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
+import type { Result, ResultAsync } from "../../../core/result.ts";
+import type { FirstEntries, ListedPage } from "./first-entries.ts";
+import type { LogToRead } from "./followers.ts";
+import type { QuotaShares } from "./read-quota.ts";
+import type { List, Listing, Scan } from "./scan.ts";
+
+/** `invalid`: the cloud rejects the filter. */
+export type Listed<T> = Promise<Result<T, Unavailable | "invalid">>;
+
+/** The turn of a call in the read quota. */
+export interface Turn {
+  /** Resolves when the call is permitted, with its timeout in milliseconds. Throws to end the search. */
+  readonly take: () => Promise<number>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A search of one log. */
+export interface LogSearch extends Pick<Scan, "pushed"> {
+  /** Takes a turn before each call. */
+  list(turn: Turn, ...page: Parameters<List>): Listed<Listing>;
+}
+
+/** A call that reads several logs. */
+export interface JoinedLogs<L> {
+  /** The logs that fit into the call. */
+  readonly read: readonly L[];
+  /** Lists the entries of these logs, oldest first. Absent if there can be none. Must not retry: the next read does. */
+  readonly list?: (token: string | undefined) => Listed<ListedPage>;
+  /** The logs whose filters the cloud evaluates. */
+  readonly filtered: readonly L[];
+  /** Called when the entries are read. */
+  readonly onRead?: (found: FirstEntries) => void;
+}
+
+/** Set once per entry, so that a retry does not duplicate it. */
+export interface EntryMark {
+  readonly instant: Instant;
+  readonly random: string;
+}
+
+export interface LogDriver extends Pick<Scan, "grain" | "maxPageEntries"> {
+  /** The name of the cloud's service, for messages. */
+  readonly service: string;
+  readonly shares: QuotaShares;
+  /** Writes entries. Drops an entry that the cloud rejects, and logs the loss. */
+  append(
+    entries: readonly NewLogEntry[],
+    nextMark: () => EntryMark,
+    signal: AbortSignal | undefined,
+  ): ResultAsync<void, Unavailable>;
+  /** Returns the ways to search a log, best first. If the cloud rejects the filter of one, the next one follows. */
+  searches(scope: LogScope, filter: LogFilter): readonly LogSearch[];
+  /** @param logs sorted by the position up to which they are read */
+  join<L extends LogToRead>(logs: readonly [L, ...L[]], until: Instant): JoinedLogs<L>;
+}
