@@ -2,6 +2,7 @@
  * Classifies the AWS SDK's errors by exception name, then by HTTP status. The throttling codes are those of the SDK
  * (@smithy/service-error-classification).
  */
+import { busy, connectionErrors, refused, stateFault as state, withRetryAfter } from "../cloud/calls/faults.ts";
 import type { CallFault } from "../shared/calls/provider-call.ts";
 
 interface AwsFailure {
@@ -10,10 +11,6 @@ interface AwsFailure {
   readonly $metadata?: { readonly httpStatusCode?: number };
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
-
-const busy: CallFault = { kind: "busy" };
-const refused: CallFault = { kind: "refused" };
-const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
 
 const of = (fault: CallFault, ...names: readonly string[]): [string, CallFault][] => names.map((name) => [name, fault]);
 
@@ -75,18 +72,6 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(state("invalid"), "InvalidInputException", "MalformedPolicyDocumentException", "ValidationError"),
 ]);
 
-/** Network errors that the SDK treats as transient. */
-const connectionErrors: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
-]);
-
 const byStatus = (status: number): CallFault | undefined => {
   if (status === 404) return state("not_found");
   if (status === 409 || status === 412) return state("changed");
@@ -99,8 +84,7 @@ const byStatus = (status: number): CallFault | undefined => {
 export const awsFault = (error: unknown): CallFault | undefined => {
   if (!(error instanceof Error)) return undefined;
   const { name, code, $metadata, $response } = error as AwsFailure;
-  if (code !== undefined && connectionErrors.has(code)) return busy;
+  if (code !== undefined && connectionErrors.includes(code)) return busy;
   const fault = byName.get(name) ?? byStatus($metadata?.httpStatusCode ?? 0);
-  const seconds = Number($response?.headers?.["retry-after"] ?? Number.NaN);
-  return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
+  return withRetryAfter(fault, $response?.headers?.["retry-after"]);
 };

@@ -2,6 +2,7 @@
  * Classifies errors of Google's clients by code: a gRPC code (https://grpc.io/docs/guides/status-codes/), or the HTTP
  * status for REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
  */
+import { busy, connectionErrors, refused, stateFault as state, withRetryAfter } from "../cloud/calls/faults.ts";
 import type { CallFault } from "../shared/calls/provider-call.ts";
 
 /**
@@ -21,10 +22,6 @@ const isGoogleFailure = (error: unknown): error is GoogleFailure => {
   const { code } = error as { code?: unknown };
   return typeof code === "number" || typeof code === "string";
 };
-
-const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
-const busy: CallFault = { kind: "busy" };
-const refused: CallFault = { kind: "refused" };
 
 /** gRPC codes are below 17, HTTP statuses above 100. */
 const faults: ReadonlyMap<number, CallFault> = new Map([
@@ -51,39 +48,25 @@ const faults: ReadonlyMap<number, CallFault> = new Map([
   [429, busy],
 ]);
 
-/** A failed, cut or timed-out connection: https://nodejs.org/api/errors.html#common-system-errors, and gaxios' codes. */
-const connectionErrors: ReadonlySet<string> = new Set([
-  "AbortError",
-  "TimeoutError",
-  "ECONNABORTED",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ERR_STREAM_PREMATURE_CLOSE",
-]);
+/** An aborted or timed-out request, in fetch and gaxios. */
+const requestErrors: readonly string[] = ["AbortError", "TimeoutError", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** True if the client got no token: OAuth reports an error as a string, not an object (RFC 6749, section 5.2). */
 const isCredentialError = ({ response }: GoogleFailure): boolean =>
   typeof (response?.data as { error?: unknown } | null | undefined)?.error === "string";
 
-const retryAfterOf = ({ response }: GoogleFailure): number => {
+const retryAfterOf = ({ response }: GoogleFailure): string | null | undefined => {
   const headers = response?.headers;
-  const value = headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
-  return Number(value ?? Number.NaN);
+  return headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
 };
 
 /** Undefined if the error is not Google's and therefore a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);
-  if (Number.isNaN(code)) return connectionErrors.has(String(error.code)) ? busy : undefined;
+  if (Number.isNaN(code))
+    return [...connectionErrors, ...requestErrors].includes(String(error.code)) ? busy : undefined;
   if (code >= 400 && code < 500 && isCredentialError(error)) return refused;
   const fault = faults.get(code) ?? (code >= 500 ? busy : undefined);
-  const seconds = retryAfterOf(error);
-  return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
+  return withRetryAfter(fault, retryAfterOf(error));
 };

@@ -1,0 +1,27 @@
+/** Faults that both clouds' errors have in common. */
+import type { CallFault } from "../../shared/calls/provider-call.ts";
+
+export const stateFault = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
+export const busy: CallFault = { kind: "busy" };
+export const refused: CallFault = { kind: "refused" };
+
+/** A failed or cut connection: https://nodejs.org/api/errors.html#common-system-errors */
+export const connectionErrors: readonly string[] = [
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+];
+
+/** Adds the header `Retry-After` to a fault that is `busy`; ignores one that is not a number of seconds. */
+export const withRetryAfter = (
+  fault: CallFault | undefined,
+  header: string | null | undefined,
+): CallFault | undefined => {
+  const seconds = Number(header ?? Number.NaN);
+  return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
+};
