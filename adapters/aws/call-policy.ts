@@ -9,7 +9,7 @@ import {
   isCallState,
   type ProviderCall,
   providerCall,
-} from "../shared/calls/provider-call.ts";
+} from "../cloud/calls/provider-call.ts";
 import {
   type AwsClients,
   type ClientSource,

@@ -4,7 +4,7 @@
  */
 import { millisOf } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
-import type { ProviderCall } from "../shared/calls/provider-call.ts";
+import type { ProviderCall } from "../cloud/calls/provider-call.ts";
 
 /** A token bucket: how many concurrent calls it permits, and how many a second. */
 interface Rate {

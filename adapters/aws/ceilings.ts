@@ -1,5 +1,5 @@
 /** How much one AWS account carries in one region, from its quotas. Pure. */
-import { type Ceiling, type CeilingRule, ceilingOf, per } from "../shared/quotas/ceilings.ts";
+import { type Ceiling, type CeilingRule, ceilingOf, per } from "../cloud/ceilings.ts";
 
 /** A quota, as Service Quotas names it. */
 export interface QuotaName {

@@ -3,7 +3,7 @@
  * (@smithy/service-error-classification).
  */
 import { busy, connectionErrors, refused, stateFault as state, withRetryAfter } from "../cloud/calls/faults.ts";
-import type { CallFault } from "../shared/calls/provider-call.ts";
+import type { CallFault } from "../cloud/calls/provider-call.ts";
 
 interface AwsFailure {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** The AWS provider: ECS on Fargate, CodeBuild, S3, EventBridge Scheduler, CloudWatch Logs and Athena. */
 
-export type { StartRefused } from "../shared/runtime/start-refused.ts";
+export type { StartRefused } from "../cloud/start-refused.ts";
 export type { AwsRuntimeDeps } from "./call-policy.ts";
 export { awsCapabilities } from "./capabilities.ts";
 export { type AwsClients, type ClientSource, clientSource } from "./clients.ts";

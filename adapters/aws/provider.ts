@@ -1,11 +1,11 @@
 /** The complete provider: every port, for one AWS account and one region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
-import { createBucketSpool } from "../shared/archives/bucket-spool.ts";
+import { createBucketSpool } from "../cloud/deploy/build/bucket-spool.ts";
+import { lastLinesOf } from "../cloud/deploy/last-lines.ts";
+import { checkStart } from "../cloud/start-refused.ts";
 import { createDiskSpool } from "../shared/archives/disk-spool.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
-import { lastLinesOf } from "../shared/deploy/last-lines.ts";
-import { checkStart } from "../shared/runtime/start-refused.ts";
 import { createIdentities } from "./accounts/identities.ts";
 import { type AwsRuntimeDeps, awsCalls } from "./call-policy.ts";
 import { awsCapabilities } from "./capabilities.ts";

@@ -4,7 +4,7 @@
  */
 import type { Unavailable } from "../../core/errors.ts";
 import { err, ok, ResultAsync, safeTry } from "../../core/result.ts";
-import { isCallState, type ProviderCall } from "../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../cloud/calls/provider-call.ts";
 import { type Called, commandSender, nameOf, type RetryOptions, throwState } from "./call-policy.ts";
 import { type ClientSource, sendCommand } from "./clients.ts";
 

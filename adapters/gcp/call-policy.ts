@@ -11,7 +11,7 @@ import {
   isCallState,
   type ProviderCall,
   providerCall,
-} from "../shared/calls/provider-call.ts";
+} from "../cloud/calls/provider-call.ts";
 import { googleFault } from "./errors.ts";
 
 export interface GoogleRuntimeDeps {

@@ -1,5 +1,5 @@
 /** How much one project carries, from its quotas. Pure. */
-import { type Ceiling, type CeilingRule, ceilingOf, per } from "../shared/quotas/ceilings.ts";
+import { type Ceiling, type CeilingRule, ceilingOf, per } from "../cloud/ceilings.ts";
 
 /** A quota, as Service Usage names it. */
 export interface QuotaName {

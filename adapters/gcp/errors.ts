@@ -3,7 +3,7 @@
  * status for REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
  */
 import { busy, connectionErrors, refused, stateFault as state, withRetryAfter } from "../cloud/calls/faults.ts";
-import type { CallFault } from "../shared/calls/provider-call.ts";
+import type { CallFault } from "../cloud/calls/provider-call.ts";
 
 /**
  * Common shape of both packages' errors: `headers` is fetch's `Headers` in GaxiosError, a plain object in

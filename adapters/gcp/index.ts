@@ -1,6 +1,6 @@
 /** The Google Cloud provider: Cloud Run, Cloud Build, Cloud Storage, Cloud Scheduler, Cloud Logging and BigQuery. */
 
-export type { StartRefused } from "../shared/runtime/start-refused.ts";
+export type { StartRefused } from "../cloud/start-refused.ts";
 export type { GcpRuntimeDeps } from "./call-policy.ts";
 export { gcpCapabilities } from "./capabilities.ts";
 export { type ClientSource, clientSource, type GcpClients } from "./clients.ts";

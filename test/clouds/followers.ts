@@ -1,9 +1,9 @@
 /** Many followers of many deployments under a cloud's quota of log reads, on a virtual clock. */
 import { expect } from "vitest";
+import { lastLinesOf } from "../../adapters/cloud/deploy/last-lines.ts";
 import type { CloudLogs } from "../../adapters/cloud/logs/searches.ts";
 import { memoryCapabilities } from "../../adapters/memory/capabilities.ts";
 import { createManualClock, type ManualClock } from "../../adapters/memory/index.ts";
-import { lastLinesOf } from "../../adapters/shared/deploy/last-lines.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { millisOf, timestampOf } from "../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { PIECE_BYTES, SPOOL_PREFIX } from "../../adapters/shared/archives/bucket-spool.ts";
+import { PIECE_BYTES, SPOOL_PREFIX } from "../../adapters/cloud/deploy/build/bucket-spool.ts";
 import { KiB } from "../../core/domain/accounts/limits.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 import type { Source, SourceSpool } from "../../core/ports/source-spool.ts";

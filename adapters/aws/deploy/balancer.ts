@@ -4,7 +4,7 @@
  */
 import type { Rule, TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { ok, safeTry } from "../../../core/result.ts";
-import type { ProviderCall } from "../../shared/calls/provider-call.ts";
+import type { ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { type Called, commandSender, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { targetGroupNameOf } from "./records/names.ts";

@@ -1,7 +1,7 @@
 /** The ECS API calls of rollouts: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ */
 import type { CreateServiceCommandInput, Service, Task, TaskDefinition } from "@aws-sdk/client-ecs";
 import { err, ok, safeTry } from "../../../core/result.ts";
-import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { type Called, commandSender, isState, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { DefinitionInput } from "./render.ts";

@@ -18,7 +18,7 @@ import {
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
-import type { CallState } from "../../shared/calls/provider-call.ts";
+import type { CallState } from "../../cloud/calls/provider-call.ts";
 import type { Called } from "../call-policy.ts";
 import { hostOf } from "./records/names.ts";
 import { etagOf, type FreedRecord, type HeldRecord } from "./records/record.ts";

@@ -9,7 +9,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, safeTry } from "../../../core/result.ts";
-import { backoff } from "../../shared/calls/backoff.ts";
+import { backoff } from "../../cloud/calls/backoff.ts";
 import { type Called, isState, missingAsOk, type RetryOptions } from "../call-policy.ts";
 import type { Balancer, ForwardRule } from "./balancer.ts";
 import type { EcsServices } from "./ecs-calls.ts";

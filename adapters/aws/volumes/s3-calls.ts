@@ -14,7 +14,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type ApiResult, expectStates, type State } from "../../cloud/calls/expect-states.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { type Called, commandSender, nameOf } from "../call-policy.ts";
 import { type ClientSource, type CommandName, type InputOf, type OutputOf, sendCommand } from "../clients.ts";
 import { readText, type StateObject } from "../state-bucket.ts";

@@ -14,7 +14,7 @@ import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wi
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../cloud/calls/provider-call.ts";
 
 const load = () => import("@aws-sdk/s3-request-presigner");
 type GetSignedUrl = Awaited<ReturnType<typeof load>>["getSignedUrl"];

@@ -1,7 +1,7 @@
 /** Converts the expected states of a cloud's resource to values. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result, type ResultAsync } from "../../../core/result.ts";
-import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState } from "./provider-call.ts";
 
 /** The result of a call that returns its expected states as values. */
 export type ApiResult<T> = ResultAsync<T, Unavailable>;

@@ -1,5 +1,5 @@
 /** Faults that both clouds' errors have in common. */
-import type { CallFault } from "../../shared/calls/provider-call.ts";
+import type { CallFault } from "./provider-call.ts";
 
 export const stateFault = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
 export const busy: CallFault = { kind: "busy" };

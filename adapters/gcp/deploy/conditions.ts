@@ -5,7 +5,7 @@
  */
 import type { protos } from "@google-cloud/run";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy/reason.ts";
-import type { RevisionLine } from "../../shared/deploy/last-lines.ts";
+import type { RevisionLine } from "../../cloud/deploy/last-lines.ts";
 
 type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["create"]>[0] & object;
 

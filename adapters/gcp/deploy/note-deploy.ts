@@ -10,8 +10,8 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, okAsync, type ResultAsync, safeTry } from "../../../core/result.ts";
-import { isCallState } from "../../shared/calls/provider-call.ts";
-import type { DeployNote } from "../../shared/deploy/deploy-note.ts";
+import { isCallState } from "../../cloud/calls/provider-call.ts";
+import type { DeployNote } from "../../cloud/deploy/deploy-note.ts";
 import { renderNote } from "./record.ts";
 import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 

@@ -4,7 +4,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Revision, Service } from "../../../core/domain/deploy/service-template.ts";
 import { type Instant, instantOfSeconds, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import { type DeployNote, outcomeOf } from "../../shared/deploy/deploy-note.ts";
+import { type DeployNote, outcomeOf } from "../../cloud/deploy/deploy-note.ts";
 import { parseRecord, type ServiceRecord } from "./record.ts";
 import type { RunService } from "./render.ts";
 import { idOf } from "./resource-names.ts";

@@ -1,9 +1,9 @@
 /** `ServicePlatform` on Cloud Run. */
 import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
+import type { LastLines } from "../../cloud/deploy/last-lines.ts";
+import { streamRollout } from "../../cloud/deploy/rollout.ts";
 import { accountDigest, NOBODY } from "../../shared/accounts/account-digest.ts";
-import { streamRollout } from "../../shared/deploy/cloud-rollout.ts";
-import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
-import type { LastLines } from "../../shared/deploy/last-lines.ts";
 import { createIdentities, type Identities } from "../accounts/identities.ts";
 import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";

@@ -4,7 +4,7 @@
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import { isCallState } from "../../shared/calls/provider-call.ts";
+import { isCallState } from "../../cloud/calls/provider-call.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { RetryOptions, RunServices } from "./services.ts";

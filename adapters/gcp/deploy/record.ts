@@ -6,9 +6,9 @@
  */
 import { z } from "zod";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import { type DeployNote, noteSchema } from "../../cloud/deploy/deploy-note.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { type DeployNote, noteSchema } from "../../shared/deploy/deploy-note.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 
 export const annotationNames = {

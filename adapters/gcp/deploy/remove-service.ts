@@ -4,7 +4,7 @@ import { type Conflict, conflict, type NotFound, notFound, type Unavailable } fr
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
-import { isCallState } from "../../shared/calls/provider-call.ts";
+import { isCallState } from "../../cloud/calls/provider-call.ts";
 import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 
 const TRIES = 20;

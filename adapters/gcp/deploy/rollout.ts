@@ -12,9 +12,9 @@ import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/d
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../core/result.ts";
-import { backoff } from "../../shared/calls/backoff.ts";
-import type { DeployNote } from "../../shared/deploy/deploy-note.ts";
-import { revisionIdOf } from "../../shared/deploy/revision-id.ts";
+import { backoff } from "../../cloud/calls/backoff.ts";
+import type { DeployNote } from "../../cloud/deploy/deploy-note.ts";
+import { revisionIdOf } from "../../cloud/deploy/revision-id.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";

@@ -5,7 +5,7 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { ListOptions } from "../../../core/ports/service-platform.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../core/result.ts";
-import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
 import { callOptions, type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource, GcpClients } from "../clients.ts";
 import { type GcpLocation, parentOf } from "../location.ts";

@@ -2,7 +2,7 @@
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Clock } from "../../../core/ports/system.ts";
-import type { LastLines, RevisionScope } from "../../shared/deploy/last-lines.ts";
+import type { LastLines, RevisionScope } from "../../cloud/deploy/last-lines.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { failureOfConditions, failureOfHealthCheck, isHealthCheck, showsContainerEnd } from "./conditions.ts";
 import type { RunService } from "./render.ts";

@@ -1,7 +1,7 @@
 /** Waits until a service answers anyone. A change of access takes minutes; until then Google answers in its place. */
 import type { Clock } from "../../../core/ports/system.ts";
-import { backoff } from "../../shared/calls/backoff.ts";
-import { waitUntilReachable } from "../../shared/calls/wait-until-reachable.ts";
+import { backoff } from "../../cloud/calls/backoff.ts";
+import { waitUntilReachable } from "../../cloud/calls/wait-until-reachable.ts";
 
 const REACH_TIMEOUT_MS = 30_000;
 /** "typically 2 minutes, potentially 7 minutes or longer": https://cloud.google.com/iam/docs/access-change-propagation */

@@ -4,7 +4,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Scheduler } from "../../../core/ports/scheduler.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
-import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState } from "../../cloud/calls/provider-call.ts";
 import { type GoogleRuntimeDeps, googleCalls, onState } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { type GcpLocation, parentOf } from "../location.ts";

@@ -10,7 +10,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlEngine, SqlFailure, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { ResultAsync } from "../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { Describer } from "../../shared/sql/process/describer.ts";
 import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";

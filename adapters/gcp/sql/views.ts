@@ -5,8 +5,8 @@
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
 import { INSTANCE_LABEL } from "../logs/entry.ts";
 import { logIds } from "../logs/names.ts";
 import { severityColumn } from "./severity.ts";

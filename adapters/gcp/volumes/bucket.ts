@@ -14,9 +14,9 @@ import {
   timestampOf,
 } from "../../../core/domain/wire/instant.ts";
 import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
+import { OWNER_LABEL } from "../../cloud/deploy/labels.ts";
 import type { RecordState, VolumeRecord } from "../../cloud/volumes/record.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 
 const states = ["making", "live", "hidden", "deleting", "restoring"] as const satisfies RecordState[];
 

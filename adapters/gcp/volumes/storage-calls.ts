@@ -5,7 +5,7 @@
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
 import { ok, ResultAsync, safeTry } from "../../../core/result.ts";
 import { type ApiResult, expectStates, type State } from "../../cloud/calls/expect-states.ts";
-import type { CallNeeds, ProviderCall } from "../../shared/calls/provider-call.ts";
+import type { CallNeeds, ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { type RestRequest, sendRest, withTimeout } from "../call-policy.ts";
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ceilingRules, ceilingsOf } from "../../../adapters/aws/ceilings.ts";
-import { type CeilingRule, ceilingOf } from "../../../adapters/shared/quotas/ceilings.ts";
+import { type CeilingRule, ceilingOf } from "../../../adapters/cloud/ceilings.ts";
 
 const installation = { region: "eu-west-1", logReadsPerMinute: 300, balancers: 1 };
 const maxima = (quotas: Parameters<typeof ceilingsOf>[0], more: object = {}) =>

@@ -7,7 +7,7 @@ import {
   type RemoteBuilds,
   type RemoteVerdict,
   type RunningBuild,
-} from "../../../shared/deploy/remote-builder.ts";
+} from "../../../cloud/deploy/build/remote-builder.ts";
 import type { LogLines } from "../../../shared/logs/log-lines.ts";
 import { type AwsRuntimeDeps, awsCalls, type Called } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";

@@ -1,7 +1,7 @@
 /** The CodeBuild, ECR and CloudWatch Logs calls of builds. */
 import type { Build, StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import { err, ok, okAsync } from "../../../../core/result.ts";
-import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../../cloud/calls/provider-call.ts";
 import { type Called, commandSender, missingAsOk, nameOf } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { SharedResources } from "../../config.ts";

@@ -3,7 +3,7 @@
  */
 import type { Build, BuildPhase } from "@aws-sdk/client-codebuild";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
-import { nothingDetected } from "../../../shared/deploy/buildpacks.ts";
+import { nothingDetected } from "../../../cloud/deploy/build/buildpacks.ts";
 
 const FAULT: DeployFailure = { reason: "provider_unavailable", message: "CodeBuild failed. Deploy again." };
 

@@ -1,7 +1,7 @@
 /** Uploads an object in parts: https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html */
 import { errAsync } from "../../../../core/result.ts";
-import type { PieceUpload } from "../../../shared/archives/bucket-spool.ts";
-import { isCallState } from "../../../shared/calls/provider-call.ts";
+import { isCallState } from "../../../cloud/calls/provider-call.ts";
+import type { PieceUpload } from "../../../cloud/deploy/build/bucket-spool.ts";
 import type { Called, CommandSender } from "../../call-policy.ts";
 
 const TIMEOUT_MS = 60_000;

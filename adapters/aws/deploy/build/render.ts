@@ -4,8 +4,8 @@
  * https://docs.aws.amazon.com/codebuild/latest/userguide/build-spec-ref.html
  */
 import type { StartBuildCommandInput } from "@aws-sdk/client-codebuild";
-import { BUILDPACKS_BUILDER } from "../../../shared/deploy/buildpacks.ts";
-import type { RemoteBuild } from "../../../shared/deploy/remote-builder.ts";
+import { BUILDPACKS_BUILDER } from "../../../cloud/deploy/build/buildpacks.ts";
+import type { RemoteBuild } from "../../../cloud/deploy/build/remote-builder.ts";
 import type { SharedResources } from "../../config.ts";
 import { sourceKeyOf } from "./names.ts";
 

@@ -1,6 +1,7 @@
 /** The state bucket as the storage of a source spool: https://docs.aws.amazon.com/AmazonS3/latest/API */
-import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
-import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+
+import type { ProviderCall } from "../../../cloud/calls/provider-call.ts";
+import type { SpoolBucket } from "../../../cloud/deploy/build/bucket-spool.ts";
 import { commandSender } from "../../call-policy.ts";
 import { type ClientSource, sendCommand } from "../../clients.ts";
 import { multipartUpload } from "./multipart.ts";

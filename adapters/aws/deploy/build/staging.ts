@@ -4,8 +4,8 @@
 import { Readable } from "node:stream";
 import type { Source } from "../../../../core/ports/source-spool.ts";
 import { err, errAsync, ok, ResultAsync } from "../../../../core/result.ts";
-import { spooledIn } from "../../../shared/archives/bucket-spool.ts";
-import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../../cloud/calls/provider-call.ts";
+import { spooledIn } from "../../../cloud/deploy/build/bucket-spool.ts";
 import { type Called, commandSender } from "../../call-policy.ts";
 import { type ClientSource, sendCommand } from "../../clients.ts";
 

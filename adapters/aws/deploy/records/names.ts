@@ -4,9 +4,9 @@
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../../cloud/deploy/labels.ts";
+import { SUFFIX_CHARS } from "../../../cloud/deploy/revision-id.ts";
 import { accountDigest, shortAccountDigest } from "../../../shared/accounts/account-digest.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../../../shared/deploy/labels.ts";
-import { SUFFIX_CHARS } from "../../../shared/deploy/revision-id.ts";
 import type { SharedResources } from "../../config.ts";
 
 /** Name of the service's container; other containers of the task were added by hand. */

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
-import { type DeployNote, noteSchema } from "../../../shared/deploy/deploy-note.ts";
+import { type DeployNote, noteSchema } from "../../../cloud/deploy/deploy-note.ts";
 import { parseService, renderService } from "../../../shared/deploy/service-document.ts";
 import { parseJson } from "../../parse-json.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import { type Instant, parseInstant, type Timestamp } from "../../../../core/domain/wire/instant.ts";
-import { outcomeOf } from "../../../shared/deploy/deploy-note.ts";
+import { outcomeOf } from "../../../cloud/deploy/deploy-note.ts";
 import type { AwsConfig } from "../../config.ts";
 import { urlOf } from "./names.ts";
 import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";

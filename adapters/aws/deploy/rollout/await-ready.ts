@@ -3,7 +3,7 @@ import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
-import { backoff } from "../../../shared/calls/backoff.ts";
+import { backoff } from "../../../cloud/calls/backoff.ts";
 import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
 import type { ReportProgress, RolloutAttempt } from "./rollout-attempt.ts";

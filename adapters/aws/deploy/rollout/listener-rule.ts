@@ -2,7 +2,7 @@
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, safeTry } from "../../../../core/result.ts";
-import { isCallState } from "../../../shared/calls/provider-call.ts";
+import { isCallState } from "../../../cloud/calls/provider-call.ts";
 import type { RetryOptions } from "../../call-policy.ts";
 import type { Step } from "../../failures.ts";
 import type { Balancer, ForwardRule, NewRule } from "../balancer.ts";

@@ -4,7 +4,7 @@ import { type Instant, millisOf, plusMillis, timestampOf } from "../../../../cor
 import type { RolloutRequest } from "../../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../../core/ports/system.ts";
 import { ok } from "../../../../core/result.ts";
-import { revisionIdOf } from "../../../shared/deploy/revision-id.ts";
+import { revisionIdOf } from "../../../cloud/deploy/revision-id.ts";
 import type { RetryOptions } from "../../call-policy.ts";
 import type { Step } from "../../failures.ts";
 import { hostOf } from "../records/names.ts";

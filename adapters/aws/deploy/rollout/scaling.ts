@@ -4,7 +4,7 @@
  */
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { safeTry } from "../../../../core/result.ts";
-import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+import type { ProviderCall } from "../../../cloud/calls/provider-call.ts";
 import { type Called, commandSender, missingAsOk, type RetryOptions } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { SharedResources } from "../../config.ts";

@@ -14,7 +14,7 @@ import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { err, ok, type Result, safeTry } from "../../../../core/result.ts";
 import type { ApiResult } from "../../../cloud/calls/expect-states.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../../cloud/calls/provider-call.ts";
 import { type Called, type CommandSender, commandSender, missingAsOk, nameOf } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 

@@ -8,7 +8,7 @@ import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { CallOptions } from "../../../../core/ports/system.ts";
 import { err, ok, safeTry } from "../../../../core/result.ts";
 import type { ApiResult } from "../../../cloud/calls/expect-states.ts";
-import type { FaultOf } from "../../../shared/calls/provider-call.ts";
+import type { FaultOf } from "../../../cloud/calls/provider-call.ts";
 import { runtimeRoleArn } from "../../accounts/roles.ts";
 import { arnParts, bucketArn } from "../../arns.ts";
 import { type AwsRuntimeDeps, awsCalls, nameOf } from "../../call-policy.ts";

@@ -1,7 +1,7 @@
 /** `ImageBuilder` on Cloud Build. Follows each build's log in the staging bucket. */
 import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
 import { err, ok } from "../../../../core/result.ts";
-import { createRemoteBuilder, type RemoteBuilds } from "../../../shared/deploy/remote-builder.ts";
+import { createRemoteBuilder, type RemoteBuilds } from "../../../cloud/deploy/build/remote-builder.ts";
 import type { Identities } from "../../accounts/identities.ts";
 import { identityProblem } from "../../accounts/service-accounts.ts";
 import { type GcpRuntimeDeps, googleCalls } from "../../call-policy.ts";

@@ -3,7 +3,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, type Result, type ResultAsync, safeTry } from "../../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../../cloud/calls/provider-call.ts";
 import { callOptions, codeOf, grpcCodes, onState } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { GcpConfig } from "../../config.ts";

@@ -1,6 +1,6 @@
 /** Determines why a build failed, from the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
-import { nothingDetected } from "../../../shared/deploy/buildpacks.ts";
+import { nothingDetected } from "../../../cloud/deploy/build/buildpacks.ts";
 import type { Build } from "./render.ts";
 
 const failureTypes: Readonly<Record<string, DeployFailure>> = {

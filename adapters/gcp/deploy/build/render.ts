@@ -4,10 +4,10 @@
  */
 import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { BUILDPACKS_BUILDER } from "../../../cloud/deploy/build/buildpacks.ts";
+import type { RemoteBuild } from "../../../cloud/deploy/build/remote-builder.ts";
+import { OWNER_LABEL } from "../../../cloud/deploy/labels.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
-import { BUILDPACKS_BUILDER } from "../../../shared/deploy/buildpacks.ts";
-import { OWNER_LABEL } from "../../../shared/deploy/labels.ts";
-import type { RemoteBuild } from "../../../shared/deploy/remote-builder.ts";
 import type { GcpConfig } from "../../config.ts";
 import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
 

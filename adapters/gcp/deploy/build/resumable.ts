@@ -3,8 +3,8 @@
  * URL "acts as an authentication token", so requests to it need no client.
  */
 import type { Storage } from "@google-cloud/storage";
-import type { Called, PieceUpload } from "../../../shared/archives/bucket-spool.ts";
-import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+import type { ProviderCall } from "../../../cloud/calls/provider-call.ts";
+import type { Called, PieceUpload } from "../../../cloud/deploy/build/bucket-spool.ts";
 import { withTimeout } from "../../call-policy.ts";
 
 const RETRY_MS = 60_000;

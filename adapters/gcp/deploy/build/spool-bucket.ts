@@ -1,6 +1,7 @@
 /** The staging bucket as the storage of a source spool: https://cloud.google.com/storage/docs/json_api/v1/objects */
-import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
-import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+
+import type { ProviderCall } from "../../../cloud/calls/provider-call.ts";
+import type { SpoolBucket } from "../../../cloud/deploy/build/bucket-spool.ts";
 import { onState, withTimeout } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import { resumableUpload } from "./resumable.ts";

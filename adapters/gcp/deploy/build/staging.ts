@@ -3,8 +3,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Source } from "../../../../core/ports/source-spool.ts";
 import { err, ok } from "../../../../core/result.ts";
-import { spooledIn } from "../../../shared/archives/bucket-spool.ts";
-import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../../cloud/calls/provider-call.ts";
+import { spooledIn } from "../../../cloud/deploy/build/bucket-spool.ts";
 import { onState } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 

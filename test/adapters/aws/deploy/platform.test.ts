@@ -1,7 +1,7 @@
 /** ECS as the platform, on the fakes: what it reports, what it keeps, who loses a race, and how many calls it makes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/cloud/deploy/labels.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/shared/deploy/labels.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";

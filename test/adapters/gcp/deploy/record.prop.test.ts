@@ -1,10 +1,10 @@
 /** A template survives the round trip through Cloud Run, and fields that are not Portside's stay unchanged. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { revisionIdOf } from "../../../../adapters/cloud/deploy/revision-id.ts";
 import { parseOwn } from "../../../../adapters/gcp/deploy/parse.ts";
 import { annotationNames, labelsOf, renderRecord } from "../../../../adapters/gcp/deploy/record.ts";
 import { type RunService, renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
-import { revisionIdOf } from "../../../../adapters/shared/deploy/revision-id.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { type Instant, parseInstant } from "../../../../core/domain/wire/instant.ts";
 import { serviceTemplate } from "../../../arbitraries/index.ts";

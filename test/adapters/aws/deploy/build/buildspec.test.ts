@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOfBuild } from "../../../../../adapters/aws/deploy/build/failures.ts";
 import { renderBuild } from "../../../../../adapters/aws/deploy/build/render.ts";
-import type { RemoteBuild } from "../../../../../adapters/shared/deploy/remote-builder.ts";
+import type { RemoteBuild } from "../../../../../adapters/cloud/deploy/build/remote-builder.ts";
 import { sourceFrom } from "../../../../clouds/builds.ts";
 import { runBuildspec } from "../../../../fakes/aws/codebuild/run-buildspec.ts";
 import { sourceOf } from "../../../../support/archives/archives.ts";

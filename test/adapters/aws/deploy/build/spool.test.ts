@@ -2,7 +2,7 @@
 import { awsCalls } from "../../../../../adapters/aws/call-policy.ts";
 import { s3Spool } from "../../../../../adapters/aws/deploy/build/spool-bucket.ts";
 import { clientSource, createAwsProvider } from "../../../../../adapters/aws/index.ts";
-import { createBucketSpool } from "../../../../../adapters/shared/archives/bucket-spool.ts";
+import { createBucketSpool } from "../../../../../adapters/cloud/deploy/build/bucket-spool.ts";
 import { aws } from "../../../../clouds/aws.ts";
 import { spoolTests } from "../../../../clouds/spool.ts";
 import { REGION, STATE_BUCKET } from "../../../../fakes/aws/test-config.ts";

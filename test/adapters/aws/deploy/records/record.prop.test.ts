@@ -7,7 +7,7 @@ import { type HeldRecord, parseRecord, renderRecord } from "../../../../../adapt
 import { renderDefinition, renderTargetGroup } from "../../../../../adapters/aws/deploy/render.ts";
 import { streamPrefixOf } from "../../../../../adapters/aws/logs/streams.ts";
 import { folderKey } from "../../../../../adapters/aws/volumes/files/access-point.ts";
-import { revisionIdOf } from "../../../../../adapters/shared/deploy/revision-id.ts";
+import { revisionIdOf } from "../../../../../adapters/cloud/deploy/revision-id.ts";
 import { fitResources } from "../../../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-template.ts";
 import { serviceTemplate } from "../../../../arbitraries/index.ts";

@@ -1,9 +1,9 @@
 /** Sources in the staging bucket. */
 
+import { createBucketSpool } from "../../../../../adapters/cloud/deploy/build/bucket-spool.ts";
 import { googleCalls } from "../../../../../adapters/gcp/call-policy.ts";
 import { gcsSpool } from "../../../../../adapters/gcp/deploy/build/spool-bucket.ts";
 import { clientSource, createGcpProvider } from "../../../../../adapters/gcp/index.ts";
-import { createBucketSpool } from "../../../../../adapters/shared/archives/bucket-spool.ts";
 import { gcp } from "../../../../clouds/gcp.ts";
 import { spoolTests } from "../../../../clouds/spool.ts";
 import { PROJECT, STAGING_BUCKET } from "../../../../fakes/gcp/test-project.ts";

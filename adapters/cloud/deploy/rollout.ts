@@ -1,8 +1,8 @@
 /** The common part of rollouts on clouds: yields their events, and converts exceptions to failures. */
 import type { RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Logger } from "../../../core/ports/system.ts";
-import { narrate } from "../runtime/channel.ts";
-import { failed, INTERRUPTED, OWN_BUG } from "./rollout-ends.ts";
+import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
+import { narrate } from "../../shared/runtime/channel.ts";
 
 type RolloutRequest = Parameters<ServicePlatform["rollout"]>[0];
 

@@ -1,4 +1,4 @@
-import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
+import { type Finding, refusalToStart } from "../../core/domain/wire/check.ts";
 
 /** Thrown if a provider cannot start because a requirement is missing, such as a package or a permission. */
 export class StartRefused extends Error {

@@ -3,19 +3,19 @@
  * image's tag from that digest. An image whose tag exists is not built again. The adapter makes the calls.
  */
 
-import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
-import type { Unavailable } from "../../../core/errors.ts";
-import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
-import type { Clock, Logger } from "../../../core/ports/system.ts";
-import type { Result } from "../../../core/result.ts";
-import { type Called, SourceUnavailable } from "../archives/bucket-spool.ts";
-import { backoff } from "../calls/backoff.ts";
-import { type CallState, isCallState } from "../calls/provider-call.ts";
-import { LogLines } from "../logs/log-lines.ts";
-import { narrate } from "../runtime/channel.ts";
-import { KeyedMutex } from "../runtime/keyed-mutex.ts";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { Unavailable } from "../../../../core/errors.ts";
+import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../../core/ports/image-builder.ts";
+import type { Clock, Logger } from "../../../../core/ports/system.ts";
+import type { Result } from "../../../../core/result.ts";
+import { surveySource } from "../../../shared/deploy/survey-source.ts";
+import { LogLines } from "../../../shared/logs/log-lines.ts";
+import { narrate } from "../../../shared/runtime/channel.ts";
+import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
+import { backoff } from "../../calls/backoff.ts";
+import { type CallState, isCallState } from "../../calls/provider-call.ts";
+import { type Called, SourceUnavailable } from "./bucket-spool.ts";
 import { type BuildpackPlan, planBuildpacks } from "./buildpacks.ts";
-import { surveySource } from "./survey-source.ts";
 
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 3000;

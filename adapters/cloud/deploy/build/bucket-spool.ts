@@ -2,13 +2,13 @@
  * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces while it
  * checks it, and completes the object only if the archive is valid. Builders copy the object within the cloud.
  */
-import { MiB } from "../../../core/domain/accounts/limits.ts";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { ReceivedSource, Source, SourceSpool } from "../../../core/ports/source-spool.ts";
-import type { Ids, Logger } from "../../../core/ports/system.ts";
-import { ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { type CallState, isCallState } from "../calls/provider-call.ts";
-import { receiveArchive } from "./receive-archive.ts";
+import { MiB } from "../../../../core/domain/accounts/limits.ts";
+import { type Unavailable, unavailable } from "../../../../core/errors.ts";
+import type { ReceivedSource, Source, SourceSpool } from "../../../../core/ports/source-spool.ts";
+import type { Ids, Logger } from "../../../../core/ports/system.ts";
+import { ok, type Result, ResultAsync } from "../../../../core/result.ts";
+import { receiveArchive } from "../../../shared/archives/receive-archive.ts";
+import { type CallState, isCallState } from "../../calls/provider-call.ts";
 
 /** Bytes of a piece, which an upload buffers. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
 export const PIECE_BYTES = 8 * MiB;

@@ -7,7 +7,7 @@ import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import { UnusablePackage } from "../runtime/optional-package.ts";
+import { UnusablePackage } from "../../shared/runtime/optional-package.ts";
 
 /** The meaning of a cloud error for the caller. */
 export type CallFault =

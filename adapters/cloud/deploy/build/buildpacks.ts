@@ -1,8 +1,8 @@
 /** Settings of buildpacks for a source, and the failure if no buildpack supports it. Pure. */
-import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
-import type { SourceFiles } from "../../../core/domain/deploy/source/files.ts";
-import { planSource, type SourcePlan } from "../../../core/domain/deploy/source/plan.ts";
-import { STATIC_COMMAND } from "./static-site.ts";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { SourceFiles } from "../../../../core/domain/deploy/source/files.ts";
+import { planSource, type SourcePlan } from "../../../../core/domain/deploy/source/plan.ts";
+import { STATIC_COMMAND } from "../../../shared/deploy/static-site.ts";
 
 /** The message of the `detector` of https://buildpacks.io. Cloud builds do not report its exit code. */
 const NOTHING_DETECTED = /No buildpack groups passed detection/;

@@ -2,18 +2,18 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import type { CallState } from "../../../../../adapters/cloud/calls/provider-call.ts";
 import {
   createBucketSpool,
   PIECE_BYTES,
   type SpoolBucket,
   spooledIn,
-} from "../../../../adapters/shared/archives/bucket-spool.ts";
-import type { CallState } from "../../../../adapters/shared/calls/provider-call.ts";
-import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
-import { type Unavailable, unavailable } from "../../../../core/errors.ts";
-import { err, ok } from "../../../../core/result.ts";
-import { bytesOf, tarOf } from "../../../support/archives/archives.ts";
-import { recordingLogger } from "../../../support/logs/silent-logger.ts";
+} from "../../../../../adapters/cloud/deploy/build/bucket-spool.ts";
+import { randomIds } from "../../../../../adapters/shared/runtime/system.ts";
+import { type Unavailable, unavailable } from "../../../../../core/errors.ts";
+import { err, ok } from "../../../../../core/result.ts";
+import { bytesOf, tarOf } from "../../../../support/archives/archives.ts";
+import { recordingLogger } from "../../../../support/logs/silent-logger.ts";
 
 const CHUNK = 64 * 1024;
 const archiveOf = (bytes: number): Buffer =>
