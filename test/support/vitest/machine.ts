@@ -28,7 +28,7 @@ export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-serve
 export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
-/** The folder of the judges of AWS requests: the Python environments `botocore` and `policy-sentry`. */
+/** The folder of AWS's judges: the Python environments `botocore`, `policy-sentry`, `ministack` and `aws-cli`. */
 export const awsJudges = process.env["PORTSIDE_AWS_JUDGES"] ?? "/usr/local/lib/portside-judges";
 
 /** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
@@ -122,6 +122,12 @@ const checks = {
   policy_sentry: {
     here: () => works(join(awsJudges, "policy-sentry/bin/python"), ["-c", "import policy_sentry"], process.env, 60_000),
     why: "policy_sentry is not installed (install_judges in .ci/run; PORTSIDE_AWS_JUDGES names the folder)",
+  },
+  ministack: {
+    here: () =>
+      existsSync(join(awsJudges, "aws-cli/bin/aws")) &&
+      works(join(awsJudges, "ministack/bin/python"), ["-c", "import docker, ministack"], process.env, 60_000),
+    why: "ministack is not installed (install_ministack in .ci/run; PORTSIDE_AWS_JUDGES names the folder)",
   },
   generators: {
     here: () =>

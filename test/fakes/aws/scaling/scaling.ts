@@ -44,6 +44,7 @@ export const startFakeScaling = async () => {
   return {
     faults,
     client,
+    endpoint: server.endpoint,
     targets: targets as ReadonlyMap<string, Message>,
     close: async () => {
       client.destroy();
