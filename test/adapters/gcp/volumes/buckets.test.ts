@@ -114,7 +114,7 @@ test("a storage that never responds leads to unavailable", async () => {
   const silent = { request: () => undefined } as unknown as Storage;
   const found = volumesOver(fake, { storage: silent, clock: createLeapingClock() }).find(account(), data);
   let end: string | undefined;
-  found.match(
+  void found.match(
     () => undefined,
     ({ kind }) => {
       end = kind;
