@@ -2,6 +2,7 @@
  * Lists, stats, reads and removes a bucket's objects. A volume that is not live has none, whatever its bucket contains.
  */
 
+import type { ListObjectsV2CommandOutput } from "@aws-sdk/client-s3";
 import { instantOfMillis } from "../../../core/domain/wire/instant.ts";
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { okAsync } from "../../../core/result.ts";
@@ -32,18 +33,21 @@ export const bucketObjects = ({ api, records }: VolumeCall): ObjectDriver => {
       );
 
   return {
-    page: (volume, { prefix: Prefix, after, limit: MaxKeys, token }) =>
-      ifLive(volume, () => {
-        const from = token === undefined ? { StartAfter: after } : { ContinuationToken: token };
-        return api.objects({ Bucket: volume.id, Prefix, MaxKeys, ...from });
-      }).map((page) => {
+    page: (volume, { prefix: Prefix, after, limit: MaxKeys, token }) => {
+      const read = (from: { StartAfter: string | undefined } | { ContinuationToken: string }) =>
+        api.objects({ Bucket: volume.id, Prefix, MaxKeys, ...from });
+      // One read of the record covers every page of a listing.
+      const found: ApiResult<ListObjectsV2CommandOutput | "not_found" | "no_volume"> =
+        token === undefined ? ifLive(volume, () => read({ StartAfter: after })) : read({ ContinuationToken: token });
+      return found.map((page) => {
         if (page === "not_found" || page === "no_volume") return "no_volume";
         const objects = (page.Contents ?? []).map(({ Key = "", Size, LastModified }) => ({
           key: decodedKey(Key),
           ...statOf(Size, LastModified),
         }));
         return { objects, next: page.NextContinuationToken };
-      }),
+      });
+    },
 
     stat: (volume, path) =>
       ifLive(volume, () => api.head(volume.id, path))

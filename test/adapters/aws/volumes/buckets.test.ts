@@ -118,6 +118,16 @@ describe("calls", () => {
     expect(fake.faults.log).toEqual(["s3.GetObject"]);
   });
 
+  test("a listing reads the record once for any number of pages", async () => {
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(account(), data));
+    for (let index = 0; index <= 1000; index++)
+      fake.world.putObject(bucketOf(volume), { name: `o${index}`, bytes: Buffer.from("x") });
+    fake.faults.clear();
+    expect((await expectOk(volumes.objects(volume, { prefix: "", limit: 1000 }))).more).toBe(true);
+    expect(fake.faults.log).toEqual(["s3.GetObject", "s3.ListObjectsV2", "s3.ListObjectsV2"]);
+  });
+
   test("signing a URL takes no call, a check takes one", async () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(account(), data));
