@@ -95,7 +95,7 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   claimTrashed(id: string): ResultAsync<R | "again", NotFound | Conflict | Unavailable>;
   /** Makes the objects of a restored volume reachable. Returns its record; undefined if its bucket is lost. */
   open(restored: R): ApiResult<R | undefined>;
-  /** Returns the work that an interrupted call or the passed time left to do; undefined if there is none. */
+  /** Returns what an interrupted call has not done, or what is due at the volume's age. Undefined if there is nothing to do. */
   readonly dueWork: (record: R) => (() => ApiResult<unknown>) | undefined;
 }
 
