@@ -32,6 +32,7 @@ import { makeLayout } from "./data-folder/layout.ts";
 import { Leftovers } from "./data-folder/leftovers.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
+import { LocalEngine } from "./engine/engine.ts";
 import { watchHealth } from "./health.ts";
 import { answersOnLoopback, type Domain, readDomain, serviceUrl } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
@@ -242,21 +243,20 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => ingress.close());
   await ingress.open();
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
-  const platform = new LocalPlatform({
+  const engine = new LocalEngine({
     config,
-    rows,
-    notes,
-    schedules,
+    wanted: () => rows.all(),
     ingress,
     images,
     instances,
-    clock,
     logger,
     telemetry,
     listenMillis: deployLimits.listenDeadlineMs,
   });
+  stack.defer(() => engine.settle());
+  const platform = new LocalPlatform({ rows, notes, schedules, engine, images, instances, clock, logger });
   stack.defer(() => platform.settle());
-  stack.defer(telemetry.watchLoad(() => ({ ...platform.load(), logEntriesWaiting: logs.waiting })));
+  stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: logs.waiting })));
   await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();

@@ -1,16 +1,15 @@
-/** The local ServicePlatform: rows store the desired services, and the ingress and its pools run them. */
+/** The local ServicePlatform: rows store the services, and the engine runs them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
-import type { Service, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
-import type { NewLogEntry, Severity } from "../../../core/domain/logs/entry.ts";
+import type { Service } from "../../../core/domain/deploy/service-template.ts";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { type CronJob, cronJobOf } from "../../../core/domain/schedules/cron-job.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
-import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
@@ -18,12 +17,8 @@ import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/r
 import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
 import type { ImageStore } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
-import type { LocalConfig } from "../config.ts";
-import type { Ingress } from "../ingress/index.ts";
-import { Pool } from "../ingress/pool.ts";
-import { describeExit } from "../instances/describe-exit.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
-import { startInstance } from "../instances/start-instance.ts";
 import type { DeployRows } from "../state/deploys.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
@@ -39,22 +34,18 @@ const rolloutFailureOf = (error: unknown): DeployFailure => {
 const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
 
 export interface PlatformDeps {
-  readonly config: LocalConfig;
   readonly rows: ServiceRows;
   readonly notes: DeployRows;
   readonly schedules: ScheduleRows;
-  readonly ingress: Ingress;
+  readonly engine: Engine;
   readonly images: ImageStore;
-  readonly instances: InstanceDeps;
+  readonly instances: Pick<InstanceDeps, "runner" | "containers" | "log">;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly listenMillis: number;
 }
 
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
-  readonly #budget = new Map<AccountId, number>();
   readonly #background = new Set<Promise<unknown>>();
   /** Revisions for which the owner's log already reports the missing image. */
   readonly #reported = new Set<string>();
@@ -65,23 +56,17 @@ export class LocalPlatform implements ServicePlatform {
     this.#deps = deps;
   }
 
-  /** Opens the ports of all deployed services. Services start with their first request. */
+  /** Runs what the state stores. Services start with their first request. */
   async open(): Promise<void> {
-    const { rows, ingress } = this.#deps;
-    for (const stored of rows.all()) {
-      await ingress.addService(stored.name);
-      if (stored.serving === null) continue;
-      const { id, template } = stored.serving;
-      await this.#lacksImage(stored);
-      ingress.switchTo(stored.name, { template, revision: id, pool: this.#pool(template, id) });
-    }
+    for (const stored of this.#deps.rows.all()) await this.#lacksImage(stored);
+    await this.#deps.engine.apply();
   }
 
   /** Returns the schedules of all serving revisions. */
   jobs(): CronJob[] {
     return this.#deps.rows.all().flatMap(({ name, serving }) => {
       if (serving === null) return [];
-      const url = this.#deps.ingress.urlOf(name);
+      const url = this.#deps.engine.urlOf(name);
       return cronJobOf(serving.template, url, MAX_FIRE_SECONDS) ?? [];
     });
   }
@@ -89,18 +74,6 @@ export class LocalPlatform implements ServicePlatform {
   /** Resolves when background work, such as drains and sweeps, is done. */
   async settle(): Promise<void> {
     await Promise.allSettled(this.#background);
-  }
-
-  /** Counts instances by state, and waiting requests. */
-  load(): Omit<Load, "logEntriesWaiting"> {
-    const pools = this.#deps.ingress.pools().map((pool) => pool.load);
-    const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
-    const [starting, busy, idle] = [sum((pool) => pool.starting), sum((pool) => pool.busy), sum((pool) => pool.idle)];
-    const all = [...this.#budget.values()].reduce((total, taken) => total + taken, 0);
-    return {
-      instances: { starting, busy, idle, rolling: all - starting - busy - idle },
-      requestsWaiting: sum((pool) => pool.waiting),
-    };
   }
 
   find(name: Parameters<ServicePlatform["find"]>[0]): ReturnType<ServicePlatform["find"]> {
@@ -137,7 +110,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   remove(...[name, expected]: Parameters<ServicePlatform["remove"]>): ReturnType<ServicePlatform["remove"]> {
-    const { rows, notes, ingress, clock } = this.#deps;
+    const { rows, notes, engine, clock } = this.#deps;
     const stored = rows.get(name);
     if (stored === undefined) return errAsync(notFound(`The service '${name}' does not exist.`));
     if (stored.owner !== expected.owner || stored.etag !== expected.etag)
@@ -145,7 +118,7 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
-      this.#inBackground(ingress.removeService(name));
+      this.#inBackground(engine.apply());
       return undefined;
     });
   }
@@ -165,8 +138,8 @@ export class LocalPlatform implements ServicePlatform {
     signal: AbortSignal,
     say: (message: string) => void,
   ): Promise<RolloutEvent> {
-    const { rows, images, ingress, instances, clock } = this.#deps;
-    const { name, owner } = template;
+    const { rows, images, engine, instances, clock } = this.#deps;
+    const { name } = template;
     const now = () => timestampOf(clock.now());
     const image = images.find(template.image);
     if (image === undefined)
@@ -174,38 +147,29 @@ export class LocalPlatform implements ServicePlatform {
         reason: "image_not_found",
         message: "The image of this deploy was removed. Deploy the source again.",
       });
-    const rolling = rows.begin(template, expected, now());
-    if ("reason" in rolling) return failed(rolling);
+    const rollout = rows.begin(template, expected, now());
+    if ("reason" in rollout) return failed(rollout);
+    const { revision } = rollout;
     // Undoes the steps of a failed rollout, in reverse order.
     await using taken = new AsyncDisposableStack();
-    taken.defer(() => this.#abandon(name, rolling.id));
+    taken.defer(() => this.#abandon(name, revision.id));
     const runner = image.kind === "container" ? image.kind : instances.runner.kind;
-    say(`Starting revision ${rolling.id} (${runner})`);
-    await ingress.addService(name);
-    if (!this.#takeBudget(owner))
-      return failed({
-        reason: "quota_exceeded",
-        message: `Your account already runs its maximum of ${this.#deps.config.instancesPerAccount} instances. Stop or delete a deployment first.`,
-      });
-    taken.defer(() => this.#giveBudget(owner));
-    const begun = Date.now();
-    const spec = { template, revision: rolling.id, image };
-    const options = { listenMillis: listenDeadlineMs, signal, say, verifies: true };
-    const instance = await startInstance(instances, spec, options);
-    if ("reason" in instance) return failed(instance);
-    taken.defer(async () => void (await instance.stop()));
-    say(`Listening after ${Date.now() - begun} ms`);
+    say(`Starting revision ${revision.id} (${runner})`);
+    await engine.apply();
+    const startedAt = Date.now();
+    const failure = await engine.start(rollout, { listenMillis: listenDeadlineMs, signal, say });
+    if (failure !== undefined) return failed(failure);
+    taken.defer(() => engine.end(rollout));
+    say(`Listening after ${Date.now() - startedAt} ms`);
     const refused = await mayServe?.();
     if (refused !== undefined) return failed(refused);
     if (signal.aborted) return failed(INTERRUPTED);
-    if (!rows.commit(name, rolling.id, now()))
+    if (!rows.commit(name, revision.id, now()))
       return failed({ reason: "deleted", message: "The deployment was deleted in the meantime." });
     taken.move();
-    const pool = this.#pool(template, rolling.id);
-    pool.add(instance);
-    ingress.switchTo(name, { template, revision: rolling.id, pool });
+    await engine.apply();
     this.#inBackground(images.sweep(this.#usedImages(), false));
-    return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
+    return { kind: "ready", revision: revision.id, url: engine.urlOf(name), runner };
   }
 
   #abandon(name: DeploymentName, revision: string): void {
@@ -230,50 +194,6 @@ export class LocalPlatform implements ServicePlatform {
     return this.#deps.images.sweep(this.#usedImages(), true);
   }
 
-  #pool(template: ServiceTemplate, revision: string): Pool {
-    const { config, images, instances, listenMillis, logger, telemetry } = this.#deps;
-    const { owner } = template;
-    const log = (severity: Severity, instance: string, event: string, message: string, more: object = {}) => {
-      const json = { event, message, ...more };
-      this.#log({ owner, service: template.name, revision, instance, severity, logName: "platform", json });
-    };
-    return new Pool({
-      concurrency: template.concurrency,
-      maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
-      idleMillis: config.idleSeconds * 1000,
-      queueLimit: config.queue,
-      waitMillis: template.timeout * 1000,
-      acquireBudget: () => this.#takeBudget(owner),
-      releaseBudget: () => this.#giveBudget(owner),
-      start: async (signal) => {
-        const start = async () => {
-          const image = images.find(template.image);
-          if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE } as const;
-          const options = { listenMillis, signal, say: () => undefined };
-          return startInstance(instances, { template, revision, image }, options);
-        };
-        const outcome = await start().catch((cause): DeployFailure => {
-          logger.error("could not start an instance", { name: template.name, cause });
-          return { reason: "internal", message: "The platform could not start an instance." };
-        });
-        if ("reason" in outcome && outcome.reason !== "interrupted")
-          log("ERROR", "", "start_failed", outcome.message, { reason: outcome.reason, exit_code: outcome.exitCode });
-        return outcome;
-      },
-      onStarted: (instance, millis) => {
-        telemetry.coldStarted(millis / 1000);
-        log("INFO", instance.id, "started", `An instance started in ${millis} ms`, { cold_start_ms: millis });
-      },
-      onIdle: (instance) => log("INFO", instance.id, "idle", "Stopping an idle instance"),
-      onUnreachable: (instance) =>
-        log("ERROR", instance.id, "unreachable", "Stopping an instance that no longer accepts connections"),
-      onCrashed: (instance, exit) => {
-        const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
-        log("CRITICAL", instance.id, "crashed", message, { reason, exit_code: exitCode });
-      },
-    });
-  }
-
   #service(stored: StoredService): Service {
     return {
       name: stored.name,
@@ -282,7 +202,7 @@ export class LocalPlatform implements ServicePlatform {
       serving: stored.serving === null ? [] : [stored.serving],
       rollingOut: stored.rolling?.template ?? null,
       attempted: stored.attempted,
-      url: this.#deps.ingress.urlOf(stored.name),
+      url: this.#deps.engine.urlOf(stored.name),
       region: "local",
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
@@ -322,17 +242,6 @@ export class LocalPlatform implements ServicePlatform {
     this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
     const json = { event: "image_missing", message: NO_IMAGE, reason: "image_not_found" };
     this.#log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
-  }
-
-  #takeBudget(owner: AccountId): boolean {
-    const taken = this.#budget.get(owner) ?? 0;
-    if (taken >= this.#deps.config.instancesPerAccount) return false;
-    this.#budget.set(owner, taken + 1);
-    return true;
-  }
-
-  #giveBudget(owner: AccountId): void {
-    this.#budget.set(owner, (this.#budget.get(owner) ?? 1) - 1);
   }
 
   #log(entry: NewLogEntry): void {

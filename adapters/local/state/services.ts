@@ -28,6 +28,12 @@ export interface StoredService {
   readonly settled: boolean;
 }
 
+/** A rollout under way. A service that was deleted and created again has the same revision ids and another `createdAt`. */
+export interface Rollout {
+  readonly createdAt: Timestamp;
+  readonly revision: Revision;
+}
+
 type CopiedColumn = "name" | "owner" | "createdAt" | "updatedAt" | "etag" | "revisions";
 
 interface Row extends Pick<StoredService, CopiedColumn> {
@@ -120,7 +126,7 @@ export class ServiceRows {
   }
 
   /** Records the start of a rollout. Returns a failure, and changes nothing, if `expected` does not hold. */
-  begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Revision | DeployFailure {
+  begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Rollout | DeployFailure {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;
     const { name, owner } = template;
@@ -129,7 +135,7 @@ export class ServiceRows {
     const rolling = { id: `${name}-${String(revisions).padStart(5, "0")}`, template };
     const etag = this.#newEtag();
     this.#save({ ...before, name, owner, updatedAt: now, etag, revisions, rolling, attempted: template });
-    return rolling;
+    return { createdAt: before.createdAt, revision: rolling };
   }
 
   /** Makes the revision serve all traffic. Returns false if another rollout has replaced its rollout. */

@@ -93,9 +93,9 @@ export class Play {
     const fits = expected === "absent" || expected.etag === before?.etag;
     const deployId = `d${++this.deploys}`;
     const outcome = this.#rows.begin(templateOf(name, owner, deployId), expected, day(this.now));
-    expect("id" in outcome).toBe(wins && fits);
+    expect("revision" in outcome).toBe(wins && fits);
     this.counts[wins && fits ? "won" : "lost"]++;
-    if (!("id" in outcome)) return;
+    if (!("revision" in outcome)) return;
     const etag = this.#rows.get(name)?.etag as string;
     expect(etag).not.toBe(before?.etag);
     this.held.set(name, {

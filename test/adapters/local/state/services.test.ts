@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openState } from "../../../../adapters/local/state/database.ts";
-import { ServiceRows } from "../../../../adapters/local/state/services.ts";
+import { type Rollout, ServiceRows } from "../../../../adapters/local/state/services.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -57,7 +57,8 @@ test("agrees with the model after any steps, including restarts", () => {
 test("never reuses a revision number", () => {
   const [app] = names as [DeploymentName];
   const [acme] = owners as [AccountId];
-  const begin = (expected: Expected) => (rows.begin(templateOf(app, acme, "d"), expected, day(0)) as { id: string }).id;
+  const begin = (expected: Expected) =>
+    (rows.begin(templateOf(app, acme, "d"), expected, day(0)) as Rollout).revision.id;
   const seen = [begin("absent")];
   rows.commit(app, seen[0] as string, day(0));
   for (let n = 0; n < 3; n++) {
@@ -70,8 +71,8 @@ test("never reuses a revision number", () => {
 test("restores the reservation of a name after an interrupted first deploy", () => {
   const [app] = names as [DeploymentName];
   const [acme, others] = owners as [AccountId, AccountId];
-  const first = rows.begin(templateOf(app, acme, "d1"), "absent", day(0)) as { id: string };
-  rows.commit(app, first.id, day(0));
+  const first = rows.begin(templateOf(app, acme, "d1"), "absent", day(0)) as Rollout;
+  rows.commit(app, first.revision.id, day(0));
   rows.remove(app, acme, day(7));
   rows.begin(templateOf(app, acme, "d2"), "absent", day(1));
   reopen();

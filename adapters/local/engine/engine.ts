@@ -1,0 +1,219 @@
+/**
+ * The engine runs what the state stores: listeners, instances and the pools between them. It decides nothing; the server
+ * changes the state, and asks the engine to apply it.
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { Severity } from "../../../core/domain/logs/entry.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { Logger } from "../../../core/ports/system.ts";
+import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
+import type { ImageStore } from "../builds/image-store.ts";
+import type { LocalConfig } from "../config.ts";
+import type { Ingress } from "../ingress/index.ts";
+import { Pool } from "../ingress/pool.ts";
+import { describeExit } from "../instances/describe-exit.ts";
+import type { Instance, InstanceDeps } from "../instances/instance.ts";
+import { type StartOptions, startInstance } from "../instances/start-instance.ts";
+import type { Rollout } from "../state/services.ts";
+import { changesTo, type RunningService, type WantedService } from "./reconcile.ts";
+
+const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
+
+const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revision.id}`;
+
+/** How to start a candidate. */
+export type CandidateOptions = Pick<StartOptions, "listenMillis" | "signal" | "say">;
+
+/** What the server asks of the engine. */
+export interface Engine {
+  /**
+   * Starts an instance of a revision that receives no requests yet. It is a candidate until `apply` finds the revision in
+   * the state, or `end` is called.
+   */
+  start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined>;
+  /** Ends the candidate, if there is one. */
+  end(candidate: Rollout): Promise<void>;
+  /** Resolves when requests go where the state says. */
+  apply(): Promise<void>;
+  /** The public address of a service that the engine has applied. */
+  urlOf(name: DeploymentName): string;
+  /** Counts instances by state, and waiting requests. */
+  load(): Omit<Load, "logEntriesWaiting">;
+}
+
+export interface EngineDeps {
+  readonly config: LocalConfig;
+  /** The services that the state stores now. */
+  readonly wanted: () => readonly WantedService[];
+  readonly ingress: Ingress;
+  readonly images: ImageStore;
+  readonly instances: InstanceDeps;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly listenMillis: number;
+}
+
+export class LocalEngine implements Engine {
+  readonly #deps: EngineDeps;
+  /** The number of instances, by account. */
+  readonly #instances = new Map<AccountId, number>();
+  readonly #running = new Map<DeploymentName, RunningService>();
+  readonly #candidates = new Map<string, Instance>();
+  readonly #background = new Set<Promise<unknown>>();
+  #applied: Promise<void> = Promise.resolve();
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps;
+  }
+
+  async start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined> {
+    const { id, template } = candidate.revision;
+    const image = this.#deps.images.find(template.image);
+    if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE };
+    if (!this.#take(template.owner))
+      return {
+        reason: "quota_exceeded",
+        message: `Your account already runs its maximum of ${this.#deps.config.instancesPerAccount} instances. Stop or delete a deployment first.`,
+      };
+    const spec = { template, revision: id, image };
+    const started = await startInstance(this.#deps.instances, spec, { ...options, verifies: true }).catch((cause) => {
+      this.#give(template.owner);
+      throw cause;
+    });
+    if ("reason" in started) {
+      this.#give(template.owner);
+      return started;
+    }
+    this.#candidates.set(keyOf(candidate), started);
+    return undefined;
+  }
+
+  async end(candidate: Rollout): Promise<void> {
+    const instance = this.#candidates.get(keyOf(candidate));
+    if (instance === undefined) return;
+    this.#candidates.delete(keyOf(candidate));
+    this.#give(candidate.revision.template.owner);
+    await instance.stop();
+  }
+
+  /** Calls run one after the other, so that each sees what the former did. */
+  apply(): Promise<void> {
+    this.#applied = this.#applied.then(() => this.#apply());
+    return this.#applied;
+  }
+
+  async #apply(): Promise<void> {
+    const { ingress, wanted } = this.#deps;
+    for (const change of changesTo(wanted(), this.#running)) {
+      if (change.kind === "remove") {
+        this.#running.delete(change.name);
+        this.#inBackground(ingress.removeService(change.name));
+        continue;
+      }
+      const { name, owner, createdAt } = change.wanted;
+      if (change.kind === "add") {
+        await ingress.addService(name);
+        this.#running.set(name, { owner, createdAt, revision: null });
+      } else {
+        this.#serve({ createdAt, revision: change.revision });
+        this.#running.set(name, { owner, createdAt, revision: change.revision.id });
+      }
+    }
+  }
+
+  /** Sends the service's requests to a revision, and adopts its candidate. */
+  #serve(candidate: Rollout): void {
+    const { id, template } = candidate.revision;
+    const pool = this.#pool(template, id);
+    const instance = this.#candidates.get(keyOf(candidate));
+    if (instance !== undefined) {
+      this.#candidates.delete(keyOf(candidate));
+      pool.add(instance);
+    }
+    this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
+  }
+
+  urlOf(name: DeploymentName): string {
+    return this.#deps.ingress.urlOf(name);
+  }
+
+  load(): Omit<Load, "logEntriesWaiting"> {
+    const pools = this.#deps.ingress.pools().map((pool) => pool.load);
+    const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
+    const [starting, busy, idle] = [sum((pool) => pool.starting), sum((pool) => pool.busy), sum((pool) => pool.idle)];
+    const all = [...this.#instances.values()].reduce((total, taken) => total + taken, 0);
+    return {
+      instances: { starting, busy, idle, rolling: all - starting - busy - idle },
+      requestsWaiting: sum((pool) => pool.waiting),
+    };
+  }
+
+  /** Resolves when removed services have drained. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#background);
+  }
+
+  #pool(template: ServiceTemplate, revision: string): Pool {
+    const { config, images, instances, listenMillis, logger, telemetry } = this.#deps;
+    const { owner, name } = template;
+    const log = (severity: Severity, instance: string, event: string, message: string, more: object = {}) => {
+      const json = { event, message, ...more };
+      void instances.log({ owner, service: name, revision, instance, severity, logName: "platform", json });
+    };
+    return new Pool({
+      concurrency: template.concurrency,
+      maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
+      idleMillis: config.idleSeconds * 1000,
+      queueLimit: config.queue,
+      waitMillis: template.timeout * 1000,
+      acquireBudget: () => this.#take(owner),
+      releaseBudget: () => this.#give(owner),
+      start: async (signal) => {
+        const start = async () => {
+          const image = images.find(template.image);
+          if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE } as const;
+          const options = { listenMillis, signal, say: () => undefined };
+          return startInstance(instances, { template, revision, image }, options);
+        };
+        const outcome = await start().catch((cause): DeployFailure => {
+          logger.error("could not start an instance", { name, cause });
+          return { reason: "internal", message: "The platform could not start an instance." };
+        });
+        if ("reason" in outcome && outcome.reason !== "interrupted")
+          log("ERROR", "", "start_failed", outcome.message, { reason: outcome.reason, exit_code: outcome.exitCode });
+        return outcome;
+      },
+      onStarted: (instance, millis) => {
+        telemetry.coldStarted(millis / 1000);
+        log("INFO", instance.id, "started", `An instance started in ${millis} ms`, { cold_start_ms: millis });
+      },
+      onIdle: (instance) => log("INFO", instance.id, "idle", "Stopping an idle instance"),
+      onUnreachable: (instance) =>
+        log("ERROR", instance.id, "unreachable", "Stopping an instance that no longer accepts connections"),
+      onCrashed: (instance, exit) => {
+        const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
+        log("CRITICAL", instance.id, "crashed", message, { reason, exit_code: exitCode });
+      },
+    });
+  }
+
+  #take(owner: AccountId): boolean {
+    const taken = this.#instances.get(owner) ?? 0;
+    if (taken >= this.#deps.config.instancesPerAccount) return false;
+    this.#instances.set(owner, taken + 1);
+    return true;
+  }
+
+  #give(owner: AccountId): void {
+    this.#instances.set(owner, (this.#instances.get(owner) ?? 1) - 1);
+  }
+
+  #inBackground(work: Promise<unknown>): void {
+    const noted = work
+      .catch((cause) => this.#deps.logger.error("a removed service did not drain", { cause }))
+      .finally(() => this.#background.delete(noted));
+    this.#background.add(noted);
+  }
+}
