@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import {
   type ActionsOfRun,
   judgeActions,
+  judgePermissions,
   judgeShapes,
   neverRecorded,
   undeclared,
@@ -108,40 +109,53 @@ const sound = run(
   ["logs:PutLogEvents", "arn:aws:logs:eu-west-1:123456789012:log-group:/portside/services:log-stream:a/b/c"],
 );
 
-test("policy_sentry finds unknown actions and resources of another type, and the template's policies what they deny", (context) => {
+const ofCluster = service.replace(":service/", ":cluster/");
+
+test("policy_sentry finds unknown actions and resources of another type", (context) => {
   needs(context, "policy_sentry");
-  const denied = "the template's policies do not allow it";
   const unsound = run(
     ["s3:HeadObject", "arn:aws:s3:::ps-a/k"],
-    ["ecs:CreateService", service.replace(":service/", ":cluster/")],
+    ["ecs:CreateService", ofCluster],
     ["ecs:CreateService", "*"],
-    ["elasticloadbalancing:CreateRule", listener("portside-other-2")],
-    ["s3:GetObject", "arn:aws:s3:::theirs/k"],
-    ["iam:PassRole", role, { "iam:PassedToService": "ec2.amazonaws.com" }],
-    ["events:PutRule", "arn:aws:events:eu-west-1:123456789012:rule/DO-NOT-DELETE-S3-Files-1"],
   );
   const operations = {
     "ecs:CreateService": ["ecs:UpdateService"],
     "s3:PutObject": ["s3:PutObject"],
     "s3:HeadBucket": [],
   };
-  expect(judgeActions({ ...sound, checks: [...sound.checks, ...unsound.checks], operations })).toEqual([
+  expect(judgeActions({ checks: [...sound.checks, ...unsound.checks], operations })).toEqual([
     "ecs:CreateService: IAM has an action of this name, but the request is not checked for it",
-    `op: ecs:CreateService on *: ${denied}`,
-    `op: ecs:CreateService on ${service.replace(":service/", ":cluster/")}: ${denied}`,
-    `op: ecs:CreateService: the action does not support ${service.replace(":service/", ":cluster/")}, only service`,
+    `op: ecs:CreateService: the action does not support ${ofCluster}, only service`,
     "op: ecs:CreateService: the request names no resource, but the action needs service",
-    `op: elasticloadbalancing:CreateRule on ${listener("portside-other-2")}: ${denied}`,
-    `op: events:PutRule on arn:aws:events:eu-west-1:123456789012:rule/DO-NOT-DELETE-S3-Files-1: ${denied}`,
-    `op: iam:PassRole on ${role}: ${denied}`,
-    `op: s3:GetObject on arn:aws:s3:::theirs/k: ${denied}`,
-    `op: s3:HeadObject on arn:aws:s3:::ps-a/k: ${denied}`,
     "op: s3:HeadObject: no such action",
   ]);
 });
 
+test("moto finds an action, a resource and a condition that the template's policies do not allow", (context) => {
+  needs(context, "moto");
+  const denied = run(
+    // No policy has these actions.
+    ["s3:GetBucketAcl", "arn:aws:s3:::ps-a"],
+    ["ecs:RunTask", "arn:aws:ecs:eu-west-1:123456789012:task-definition/app-1:1"],
+    // The policies have the action, for other resources.
+    ["ecs:CreateService", service.replace("/portside/", "/theirs/")],
+    ["ecs:CreateService", service.replace("123456789012", "210987654321")],
+    ["elasticloadbalancing:CreateRule", listener("portside-other-2")],
+    ["elasticloadbalancing:CreateRule", listener("portside-")],
+    ["s3:GetObject", "arn:aws:s3:::theirs/k"],
+    // The policies have a condition.
+    ["iam:PassRole", role, { "iam:PassedToService": "ec2.amazonaws.com" }],
+    ["iam:PassRole", role],
+  );
+  expect(judgePermissions({ checks: [...sound.checks, ...denied.checks] })).toEqual(
+    denied.checks.map(
+      ({ action, resource }) => `op: ${action} on ${resource}: the template's policies do not allow it`,
+    ),
+  );
+});
+
 test("a template with a missing grant, or with a condition that an action does not have, is refused", (context) => {
-  needs(context, "policy_sentry");
+  needs(context, "policy_sentry", "moto");
   const folder = mkdtempSync(join(tmpdir(), "portside-template-"));
   const path = join(folder, "template.yaml");
   const template = readFileSync("docs/providers/aws-template.yaml", "utf8");
@@ -149,12 +163,12 @@ test("a template with a missing grant, or with a condition that an action does n
     .replace("              - ecs:CreateService\n", "")
     .replace("{ iam:PassedToService: elasticfilesystem", "{ iam:PassedTo: elasticfilesystem");
   writeFileSync(path, changed);
-  const problems = judgeActions(sound, path);
+  const problems = [...judgeActions(sound, path), ...judgePermissions(sound, path)];
   rmSync(folder, { recursive: true });
   expect(problems).toEqual([
+    "template: iam:PassRole has no condition key iam:PassedTo",
     `op: ecs:CreateService on ${service}: the template's policies do not allow it`,
     `op: iam:PassRole on ${role}: the template's policies do not allow it`,
-    "template: iam:PassRole has no condition key iam:PassedTo",
   ]);
 });
 

@@ -24,12 +24,14 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
 /** The program from the environment variable or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 
-/** moto (https://github.com/getmoto/moto) and cfn-lint, from the environment or the path; both are Python programs. */
-export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
+/** cfn-lint, a Python program, from the environment or the path. */
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
-/** The folder of AWS's judges: the Python environments `botocore`, `policy-sentry`, `ministack` and `aws-cli`. */
+/** The folder of AWS's judges: the Python environments `botocore`, `policy-sentry`, `moto`, `ministack` and `aws-cli`. */
 export const awsJudges = process.env["PORTSIDE_AWS_JUDGES"] ?? "/usr/local/lib/portside-judges";
+
+/** moto: https://github.com/getmoto/moto */
+export const motoServer = join(awsJudges, "moto/bin/moto_server");
 
 /** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
 export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/portside-generators";
@@ -109,7 +111,7 @@ const checks = {
   moto: {
     // moto loads every service that it emulates before it prints anything.
     here: () => works(motoServer, ["-h"], process.env, 60_000),
-    why: "moto's server is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names moto_server)",
+    why: "moto is not installed (install_moto in .ci/run; PORTSIDE_AWS_JUDGES names the folder)",
   },
   "cfn-lint": {
     here: () => works(cfnLint, ["--version"], process.env, 60_000),

@@ -11,7 +11,7 @@ import { type Statement, stackStatements } from "../../../fakes/aws/requests/jud
 import { REGION, STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { accountOf } from "../../../support/http/brands.ts";
 import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
-import { has, type Need, needs } from "../../../support/vitest/machine.ts";
+import { has, needs } from "../../../support/vitest/machine.ts";
 import { storageCapabilities, volumesOver } from "./subject.ts";
 
 const start = async (statements?: readonly Statement[]): Promise<Started<ProviderSubject>> => {
@@ -41,7 +41,7 @@ let enforced: Started<ProviderSubject> | undefined;
 beforeAll(async () => {
   if (!has("moto")) return;
   started = await start();
-  if (has("policy_sentry")) enforced = await start(stackStatements());
+  enforced = await start(stackStatements());
 });
 afterAll(async () => {
   await started?.close();
@@ -65,7 +65,6 @@ const QUERY = "calculates another signature for a query with escapes";
 
 /** Where moto differs when it also checks permissions. */
 const enforcedGaps: ReadonlyMap<string, string> = new Map([
-  ["an unused name is free", QUERY],
   ["names belong to an account; for another account, the name is elsewhere", QUERY],
   ["a hidden volume is not listed, its name is taken, and its objects stay", SIGNED_URL],
   ["a deleted volume frees its name, and a new volume of that name is empty and has another id", SIGNED_URL],
@@ -77,11 +76,10 @@ const runIn = (
   cases: typeof volumeObjectCases,
   gaps: ReadonlyMap<string, string>,
   subject: () => Started<ProviderSubject> | undefined,
-  ...wanted: readonly Need[]
 ) => {
   for (const { group, name, run } of fitting(cases))
     test(`${group}: ${name}`, async (context) => {
-      needs(context, "moto", ...wanted);
+      needs(context, "moto");
       const done = run((subject() as Started<ProviderSubject>).subject);
       const gap = gaps.get(name);
       // If moto fixes a gap, remove it from the list.
@@ -94,10 +92,10 @@ describe("S3, in moto", () => runIn([...volumeStoreCases, ...volumeObjectCases],
 
 describe("S3, in moto, with the stack's policies", () => {
   // The cases of objects use signed URLs.
-  runIn(volumeStoreCases, enforcedGaps, () => enforced, "policy_sentry");
+  runIn(volumeStoreCases, enforcedGaps, () => enforced);
 
   test("denies what the policies do not grant", async (context) => {
-    needs(context, "moto", "policy_sentry");
+    needs(context, "moto");
     const without = stackStatements().map((one) => ({
       ...one,
       actions: one.actions.filter((action) => action !== "s3:PutBucketVersioning"),

