@@ -35,12 +35,14 @@ export interface FakeCloudOptions {
   /** Defaults to the machine's. */
   readonly clock?: Clock;
   readonly mean?: Mean;
+  /** The scheme of the listener; defaults to `http`. */
+  readonly scheme?: SharedResources["scheme"];
 }
 
 /** @param services whether services run as local processes or only pretend to answer */
 export const startFakeCloud = async (
   services: "real" | "simulated" = "real",
-  { clock = createSystemClock(), mean = friendly }: FakeCloudOptions = {},
+  { clock = createSystemClock(), mean = friendly, scheme = "http" }: FakeCloudOptions = {},
 ) => {
   const now = () => millisOf(clock.now());
   const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
@@ -132,8 +134,8 @@ export const startFakeCloud = async (
     ...parts,
     cluster: CLUSTER,
     listenerArn: LISTENER,
-    domain: `${domain}:${balancer.port}`,
-    scheme: "http",
+    domain: `${domain}:${scheme === "https" ? balancer.securePort : balancer.port}`,
+    scheme,
   };
   const config = (dataDir: string): AwsConfigInput => ({
     region: awsConfig.region,

@@ -53,29 +53,6 @@ describe.each<[string, Mean]>([["no switch", friendly], ...each, ["all switches"
   });
 });
 
-test("with all switches, no request fails during redeploys with session affinity", async () => {
-  const run = await openFakeEcs({ mean: meanest });
-  const sticky = (timeout: number) => run.template("app", "acme", { sessionAffinity: true, timeout });
-  await run.rollOut(sticky(30), "absent");
-  Object.assign(run.ecs.startMillis, { pending: 20_000, unhealthy: 20_000 });
-  const { url } = await run.serviceOf("app");
-  const statuses: number[] = [];
-  let isOver = false;
-  const client = async () => {
-    // The listener routes connections, not requests.
-    while (!isOver) statuses.push((await fetch(url, { headers: { connection: "close" } })).status);
-  };
-  const clients = [client(), client(), client()];
-  for (const timeout of [31, 32, 33]) {
-    expect(await run.endOf(sticky(timeout), await run.expectedOf("app"))).toMatchObject({ kind: "ready" });
-  }
-  isOver = true;
-  await Promise.all(clients);
-  expect(statuses.length).toBeGreaterThan(100);
-  expect(statuses.filter((status) => status !== 200)).toEqual([]);
-  await run.close();
-});
-
 test("a role that is not new, and may not be passed, fails the deploy without a wait", async () => {
   const run = await openFakeEcs({ mean: new Set(["role_late"]) });
   const by = run.replica({ identities: { ...run.needs.identities, isNew: () => false } });

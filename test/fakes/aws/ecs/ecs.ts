@@ -163,7 +163,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
     const since = words.length;
-    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files));
+    const isHttp2 = balancer.isHttp2(stored.group);
+    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files, isHttp2));
     if (listens) await pass(startMillis.unhealthy);
     if (stored.status !== "ACTIVE") return false;
     if (!listens) {

@@ -25,6 +25,7 @@ export const engineRevisionOf = (
   definition: Message,
   image: string,
   places: Files,
+  isHttp2: boolean,
 ): EngineRevision => {
   const [{ containerName, containerPort }] = service.loadBalancers;
   const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
@@ -42,7 +43,8 @@ export const engineRevisionOf = (
     concurrency: 1000,
     maxInstances: 2,
     sessionAffinity: false,
-    http2: false,
+    // The protocol is the target group's.
+    http2: isHttp2,
     mounts: mountsOf(definition, container, places),
     // The scheduler ignores failed checks during the grace period. After that, six failed checks make a target unhealthy.
     listenMillis: (service.healthCheckGracePeriodSeconds ?? 0) * 1000 + 30_000,

@@ -14,7 +14,8 @@ import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
 import { recorded } from "../requests/recorder.ts";
 import { AwsError, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
-import { startListener } from "./listener.ts";
+import { type Route, type RoutedRequest, startListener } from "./listener.ts";
+import { cookiesFor, sessionIn } from "./stickiness.ts";
 import { checkGroup, checkRule, checkTags } from "./validation.ts";
 
 const ARN = `arn:aws:elasticloadbalancing:${REGION}:${ACCOUNT}`;
@@ -69,8 +70,8 @@ export interface FakeBalancerOptions {
   readonly rules?: number;
   /** The limit of target groups for each. */
   readonly targetGroups?: number;
-  /** The group's target as `HOST:PORT`; undefined: it has none. */
-  readonly target?: (group: string) => Promise<string | undefined>;
+  /** A target of the group as `HOST:PORT`; undefined: it does not answer. */
+  readonly target?: (group: string, id: string) => Promise<string | undefined>;
   readonly mean?: Mean;
   /** Defaults to the machine's. */
   readonly clock?: Pick<Clock, "now">;
@@ -256,23 +257,54 @@ export const startFakeBalancer = async ({
     },
   };
 
+  const ruleFor = (host: string): Rule | undefined => byPriority().find((one) => hostsOf(one).includes(host));
+
+  const heaviest = (rule: Rule): string | undefined => groupsOf(rule).toSorted((a, b) => b.weight - a.weight)[0]?.arn;
+
   /** The group that receives a host's requests; if a rule has several, the one with the greatest weight. */
   const groupFor = (host: string): string | undefined => {
-    const rule = byPriority().find((one) => hostsOf(one).includes(host));
-    return rule === undefined ? undefined : groupsOf(rule).toSorted((a, b) => b.weight - a.weight)[0]?.arn;
+    const rule = ruleFor(host);
+    return rule && heaviest(rule);
   };
 
-  const isWell = (arn: string): boolean => [...(groups.get(arn)?.targets.values() ?? [])].includes("healthy");
+  /** The group of a request, and the cookies that keep its client there. */
+  const chooseGroup = (rule: Rule, { cookies }: RoutedRequest) => {
+    const sticky = rule.actions[0]?.ForwardConfig?.TargetGroupStickinessConfig;
+    if (sticky?.Enabled !== "true") return { arn: heaviest(rule), setCookies: [] };
+    const known = sessionIn(cookies, "AWSALBTG", now())?.group;
+    const arn = groupsOf(rule).find((one) => one.arn === known)?.arn ?? heaviest(rule);
+    if (arn === undefined) return { arn, setCookies: [] };
+    return { arn, setCookies: cookiesFor("AWSALBTG", { group: arn }, Number(sticky.DurationSeconds), now()) };
+  };
 
-  const listener = await startListener(async (host) => {
-    const arn = groupFor(host);
-    if (arn === undefined) return { status: 404 };
-    // The listener speaks cleartext HTTP/1.1, as on AWS, where only HTTPS has HTTP/2.
-    if (mean.has("http1_refused") && groups.get(arn)?.input.ProtocolVersion === "HTTP2") return { status: 464 };
+  /** A healthy target of the group, and the cookies that keep the client there. */
+  const chooseTarget = ({ arn, attributes, targets }: Group, { cookies }: RoutedRequest) => {
+    const healthy = [...targets].flatMap(([id, state]) => (state === "healthy" ? [id] : []));
+    const isSticky = attributes["stickiness.enabled"] === "true";
+    const known = isSticky ? sessionIn(cookies, "AWSALB", now()) : undefined;
+    const kept = healthy.find((id) => known?.group === arn && known.target === id);
+    const id = kept ?? healthy[requests++ % healthy.length];
+    if (id === undefined || !isSticky) return { id, setCookies: [] };
+    const seconds = Number(attributes["stickiness.lb_cookie.duration_seconds"] ?? 86_400);
+    return { id, setCookies: cookiesFor("AWSALB", { group: arn, target: id }, seconds, now()) };
+  };
+
+  let requests = 0;
+  const choose = async (request: RoutedRequest): Promise<Route> => {
+    const rule = ruleFor(request.host);
+    const { arn, setCookies } = rule === undefined ? { setCookies: [] } : chooseGroup(rule, request);
+    const chosen = arn === undefined ? undefined : groups.get(arn);
+    if (chosen === undefined) return { status: 404 };
+    const isHttp2 = chosen.input.ProtocolVersion === "HTTP2";
+    if (mean.has("http1_refused") && isHttp2 && !request.isHttp2) return { status: 464 };
+    const { id, setCookies: ofTarget } = chooseTarget(chosen, request);
     // "If there are no healthy targets ... 503" (load-balancer-troubleshooting).
-    const at = isWell(arn) ? await target(arn) : undefined;
-    return at === undefined ? { status: 503 } : { target: at };
-  });
+    const at = id === undefined ? undefined : await target(chosen.arn, id);
+    if (at === undefined) return { status: 503 };
+    return { target: at, isHttp2: isHttp2 && request.isHttp2, setCookies: [...setCookies, ...ofTarget] };
+  };
+
+  const listener = await startListener(choose);
   const server = await serveAws(faults, queryProtocol(rates.limited(methods)));
   const client = recorded("balancer", new ElasticLoadBalancingV2Client(clientOptions(server.endpoint)));
   return {
@@ -282,12 +314,15 @@ export const startFakeBalancer = async ({
     /** Calls that exceeded a rate. */
     throttled: rates.refused,
     port: listener.port,
+    /** The port with TLS, and so with HTTP/2. */
+    securePort: listener.securePort,
     rules: (): readonly Message[] => byPriority().map((rule) => ({ ...ruleView(rule), Tags: rule.tags })),
     groups: (): readonly Message[] =>
       [...groups.values()].map((one) => ({ ...groupView(one), Tags: one.input.Tags, attributes: one.attributes })),
     groupFor,
     /** ECS accepts a group only if a load balancer references it. */
     isAssociated: (arn: string): boolean => groups.has(arn) && isNamed(arn),
+    isHttp2: (arn: string): boolean => groups.get(arn)?.input.ProtocolVersion === "HTTP2",
     /** Undefined deregisters the target. */
     setTarget: (arn: string, id: string, state: TargetState | undefined): void => {
       const found = groups.get(arn);
