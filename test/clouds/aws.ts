@@ -6,7 +6,7 @@ import type { Cloud } from "./cloud.ts";
 
 export const awsWith = (
   mean: Mean,
-  options: Pick<FakeCloudOptions, "scheme"> = {},
+  options: Pick<FakeCloudOptions, "scheme" | "balancers"> = {},
 ): Cloud<Awaited<ReturnType<typeof startFakeCloud>>> => ({
   name: "aws",
   start: (services, clock) => startFakeCloud(services, { ...options, mean, ...(clock && { clock }) }),

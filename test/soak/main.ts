@@ -68,10 +68,11 @@ const stages: readonly Stage[] = [
   },
   {
     name: "mean",
-    what: "every unfriendly behaviour of Google Cloud and AWS, with every suite, and 100 redeploys at AWS's rates",
+    what: "every unfriendly behaviour of Google Cloud and AWS, with every suite, and 100 redeploys at AWS's rates through the API",
     env: { PORTSIDE_MEAN: "all" },
     args: vitest(
-      ...["test/fakes/gcp/mean.test.ts", "test/fakes/aws/mean.test.ts", "test/adapters/aws/deploy/call-rates.test.ts"],
+      ...["test/fakes/gcp/mean.test.ts", "test/fakes/aws/mean.test.ts"],
+      ...["test/adapters/aws/deploy/call-rates.test.ts", "test/adapters/aws/deploy/api-rates.test.ts"],
     ),
   },
   {

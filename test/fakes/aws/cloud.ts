@@ -15,7 +15,7 @@ import { startFakeAthena } from "./athena/server.ts";
 import { BUILD_LOGS, startFakeCodeBuild } from "./codebuild/codebuild.ts";
 import { startFakeRegistry } from "./ecr/registry.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
-import { LISTENER, startFakeBalancer } from "./elbv2/balancer.ts";
+import { LISTENER, listenerAt, startFakeBalancer } from "./elbv2/balancer.ts";
 import { startFakeIam } from "./iam/server.ts";
 import { startFakeCloudWatch } from "./logs/server.ts";
 import { FILE_POLICY_LATE_MS, friendly, LOG_READS_PER_SECOND, linkedRole, type Mean, ROLE_LATE_MS } from "./mean.ts";
@@ -37,12 +37,14 @@ export interface FakeCloudOptions {
   readonly mean?: Mean;
   /** The scheme of the listener; defaults to `http`. */
   readonly scheme?: SharedResources["scheme"];
+  /** The number of load balancers; defaults to 1. */
+  readonly balancers?: number;
 }
 
 /** @param services whether services run as local processes or only pretend to answer */
 export const startFakeCloud = async (
   services: "real" | "simulated" = "real",
-  { clock = createSystemClock(), mean = friendly, scheme = "http" }: FakeCloudOptions = {},
+  { clock = createSystemClock(), mean = friendly, scheme = "http", balancers = 1 }: FakeCloudOptions = {},
 ) => {
   const now = () => millisOf(clock.now());
   const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
@@ -58,6 +60,7 @@ export const startFakeCloud = async (
   const scaling = await startFakeScaling();
   let ecs: FakeEcs | undefined;
   const balancer = await startFakeBalancer({
+    balancers,
     clock,
     mean,
     target: async (group) => {
@@ -134,6 +137,7 @@ export const startFakeCloud = async (
     ...parts,
     cluster: CLUSTER,
     listenerArn: LISTENER,
+    moreListenerArns: Array.from({ length: balancers - 1 }, (_, index) => listenerAt(index + 1)),
     domain: `${domain}:${scheme === "https" ? balancer.securePort : balancer.port}`,
     scheme,
   };
@@ -152,6 +156,8 @@ export const startFakeCloud = async (
     config,
     account,
     storage: s3.world,
+    /** Calls that exceeded a rate. */
+    throttled: (): readonly string[] => [...(ecs?.throttled ?? []), ...balancer.throttled],
     /** Schedule names are digests, but each contains the URL that it calls. */
     jobsOf: (service: string) =>
       scheduler

@@ -21,3 +21,23 @@ export const whileTickingQuietly = async <T>(
   }
   return work;
 };
+
+/** Counts the calls of clients that have no response yet. */
+export const countCalls = () => {
+  let inFlight = 0;
+  return {
+    areInFlight: (): boolean => inFlight > 0,
+    watch: (client: { send: unknown }): void => {
+      const send = (client.send as (...args: unknown[]) => Promise<unknown>).bind(client);
+      const counting = async (...args: unknown[]) => {
+        inFlight += 1;
+        try {
+          return await send(...args);
+        } finally {
+          inFlight -= 1;
+        }
+      };
+      Object.assign(client, { send: counting });
+    },
+  };
+};

@@ -3,38 +3,24 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
-import { whileTickingQuietly } from "../../../support/clocks/quiet-ticking.ts";
+import { countCalls, whileTickingQuietly } from "../../../support/clocks/quiet-ticking.ts";
 import { ecsRollouts, type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
 /** `npm run soak` sets the variable. */
-const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 12;
+const DEPLOYMENTS = process.env["PORTSIDE_MEAN"] === "all" ? 100 : 4;
 
 const clock = createManualClock();
 let run: FakeEcsPlatform;
-/** Calls that have no response yet. */
-let inFlight = 0;
-
-/** Counts a client's calls while they run. */
-const watched = (client: { send: unknown }): void => {
-  const send = (client.send as (...args: unknown[]) => Promise<unknown>).bind(client);
-  const counting = async (...args: unknown[]) => {
-    inFlight += 1;
-    try {
-      return await send(...args);
-    } finally {
-      inFlight -= 1;
-    }
-  };
-  Object.assign(client, { send: counting });
-};
+let calls: ReturnType<typeof countCalls>;
 
 beforeEach(async () => {
   run = await openFakeEcs({ mean: new Set(["call_rates", "draining_shown"]), rules: 1000, targetGroups: 1000 }, clock);
-  for (const client of Object.values(run.given)) watched(client);
+  calls = countCalls();
+  for (const client of Object.values(run.given)) calls.watch(client);
 });
 afterEach(() => run.close());
 
-const ticking = <T>(work: PromiseLike<T>): Promise<T> => whileTickingQuietly(clock, work, () => inFlight > 0);
+const ticking = <T>(work: PromiseLike<T>): Promise<T> => whileTickingQuietly(clock, work, calls.areInFlight);
 
 const now = (): number => millisOf(clock.now());
 
