@@ -2,8 +2,14 @@
  * Classifies the AWS SDK's errors by exception name, then by HTTP status. The throttling codes are those of the SDK
  * (@smithy/service-error-classification).
  */
-import { busy, connectionErrors, refused, stateFault as state, withRetryAfter } from "../cloud/calls/faults.ts";
-import type { CallFault } from "../cloud/calls/provider-call.ts";
+import {
+  busy,
+  type CallFault,
+  connectionErrors,
+  refused,
+  stateFault as state,
+  withRetryAfter,
+} from "../cloud/calls/faults.ts";
 
 interface AwsFailure {
   readonly name: string;

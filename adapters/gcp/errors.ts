@@ -2,8 +2,14 @@
  * Classifies errors of Google's clients by code: a gRPC code (https://grpc.io/docs/guides/status-codes/), or the HTTP
  * status for REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
  */
-import { busy, connectionErrors, refused, stateFault as state, withRetryAfter } from "../cloud/calls/faults.ts";
-import type { CallFault } from "../cloud/calls/provider-call.ts";
+import {
+  busy,
+  type CallFault,
+  connectionErrors,
+  refused,
+  stateFault as state,
+  withRetryAfter,
+} from "../cloud/calls/faults.ts";
 
 /**
  * Common shape of both packages' errors: `headers` is fetch's `Headers` in GaxiosError, a plain object in

@@ -1,5 +1,5 @@
 /** Classifies exceptions of ECS, Elastic Load Balancing and Application Auto Scaling. */
-import type { CallFault } from "../../cloud/calls/provider-call.ts";
+import type { CallFault } from "../../cloud/calls/faults.ts";
 import { awsFault } from "../errors.ts";
 
 const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });

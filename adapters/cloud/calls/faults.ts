@@ -1,5 +1,13 @@
 /** Faults that both clouds' errors have in common. */
-import type { CallFault } from "./provider-call.ts";
+
+/** The meaning of a cloud error for the caller. */
+export type CallFault =
+  /** Throttled, or the service is down. The same call may succeed soon. */
+  | { readonly kind: "busy"; readonly retryAfterSeconds?: number }
+  /** The platform's credentials or permissions are insufficient. An operator must act. */
+  | { readonly kind: "refused" }
+  /** A state of the resource that the caller handles: missing, already existing, changed concurrently, or invalid. */
+  | { readonly kind: "state"; readonly code: "not_found" | "exists" | "changed" | "invalid" };
 
 export const stateFault = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
 export const busy: CallFault = { kind: "busy" };

@@ -8,15 +8,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { UnusablePackage } from "../../shared/runtime/optional-package.ts";
-
-/** The meaning of a cloud error for the caller. */
-export type CallFault =
-  /** Throttled, or the service is down. The same call may succeed soon. */
-  | { readonly kind: "busy"; readonly retryAfterSeconds?: number }
-  /** The platform's credentials or permissions are insufficient. An operator must act. */
-  | { readonly kind: "refused" }
-  /** A state of the resource that the caller handles: missing, already existing, changed concurrently, or invalid. */
-  | { readonly kind: "state"; readonly code: "not_found" | "exists" | "changed" | "invalid" };
+import { type CallFault, refused } from "./faults.ts";
 
 /** Classifies an exception. Returns undefined if it is not an error of the cloud; it is then a bug and is rethrown. */
 export type FaultOf = (error: unknown) => CallFault | undefined;
@@ -53,8 +45,6 @@ const FIRST_MS = 200;
 const LONGEST_MS = 5000;
 const REFUSED_RETRY_S = 60;
 const BUSY_RETRY_S = 5;
-
-const refused: CallFault = { kind: "refused" };
 
 export const isCallState = (error: CallState | Unavailable): error is CallState => error.kind === "state";
 

@@ -5,7 +5,7 @@
  */
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
-import type { CallFault } from "../../cloud/calls/provider-call.ts";
+import type { CallFault } from "../../cloud/calls/faults.ts";
 import { googleFault } from "../errors.ts";
 
 interface Reason {

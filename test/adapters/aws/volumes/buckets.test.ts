@@ -1,6 +1,7 @@
 /** Volume buckets beyond the port's contract: public access, tags, ownership, and the number of calls. */
 import { describe, expect, test } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { VolumeName } from "../../../../core/domain/wire/names.ts";
 import { a, account, data, discard, inAMinute, now } from "../../../clouds/volumes/steps.ts";
@@ -52,11 +53,17 @@ describe("a volume's bucket", () => {
     expect([created, volume.id === first, recordsOf(owner).map((one) => one.id)]).toEqual([true, false, [volume.id]]);
   });
 
-  test("is configured although S3 does not show it everywhere yet", async () => {
+  test("is configured although S3 does not show it everywhere yet; only then does its creation pause", async () => {
+    const pauses: number[] = [];
+    const sleep = async (millis: number): Promise<void> => void pauses.push(millis);
+    const volumes = volumesOver(fake, { clock: { ...createSystemClock(), sleep } });
+    await expectOk(volumes.create(account(), data));
+    expect(pauses).toEqual([]);
     fake.world.unknownLooks = 2;
-    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    const { volume } = await expectOk(volumes.create(account(), data));
     fake.world.unknownLooks = 0;
     expect([bucketOf(volume).versioning, bucketOf(volume).lifecycle.length]).toEqual(["Enabled", 2]);
+    expect(pauses).toEqual([250, 250]);
   });
 
   test("is not created beyond the bucket quota", async () => {

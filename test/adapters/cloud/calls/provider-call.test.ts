@@ -1,6 +1,7 @@
 /** Calls of a cloud's API: retries of transient errors until the timeout, and errors of the port. */
 import { expect, test } from "vitest";
-import { type CallFault, providerCall } from "../../../../adapters/cloud/calls/provider-call.ts";
+import type { CallFault } from "../../../../adapters/cloud/calls/faults.ts";
+import { providerCall } from "../../../../adapters/cloud/calls/provider-call.ts";
 import { UnusablePackage } from "../../../../adapters/shared/runtime/optional-package.ts";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";

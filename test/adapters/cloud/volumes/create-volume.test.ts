@@ -33,3 +33,9 @@ test("completes an interrupted restore", async () => expect(await openedBy("rest
 
 test("restores no volume that moved to the trash meanwhile", async () =>
   expect(await openedBy("deleting", "live")).toEqual([]));
+
+test("makes no call if the signal has already aborted", async () => {
+  const driver = { create: () => expect.fail("made a call") } as unknown as VolumeDriver<VolumeRecord>;
+  const made = await createVolume(driver, "data" as VolumeName, AbortSignal.abort());
+  expect(made._unsafeUnwrapErr().kind).toBe("unavailable");
+});
