@@ -100,8 +100,10 @@ export class LocalEngine implements Engine {
 
   /** Calls run one after the other, so that each sees what the former did. */
   apply(): Promise<void> {
-    this.#applied = this.#applied.then(() => this.#apply());
-    return this.#applied;
+    const work = this.#applied.then(() => this.#apply());
+    // The next call tries again what failed.
+    this.#applied = work.catch(() => undefined);
+    return work;
   }
 
   async #apply(): Promise<void> {

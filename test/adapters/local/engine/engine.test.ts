@@ -1,0 +1,14 @@
+/** After a failure, the engine applies the state at the next call. */
+import { expect, test, vi } from "vitest";
+import { Ingress } from "../../../../adapters/local/ingress/index.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
+
+test("a service without a port fails its deploy, and the next deploys succeed", async () => {
+  await using platform = await startLocal({ runner: "process", drainSeconds: 1 });
+  vi.spyOn(Ingress.prototype, "addService").mockRejectedValueOnce(new Error("too many open files"));
+  const source = nodeSource(helloServer("app"));
+  expect((await platform.deploy(source)).at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
+  vi.restoreAllMocks();
+  expect(await (await fetch(await platform.up(source))).text()).toBe("app");
+});
