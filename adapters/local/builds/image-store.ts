@@ -8,6 +8,7 @@ import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { diskFaultOf } from "../../shared/runtime/disk-fault.ts";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { Leftovers } from "../data-folder/leftovers.ts";
@@ -48,6 +49,12 @@ export interface UnpackedImage extends UnpackedManifest {
 /** Returns the manifest in the image's folder; undefined if it is missing or incomplete. */
 export const readManifest = (folder: string): ImageManifest | undefined =>
   tryOr(() => manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST)))), undefined);
+
+/** The failure of a start whose image is missing or damaged. */
+export const imageMissing: DeployFailure = {
+  reason: "image_not_found",
+  message: "The image of this revision is missing or damaged. Deploy the source again.",
+};
 
 export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: string };
 

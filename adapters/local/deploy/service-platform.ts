@@ -12,10 +12,11 @@ import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from ".
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
+import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
-import type { ImageStore } from "../builds/image-store.ts";
+import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
@@ -31,8 +32,6 @@ const rolloutFailureOf = (error: unknown): DeployFailure => {
   return { reason: "provider_unavailable", message };
 };
 
-const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
-
 export interface PlatformDeps {
   readonly rows: ServiceRows;
   readonly notes: DeployRows;
@@ -46,7 +45,7 @@ export interface PlatformDeps {
 
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
-  readonly #background = new Set<Promise<unknown>>();
+  readonly #background: BackgroundTasks;
   /** Revisions for which the owner's log already reports the missing image. */
   readonly #reported = new Set<string>();
   /** Each list checks every image on the disk, so concurrent calls share a result. */
@@ -54,6 +53,7 @@ export class LocalPlatform implements ServicePlatform {
 
   constructor(deps: PlatformDeps) {
     this.#deps = deps;
+    this.#background = new BackgroundTasks(deps.logger);
   }
 
   /** Runs what the state stores. Services start with their first request. */
@@ -73,7 +73,7 @@ export class LocalPlatform implements ServicePlatform {
 
   /** Resolves when background work, such as drains and sweeps, is done. */
   async settle(): Promise<void> {
-    await Promise.allSettled(this.#background);
+    await this.#background.settle();
   }
 
   find(name: Parameters<ServicePlatform["find"]>[0]): ReturnType<ServicePlatform["find"]> {
@@ -118,7 +118,7 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
-      this.#inBackground(engine.apply());
+      this.#background.add(engine.apply(), "background work failed");
       return undefined;
     });
   }
@@ -168,7 +168,7 @@ export class LocalPlatform implements ServicePlatform {
       return failed({ reason: "deleted", message: "The deployment was deleted in the meantime." });
     taken.move();
     await engine.apply();
-    this.#inBackground(images.sweep(this.#usedImages(), false));
+    this.#background.add(images.sweep(this.#usedImages(), false), "background work failed");
     return { kind: "ready", revision: revision.id, url: engine.urlOf(name), runner };
   }
 
@@ -240,19 +240,12 @@ export class LocalPlatform implements ServicePlatform {
 
   #reportMissingImage({ owner, name: service }: StoredService, revision: string): void {
     this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
-    const json = { event: "image_missing", message: NO_IMAGE, reason: "image_not_found" };
+    const json = { event: "image_missing", message: imageMissing.message, reason: imageMissing.reason };
     this.#log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
   }
 
   #log(entry: NewLogEntry): void {
     void this.#deps.instances.log(entry);
-  }
-
-  #inBackground(work: Promise<unknown>): void {
-    const noted = work
-      .catch((cause) => this.#deps.logger.error("background work failed", { cause }))
-      .finally(() => this.#background.delete(noted));
-    this.#background.add(noted);
   }
 
   #guarded<T>(read: () => T): ResultAsync<T, Unavailable> {

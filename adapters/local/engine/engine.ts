@@ -9,7 +9,8 @@ import type { Severity } from "../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
-import type { ImageStore } from "../builds/image-store.ts";
+import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
+import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import type { LocalConfig } from "../config.ts";
 import type { Ingress } from "../ingress/index.ts";
 import { Pool } from "../ingress/pool.ts";
@@ -18,8 +19,6 @@ import type { Instance, InstanceDeps } from "../instances/instance.ts";
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
 import type { Rollout } from "../state/services.ts";
 import { changesTo, type RunningService, type WantedService } from "./reconcile.ts";
-
-const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
 
 const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revision.id}`;
 
@@ -61,17 +60,18 @@ export class LocalEngine implements Engine {
   readonly #instances = new Map<AccountId, number>();
   readonly #running = new Map<DeploymentName, RunningService>();
   readonly #candidates = new Map<string, Instance>();
-  readonly #background = new Set<Promise<unknown>>();
+  readonly #drains: BackgroundTasks;
   #applied: Promise<void> = Promise.resolve();
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
+    this.#drains = new BackgroundTasks(deps.logger);
   }
 
   async start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined> {
     const { id, template } = candidate.revision;
     const image = this.#deps.images.find(template.image);
-    if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE };
+    if (image === undefined) return imageMissing;
     if (!this.#take(template.owner))
       return {
         reason: "quota_exceeded",
@@ -111,7 +111,7 @@ export class LocalEngine implements Engine {
     for (const change of changesTo(wanted(), this.#running)) {
       if (change.kind === "remove") {
         this.#running.delete(change.name);
-        this.#inBackground(ingress.removeService(change.name));
+        this.#drains.add(ingress.removeService(change.name), "a removed service did not drain");
         continue;
       }
       const { name, owner, createdAt } = change.wanted;
@@ -154,7 +154,7 @@ export class LocalEngine implements Engine {
 
   /** Resolves when removed services have drained. */
   async settle(): Promise<void> {
-    await Promise.allSettled(this.#background);
+    await this.#drains.settle();
   }
 
   #pool(template: ServiceTemplate, revision: string): Pool {
@@ -175,7 +175,7 @@ export class LocalEngine implements Engine {
       start: async (signal) => {
         const start = async () => {
           const image = images.find(template.image);
-          if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE } as const;
+          if (image === undefined) return imageMissing;
           const options = { listenMillis, signal, say: () => undefined };
           return startInstance(instances, { template, revision, image }, options);
         };
@@ -210,12 +210,5 @@ export class LocalEngine implements Engine {
 
   #give(owner: AccountId): void {
     this.#instances.set(owner, (this.#instances.get(owner) ?? 1) - 1);
-  }
-
-  #inBackground(work: Promise<unknown>): void {
-    const noted = work
-      .catch((cause) => this.#deps.logger.error("a removed service did not drain", { cause }))
-      .finally(() => this.#background.delete(noted));
-    this.#background.add(noted);
   }
 }

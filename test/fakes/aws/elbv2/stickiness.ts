@@ -19,7 +19,10 @@ export interface Session {
 
 export type StickyCookie = "AWSALB" | "AWSALBTG";
 
-/** Returns the session in a request's cookie; undefined if there is none, or if it has expired at `now`, in milliseconds. */
+/**
+ * Returns the session in a request's cookie. Returns undefined if there is none or if it has expired.
+ * @param now in milliseconds
+ */
 export const sessionIn = (cookies: Cookies, name: StickyCookie, now: number): Session | undefined => {
   const text = cookies.get(`${name}CORS`) ?? cookies.get(name);
   if (text === undefined) return undefined;
