@@ -55,6 +55,7 @@ import { ScheduleRows } from "./state/schedules.ts";
 import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
 import { StateCopy } from "./state/state-copy.ts";
+import { StoredState } from "./state/stored-state.ts";
 import { VolumeRows } from "./state/volumes.ts";
 import { BillingFile } from "./usage/billing-file.ts";
 import { BillingRows } from "./usage/billing-rows.ts";
@@ -125,6 +126,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 
   stack.use(lockDataDir(dataDir, logger));
   const db = stack.use(openState(dataDir, { acceptState: config.acceptState, logger }));
+  const stored = stack.use(new StoredState(dataDir));
   makeLayout(dataDir, logger);
   const copy = new StateCopy(db, dataDir, logger);
   stack.defer(() => copy.close());
@@ -179,7 +181,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const objects = new LocalObjects({
     volumes: at("storage", "volumes"),
     uploads: at("storage", "uploads"),
-    lives: (bucket) => volumeRows.lives(bucket),
+    lives: (bucket) => stored.lives(bucket),
     userOf: (bucket) => {
       const owner = volumeRows.ownerOf(bucket);
       return owner === undefined ? undefined : userOf(owner);
@@ -208,7 +210,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     userOf,
     namesFor: (owner) => {
       if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
-      return ["storage", ...rows.ofOwner(owner).map(({ name }) => name)].map((label) => `${label}.${domain.name}`);
+      return ["storage", ...stored.namesOf(owner)].map((label) => `${label}.${domain.name}`);
     },
     tellsNodeItsMemory: chosen.limits === "watchdog",
     toolchain,
@@ -245,7 +247,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const engine = new LocalEngine({
     config,
-    wanted: () => rows.all(),
+    state: stored,
     ingress,
     images,
     instances,
@@ -253,13 +255,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     telemetry,
     listenMillis: deployLimits.listenDeadlineMs,
   });
-  stack.defer(() => engine.settle());
+  stack.defer(() => engine.close());
   const platform = new LocalPlatform({ rows, notes, schedules, engine, images, instances, clock, logger });
   stack.defer(() => platform.settle());
   stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: logs.waiting })));
   await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();
+  engine.watch();
   const scheduler = new LocalScheduler({
     rows: schedules,
     clock,

@@ -179,6 +179,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/state/sql.ts": outOfReach("Reads files of the state and its copies.", "DatabaseSync"),
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
   "adapters/local/state/services.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
+  "adapters/local/state/stored-state.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
   "adapters/local/state/lock-data-dir.ts": outOfReach("A file of the state.", "truncateSync"),
   "adapters/local/volumes/local-objects.ts": openFolders(
     "Uploads lie beside the volumes; objects get their place from open folders.",

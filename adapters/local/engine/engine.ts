@@ -18,7 +18,11 @@ import { describeExit } from "../instances/describe-exit.ts";
 import type { Instance, InstanceDeps } from "../instances/instance.ts";
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
 import type { Rollout } from "../state/services.ts";
-import { changesTo, type RunningService, type WantedService } from "./reconcile.ts";
+import type { StoredState } from "../state/stored-state.ts";
+import { changesTo, type RunningService } from "./reconcile.ts";
+
+/** The time between two checks for changes that no call announced. */
+const LOOK_MS = 1000;
 
 const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revision.id}`;
 
@@ -44,8 +48,7 @@ export interface Engine {
 
 export interface EngineDeps {
   readonly config: LocalConfig;
-  /** The services that the state stores now. */
-  readonly wanted: () => readonly WantedService[];
+  readonly state: Pick<StoredState, "services" | "hasChanged">;
   readonly ingress: Ingress;
   readonly images: ImageStore;
   readonly instances: InstanceDeps;
@@ -62,6 +65,8 @@ export class LocalEngine implements Engine {
   readonly #candidates = new Map<string, Instance>();
   readonly #drains: BackgroundTasks;
   #applied: Promise<void> = Promise.resolve();
+  #hasFailed = false;
+  #looks: NodeJS.Timeout | undefined;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -101,17 +106,24 @@ export class LocalEngine implements Engine {
   /** Calls run one after the other, so that each sees what the former did. */
   apply(): Promise<void> {
     const work = this.#applied.then(() => this.#apply());
-    // The next call tries again what failed.
-    this.#applied = work.catch(() => undefined);
+    // The next call, or the next look, tries again what failed.
+    this.#applied = work.then(
+      () => {
+        this.#hasFailed = false;
+      },
+      () => {
+        this.#hasFailed = true;
+      },
+    );
     return work;
   }
 
   async #apply(): Promise<void> {
-    const { ingress, wanted } = this.#deps;
-    for (const change of changesTo(wanted(), this.#running)) {
+    const { ingress, state } = this.#deps;
+    for (const change of changesTo(state.services(), this.#running)) {
       if (change.kind === "remove") {
-        this.#running.delete(change.name);
         this.#drains.add(ingress.removeService(change.name), "a removed service did not drain");
+        this.#running.delete(change.name);
         continue;
       }
       const { name, owner, createdAt } = change.wanted;
@@ -152,8 +164,23 @@ export class LocalEngine implements Engine {
     };
   }
 
+  /** Applies changes that no call of `apply` announced, and those that failed, until `close`. */
+  watch(): void {
+    this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (this.#deps.state.hasChanged() || this.#hasFailed) await this.apply();
+    } catch (cause) {
+      this.#deps.logger.error("could not apply the state to services; will try again", { cause });
+    }
+  }
+
   /** Resolves when removed services have drained. */
-  async settle(): Promise<void> {
+  async close(): Promise<void> {
+    clearInterval(this.#looks);
+    await this.#applied;
     await this.#drains.settle();
   }
 

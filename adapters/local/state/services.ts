@@ -55,7 +55,7 @@ const readTemplate = (text: string): ServiceTemplate => {
   return template;
 };
 
-const readRevision = (id: string | null, text: string | null): Revision | null =>
+export const readRevision = (id: string | null, text: string | null): Revision | null =>
   id === null || text === null ? null : { id, template: readTemplate(text) };
 
 const write = (template: ServiceTemplate): string => JSON.stringify(renderService(template));

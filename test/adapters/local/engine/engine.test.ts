@@ -1,4 +1,6 @@
 /** After a failure, the engine applies the state at the next call. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { Ingress } from "../../../../adapters/local/ingress/index.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
@@ -11,4 +13,15 @@ test("a service without a port fails its deploy, and the next deploys succeed", 
   expect((await platform.deploy(source)).at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
   vi.restoreAllMocks();
   expect(await (await fetch(await platform.up(source))).text()).toBe("app");
+});
+
+test("a change that nothing announced is applied, also after a failure", async () => {
+  await using platform = await startLocal({ runner: "process", drainSeconds: 1 });
+  const url = await platform.up(nodeSource(helloServer("app")));
+  vi.spyOn(Ingress.prototype, "removeService").mockImplementationOnce(() => {
+    throw new Error("a failure");
+  });
+  using db = new DatabaseSync(join(platform.dataDir, "state.sqlite"));
+  db.exec("DELETE FROM services");
+  await vi.waitFor(() => expect(fetch(url)).rejects.toThrow("fetch failed"), { timeout: 10_000, interval: 100 });
 });

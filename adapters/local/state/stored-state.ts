@@ -1,0 +1,84 @@
+/**
+ * What the engine reads of the state, through a separate connection. The server writes the state; a reader of a
+ * write-ahead log neither waits for a writer nor stops one.
+ */
+import { join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { WantedService } from "../engine/reconcile.ts";
+import { STATE_FILE } from "./inspect.ts";
+import { readRevision } from "./services.ts";
+import { selectAll } from "./sql.ts";
+
+interface Row extends Omit<WantedService, "serving"> {
+  /** Changes with each write of the row. */
+  readonly etag: string;
+}
+
+interface ServingRow {
+  readonly serving_id: string | null;
+  readonly serving: string | null;
+}
+
+export class StoredState implements Disposable {
+  readonly #db: DatabaseSync;
+  readonly #rows: StatementSync;
+  readonly #serving: StatementSync;
+  readonly #dataVersion: StatementSync;
+  readonly #living: StatementSync;
+  /** The services of the last read, so that only changed rows are parsed. */
+  #services = new Map<DeploymentName, { readonly etag: string; readonly service: WantedService }>();
+  #version: unknown;
+
+  /** Opens the state of a data folder, which must exist. */
+  constructor(dataDir: string) {
+    this.#db = new DatabaseSync(join(dataDir, STATE_FILE), { readOnly: true, timeout: 5000 });
+    this.#rows = this.#db.prepare("SELECT name, owner, created_at AS createdAt, etag FROM services ORDER BY name");
+    this.#serving = this.#db.prepare("SELECT serving_id, serving FROM services WHERE name = ?");
+    this.#dataVersion = this.#db.prepare("PRAGMA data_version");
+    this.#living = this.#db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
+  }
+
+  /** Every service, sorted by name. */
+  services(): readonly WantedService[] {
+    const before = this.#services;
+    this.#db.exec("BEGIN");
+    try {
+      const rows = this.#rows.all() as unknown as Row[];
+      this.#services = new Map(rows.map((row) => [row.name, this.#read(row, before)]));
+    } finally {
+      this.#db.exec("ROLLBACK");
+    }
+    return [...this.#services.values()].map(({ service }) => service);
+  }
+
+  /** The names of the account's services. */
+  namesOf(owner: AccountId): readonly DeploymentName[] {
+    const named = "SELECT name FROM services WHERE owner = ? ORDER BY name";
+    return selectAll<{ name: DeploymentName }>(this.#db, named, owner).map(({ name }) => name);
+  }
+
+  /** Whether the bucket belongs to a live volume. */
+  lives(bucket: string): boolean {
+    return this.#living.get(bucket) !== undefined;
+  }
+
+  /** Whether a change was committed since the last call. */
+  hasChanged(): boolean {
+    const before = this.#version;
+    this.#version = this.#dataVersion.get()?.data_version;
+    return this.#version !== before;
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+
+  #read({ etag, ...row }: Row, before: ReadonlyMap<DeploymentName, { etag: string; service: WantedService }>) {
+    const known = before.get(row.name);
+    if (known?.etag === etag) return known;
+    const { serving_id, serving } = this.#serving.get(row.name) as unknown as ServingRow;
+    return { etag, service: { ...row, serving: readRevision(serving_id, serving) } };
+  }
+}
