@@ -86,9 +86,8 @@ async function* running(
   const uidRange = readUidRange(range) as UidRange;
   let chosen: Awaited<ReturnType<typeof chooseRunner>>;
   try {
-    chosen = await chooseRunner(choice, {
-      ...{ scope: "doctor", folder, uidRange, environment, logger: silent, allowedPorts: [] },
-    });
+    const scopes = { scope: "doctor", imageScope: "doctor" };
+    chosen = await chooseRunner(choice, { ...scopes, folder, uidRange, environment, logger: silent, allowedPorts: [] });
   } catch (error) {
     const what = choice === "container" ? "docker.io" : "bubblewrap";
     yield fail("runner", (error as Error).message, `apt-get install ${what}`);

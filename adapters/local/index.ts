@@ -155,16 +155,15 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => sql.close());
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
-  const chosen = await chooseRunner(config.runner, {
-    scope,
-    folder: at("sandbox"),
-    uidRange,
-    environment,
-    logger,
-    allowedPorts: config.allowHostPort,
-  });
-  const { containers } = chosen;
+  const sandboxes = { imageScope: scope, uidRange, environment, logger, allowedPorts: config.allowHostPort };
+  const chosen = await chooseRunner(config.runner, { ...sandboxes, scope, folder: at("sandbox") });
   stack.defer(() => chosen.close());
+  // Builds belong to the server, which may restart while services run, so its start must not end their instances.
+  const buildScope = `${scope}b`;
+  const builds = { ...sandboxes, scope: buildScope, folder: at("sandbox", "builds") };
+  const chosenForBuilds = await chooseRunner(config.runner, builds);
+  stack.defer(() => chosenForBuilds.close());
+  const { containers } = chosenForBuilds;
   if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   const leftovers = new Leftovers(at("leftovers"), logger);
   stack.defer(() => leftovers.close());
@@ -206,7 +205,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
-    containers,
+    containers: chosen.containers,
     userOf,
     namesFor: (owner) => {
       if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
@@ -285,14 +284,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     services: platform,
     builder: createLocalBuilder({
       images,
-      runner: chosen.runner,
+      runner: chosenForBuilds.runner,
       containers,
       toolchain,
       userOf,
       limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
       network: networkEnvironment(environment),
       cacheDir: at("cache"),
-      scope,
+      scope: buildScope,
       ids,
       logger,
     }),

@@ -15,7 +15,13 @@ test("recognises a taken port, unlike errors of the service itself", async (cont
   using folder = folderWith();
   const engine = await findEngine(process.env);
   if (typeof engine === "string") throw new Error(engine);
-  const containers = await openContainers(engine, "porttest", folder.path, silent);
+  const containers = await openContainers(engine, {
+    scope: "porttest",
+    imageScope: "porttest",
+    folder: folder.path,
+    logger: silent,
+    allowedPorts: [],
+  });
   const taken = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => taken.once("listening", resolve));
   const start = (image: string) =>

@@ -52,17 +52,20 @@ const scopeIn = (label: string | undefined): unknown =>
 const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
 
-/**
- * @param folder for files that the engine uses, such as mount mountPoints
- * @param allowedPorts ports of this machine from which base images may be pulled
- */
-export const openContainers = async (
-  engine: ContainerEngine,
-  scope: string,
-  folder: string,
-  logger: Logger,
-  allowedPorts: readonly number[] = [],
-) => {
+export interface ContainersConfig {
+  /** Names the containers and networks, which `close` and the next start remove. */
+  readonly scope: string;
+  /** Names the data folder to which images belong. */
+  readonly imageScope: string;
+  /** For files that the engine uses, such as mount points. */
+  readonly folder: string;
+  readonly logger: Logger;
+  /** Ports of this machine from which base images may be pulled. */
+  readonly allowedPorts: readonly number[];
+}
+
+export const openContainers = async (engine: ContainerEngine, config: ContainersConfig) => {
+  const { scope, imageScope, folder, logger, allowedPorts } = config;
   const { docker } = engine;
   mkdirSync(folder, { recursive: true });
   const mountPoints = new MountPoints(join(folder, "mounts"));
@@ -169,10 +172,11 @@ export const openContainers = async (
       new RunningContainer(engine, { id: job.id, prepare: () => imageJob(job), remove, onLine }),
     /** Returns a single label, because the classic builder makes a layer for each. */
     imageLabels: ({ owner, ...image }: BuiltImage) => ({
-      [IMAGE]: JSON.stringify({ scope, owner: ownerFolder(owner), ...image }),
+      [IMAGE]: JSON.stringify({ scope: imageScope, owner: ownerFolder(owner), ...image }),
     }),
     /** Returns the image's name in the engine. */
-    tagOf: (reference: string) => `portside-${scope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
+    tagOf: (reference: string) =>
+      `portside-${imageScope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
     /**
      * Returns the network for commands of an account's builds; undefined means the engine's default. Podman's builder does
      * not support named networks.
@@ -192,7 +196,7 @@ export const openContainers = async (
         logger.warn("could not list the images in the engine; some may remain", { cause });
         return [];
       });
-      const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === scope);
+      const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === imageScope);
       for (const { Id } of own) if (!known.has(Id)) await removeImage(Id);
     },
     /** Removes everything that this server has created except its images. */

@@ -29,8 +29,10 @@ export interface ChosenRunner {
 }
 
 export interface RunnerNeeds {
-  /** Names this server's control groups, process marks and containers. Stays the same after a restart. */
+  /** Names the control groups, process marks and containers of the runner. Stays the same after a restart. */
   readonly scope: string;
+  /** Names the data folder to which images in the container engine belong. */
+  readonly imageScope: string;
   /** Holds the runner's own files. */
   readonly folder: string;
   readonly uidRange: UidRange;
@@ -46,11 +48,11 @@ const ENGINE_NOT_LOCAL =
   "the engine runs on another or a virtual machine, so it can only build and run sources with a Dockerfile";
 
 const findContainers = async (needs: RunnerNeeds): Promise<Containers | string> => {
-  const { scope, folder, logger, allowedPorts } = needs;
+  const { folder, logger } = needs;
   const engine = await findEngine(needs.environment);
   if (typeof engine === "string") return engine;
   try {
-    return await openContainers(engine, scope, join(folder, "containers"), logger, allowedPorts);
+    return await openContainers(engine, { ...needs, folder: join(folder, "containers") });
   } catch (cause) {
     logger.warn("cannot use the container engine", { cause });
     return `${engine.name} fails to run containers (see the server's log)`;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { Ingress } from "../../../../adapters/local/ingress/index.ts";
+import { MARKER } from "../../../../adapters/local/sandbox/runner.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 
@@ -24,4 +25,15 @@ test("a change that nothing announced is applied, also after a failure", async (
   using db = new DatabaseSync(join(platform.dataDir, "state.sqlite"));
   db.exec("DELETE FROM services");
   await vi.waitFor(() => expect(fetch(url)).rejects.toThrow("fetch failed"), { timeout: 10_000, interval: 100 });
+});
+
+test("builds have another scope than instances, so the start of one does not end the processes of the other", async () => {
+  await using platform = await startLocal({ runner: "process" });
+  const scripts = { build: `echo build $${MARKER}`, start: "node server.js" };
+  const more = { "package.json": JSON.stringify({ name: "test", scripts }) };
+  const app = `require("http").createServer((_, res) => res.end(process.env.${MARKER})).listen(process.env.PORT)`;
+  const records = await platform.deploy(nodeSource(app, more));
+  const built = records.map(({ message }) => /^build (\w+)\./.exec(message ?? "")?.[1]).find(Boolean);
+  const served = (await (await fetch(records.at(-1)?.url ?? "")).text()).split(".")[0];
+  expect(built).toBe(`${served}b`);
 });
