@@ -8,7 +8,6 @@
  * ```
  */
 import { join, resolve } from "node:path";
-import { deployLimits } from "../../core/domain/accounts/limits.ts";
 import { timestampOf } from "../../core/domain/wire/instant.ts";
 import { unavailable } from "../../core/errors.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
@@ -20,7 +19,6 @@ import { createDiskSpool } from "../shared/archives/disk-spool.ts";
 import { compileRe2 } from "../shared/logs/re2.ts";
 import { createSystemClock, randomIds } from "../shared/runtime/system.ts";
 import { noBilling } from "../shared/usage/none.ts";
-import { serveStorage } from "../shared/volumes/endpoint.ts";
 import { keptSigningKey, silent } from "./accounts/identity.ts";
 import { ImageStore } from "./builds/image-store.ts";
 import { createLocalBuilder } from "./builds/index.ts";
@@ -32,16 +30,12 @@ import { makeLayout } from "./data-folder/layout.ts";
 import { Leftovers } from "./data-folder/leftovers.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
-import { LocalEngine } from "./engine/engine.ts";
+import { openEngine } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
-import { answersOnLoopback, type Domain, readDomain, serviceUrl } from "./ingress/domain.ts";
-import { Ingress } from "./ingress/index.ts";
-import type { InstanceDeps } from "./instances/instance.ts";
-import { RUN_FOLDER } from "./instances/instance-notes.ts";
 import { LocalLogs } from "./logs/log-store.ts";
 import { chooseRunner } from "./sandbox/choose-runner.ts";
 import { takeScope } from "./sandbox/scope.ts";
-import { chooseUsers } from "./sandbox/users/account-users.ts";
+import { assignUsers, chooseUsers } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { LocalScheduler } from "./schedules/scheduler.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
@@ -59,8 +53,6 @@ import { StoredState } from "./state/stored-state.ts";
 import { VolumeRows } from "./state/volumes.ts";
 import { BillingFile } from "./usage/billing-file.ts";
 import { BillingRows } from "./usage/billing-rows.ts";
-import { Meter } from "./usage/meter.ts";
-import { loadPrices } from "./usage/prices.ts";
 import { LocalObjects } from "./volumes/local-objects.ts";
 import { Quarantine } from "./volumes/quarantine.ts";
 import { VolumeRecords } from "./volumes/records.ts";
@@ -97,22 +89,11 @@ export interface LocalProvider {
   close(): Promise<void>;
 }
 
-/** The base of signed URLs: the shared port, with the host name `storage` below the domain if one is configured. */
-const storageBase = (domain: Domain | undefined, port: number): string =>
-  domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, "storage", port);
-
-/**
- * The number of services created later that a running instance can still reach. The ports of an instance's network are fixed
- * when the network is created.
- */
-const SPARE_PORTS = 32;
-
 /** Returns the address at which this machine reaches a listener on `host`. */
 const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
 const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
-  const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const {
     clock = createSystemClock(),
     ids = randomIds,
@@ -149,45 +130,44 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 
   const usage = new BillingFile(dataDir, logger);
   stack.defer(() => usage.close());
-  const meter = new Meter({ file: usage, prices: loadPrices(config.priceList), clock, logger });
-  stack.defer(() => meter.close());
+  const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
+  const opened = await openEngine({
+    ...{ config, dataDir, scope, state: stored, logs, usage, storageKey, environment, clock, ids, logger, telemetry },
+    ports: {
+      remembered,
+      of: (service) => settings.port(service),
+      set: (service, port) => settings.setPort(service, port),
+    },
+  });
+  stack.use(opened);
+  const { engine, ingress } = opened;
+
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
-  const sandboxes = { imageScope: scope, uidRange, environment, logger, allowedPorts: config.allowHostPort };
-  const chosen = await chooseRunner(config.runner, { ...sandboxes, scope, folder: at("sandbox") });
-  stack.defer(() => chosen.close());
   // Builds belong to the server, which may restart while services run, so its start must not end their instances.
   const buildScope = `${scope}b`;
-  const builds = { ...sandboxes, scope: buildScope, folder: at("sandbox", "builds") };
-  const chosenForBuilds = await chooseRunner(config.runner, builds);
-  stack.defer(() => chosenForBuilds.close());
-  const { containers } = chosenForBuilds;
+  const chosen = await chooseRunner(config.runner, {
+    ...{ scope: buildScope, imageScope: scope, folder: at("sandbox", "builds"), uidRange, environment, logger },
+    allowedPorts: config.allowHostPort,
+  });
+  stack.defer(() => chosen.close());
+  const { containers, runner } = chosen;
   if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   const leftovers = new Leftovers(at("leftovers"), logger);
   stack.defer(() => leftovers.close());
   await leftovers.open();
-  await Promise.all([leftovers.take(at(RUN_FOLDER)), leftovers.take(at("spool"))]);
+  await leftovers.take(at("spool"));
   makeLayout(dataDir, logger);
-  const userOf = chooseUsers(chosen.runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
+  const userOf = chooseUsers(runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
   const toolchain = findToolchain(at("tools", "bin"), environment);
   const images = new ImageStore(at("images"), leftovers, async (id) => {
     if (typeof containers !== "string") await containers.removeImage(id);
   });
 
   const volumeRows = new VolumeRows(db);
-  const objects = new LocalObjects({
-    volumes: at("storage", "volumes"),
-    uploads: at("storage", "uploads"),
-    lives: (bucket) => stored.lives(bucket),
-    userOf: (bucket) => {
-      const owner = volumeRows.ownerOf(bucket);
-      return owner === undefined ? undefined : userOf(owner);
-    },
-    ids,
-  });
-  const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
+  const objects = new LocalObjects({ storage: at("storage"), state: volumeRows, userOf, ids });
   const volumes = new LocalVolumes({
     rows: volumeRows,
     objects,
@@ -198,66 +178,17 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     logger,
     userOf,
     key: storageKey,
-    base: () => storageBase(domain, ingress.storagePort),
+    base: opened.storageBase,
   });
   stack.defer(() => volumes.close());
   await volumes.open();
-  const instances: InstanceDeps = {
-    volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
-    runner: chosen.runner,
-    containers: chosen.containers,
-    userOf,
-    namesFor: (owner) => {
-      if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
-      return ["storage", ...stored.namesOf(owner)].map((label) => `${label}.${domain.name}`);
-    },
-    tellsNodeItsMemory: chosen.limits === "watchdog",
-    toolchain,
-    runDir: at(RUN_FOLDER),
-    cacheDir: at("cache"),
-    scope,
-    ids,
-    log: (entry, at) => logs.push(entry, at),
-    logger,
-    meter: (template) => meter.started(template),
-    graceMillis: config.graceSeconds * 1000,
-    elsewhereMillis: config.elsewhereSeconds * 1000,
-  };
-  const ingress = new Ingress({
-    ids,
-    log: (entry) => {
-      meter.served(entry);
-      if (entry.http !== undefined) telemetry.requestServed(entry.http.status, Number.parseFloat(entry.http.latency));
-      void logs.push(entry);
-    },
-    host: config.host,
-    port: config.ingressPort,
-    domain,
-    drainMillis: config.drainSeconds * 1000,
-    platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
-    rememberedSharedPort: remembered("ingress_port"),
-    rememberedStoragePort: chosen.runner.ownNetwork && domain === undefined ? remembered("storage_port") : undefined,
-    sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
-    rememberedPort: (service) => config.servicePorts[service] ?? settings.port(service),
-    rememberPort: (service, port) => settings.setPort(service, port),
+  const owners = new Set([...rows.all(), ...volumeRows.all()].map(({ owner }) => owner));
+  assignUsers(owners, userOf, logger);
+  const platform = new LocalPlatform({
+    ...{ rows, notes, schedules, engine, images, runner, containers, userOf, clock, logger },
+    log: (entry) => void logs.push(entry),
   });
-  stack.defer(() => ingress.close());
-  await ingress.open();
-  if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
-  const engine = new LocalEngine({
-    config,
-    state: stored,
-    ingress,
-    images,
-    instances,
-    logger,
-    telemetry,
-    listenMillis: deployLimits.listenDeadlineMs,
-  });
-  stack.defer(() => engine.close());
-  const platform = new LocalPlatform({ rows, notes, schedules, engine, images, instances, clock, logger });
   stack.defer(() => platform.settle());
-  stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: logs.waiting })));
   await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();
@@ -284,7 +215,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     services: platform,
     builder: createLocalBuilder({
       images,
-      runner: chosenForBuilds.runner,
+      runner,
       containers,
       toolchain,
       userOf,

@@ -34,13 +34,8 @@ export const volumePage: Bench = {
   goals: [{ at: "most", bound: 50 }],
   prepare: async ({ small }) => {
     const root = mkdtempSync(join(tmpdir(), "portside-bench-volumes-"));
-    const objects = new LocalObjects({
-      volumes: join(root, "volumes"),
-      uploads: join(root, "uploads"),
-      lives: () => true,
-      userOf: () => undefined,
-      ids: randomIds,
-    });
+    const state = { lives: () => true, ownerOf: () => undefined };
+    const objects = new LocalObjects({ storage: root, state, userOf: () => undefined, ids: randomIds });
     await objects.open();
     const volume = join(root, "volumes", BUCKET);
     fill(join(volume, "m-folder"), IN_FOLDER);

@@ -18,14 +18,17 @@ import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/r
 import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
 import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
+import type { Containers } from "../containers/containers.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { InstanceDeps } from "../instances/instance.ts";
+import type { Runner } from "../sandbox/runner.ts";
+import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import type { DeployRows } from "../state/deploys.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 
 /** Returns the failure for an error during a rollout. The operator's log has the error itself. */
 const rolloutFailureOf = (error: unknown): DeployFailure => {
+  if (error instanceof NoUserLeft) return error.failure;
   const fault = diskFaultOf(error);
   if (fault === undefined) return OWN_BUG;
   const message = describeDiskFault(fault, "the revision gets no traffic", "Deploy again");
@@ -38,7 +41,10 @@ export interface PlatformDeps {
   readonly schedules: ScheduleRows;
   readonly engine: Engine;
   readonly images: ImageStore;
-  readonly instances: Pick<InstanceDeps, "runner" | "containers" | "log">;
+  readonly runner: Pick<Runner, "kind">;
+  readonly containers: Containers | string;
+  readonly userOf: UserOf;
+  readonly log: (entry: NewLogEntry) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -138,7 +144,7 @@ export class LocalPlatform implements ServicePlatform {
     signal: AbortSignal,
     say: (message: string) => void,
   ): Promise<RolloutEvent> {
-    const { rows, images, engine, instances, clock } = this.#deps;
+    const { rows, images, engine, runner, userOf, clock } = this.#deps;
     const { name } = template;
     const now = () => timestampOf(clock.now());
     const image = images.find(template.image);
@@ -153,8 +159,10 @@ export class LocalPlatform implements ServicePlatform {
     // Undoes the steps of a failed rollout, in reverse order.
     await using taken = new AsyncDisposableStack();
     taken.defer(() => this.#abandon(name, revision.id));
-    const runner = image.kind === "container" ? image.kind : instances.runner.kind;
-    say(`Starting revision ${revision.id} (${runner})`);
+    const runnerKind = image.kind === "container" ? image.kind : runner.kind;
+    say(`Starting revision ${revision.id} (${runnerKind})`);
+    // The engine only reads the users of accounts.
+    userOf(template.owner);
     await engine.apply();
     const startedAt = Date.now();
     const failure = await engine.start(rollout, { listenMillis: listenDeadlineMs, signal, say });
@@ -169,7 +177,7 @@ export class LocalPlatform implements ServicePlatform {
     taken.move();
     await engine.apply();
     this.#background.add(images.sweep(this.#usedImages(), false), "background work failed");
-    return { kind: "ready", revision: revision.id, url: engine.urlOf(name), runner };
+    return { kind: "ready", revision: revision.id, url: engine.urlOf(name), runner: runnerKind };
   }
 
   #abandon(name: DeploymentName, revision: string): void {
@@ -225,9 +233,8 @@ export class LocalPlatform implements ServicePlatform {
   async #lacksImage(stored: StoredService): Promise<boolean> {
     if (stored.serving === null) return false;
     const { id, template } = stored.serving;
-    const { images, instances } = this.#deps;
+    const { images, containers } = this.#deps;
     const { whole, containerId } = images.inspect(template.image);
-    const { containers } = instances;
     const lacks =
       containerId === undefined || typeof containers === "string" ? !whole : await containers.lacksImage(containerId);
     if (!lacks) this.#reported.delete(id);
@@ -241,11 +248,7 @@ export class LocalPlatform implements ServicePlatform {
   #reportMissingImage({ owner, name: service }: StoredService, revision: string): void {
     this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
     const json = { event: "image_missing", message: imageMissing.message, reason: imageMissing.reason };
-    this.#log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
-  }
-
-  #log(entry: NewLogEntry): void {
-    void this.#deps.instances.log(entry);
+    this.#deps.log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
   }
 
   #guarded<T>(read: () => T): ResultAsync<T, Unavailable> {

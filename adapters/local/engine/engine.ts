@@ -50,7 +50,7 @@ export interface EngineDeps {
   readonly config: LocalConfig;
   readonly state: Pick<StoredState, "services" | "hasChanged">;
   readonly ingress: Ingress;
-  readonly images: ImageStore;
+  readonly images: Pick<ImageStore, "find">;
   readonly instances: InstanceDeps;
   readonly logger: Logger;
   readonly telemetry: Telemetry;

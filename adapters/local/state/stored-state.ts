@@ -9,7 +9,7 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { WantedService } from "../engine/reconcile.ts";
 import { STATE_FILE } from "./inspect.ts";
 import { readRevision } from "./services.ts";
-import { selectAll } from "./sql.ts";
+import { selectAll, selectFirst } from "./sql.ts";
 
 interface Row extends Omit<WantedService, "serving"> {
   /** Changes with each write of the row. */
@@ -62,6 +62,15 @@ export class StoredState implements Disposable {
   /** Whether the bucket belongs to a live volume. */
   lives(bucket: string): boolean {
     return this.#living.get(bucket) !== undefined;
+  }
+
+  ownerOf(bucket: string): AccountId | undefined {
+    return selectFirst<{ owner: AccountId }>(this.#db, "SELECT owner FROM volumes WHERE id = ?", bucket)?.owner;
+  }
+
+  /** The user (uid) that the server assigned to the account. */
+  uidOf(owner: AccountId): number | undefined {
+    return selectFirst<{ uid: number }>(this.#db, "SELECT uid FROM account_users WHERE owner = ?", owner)?.uid;
   }
 
   /** Whether a change was committed since the last call. */

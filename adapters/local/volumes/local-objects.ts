@@ -7,6 +7,7 @@ import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, 
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Ids } from "../../../core/ports/system.ts";
@@ -19,18 +20,19 @@ import {
   type PutOutcome,
   type WriteConditions,
 } from "../../shared/volumes/object-bytes.ts";
+import type { UserOf } from "../sandbox/users/account-users.ts";
 import { Blocked, codeOf, descend, type Folder, isPathMissing, openRoot } from "../tenant-files/folder.ts";
 import { listFolder } from "./list-folder.ts";
 
 export interface ObjectsConfig {
-  /** The parent of the volumes' folders. */
-  readonly volumes: string;
-  /** The folder for running uploads, on the same file system. Emptied at startup. */
-  readonly uploads: string;
-  /** Whether the bucket belongs to a live volume. */
-  readonly lives: (bucket: string) => boolean;
-  /** Returns the owner of a volume's files; undefined for this process's user. */
-  readonly userOf: (bucket: string) => number | undefined;
+  /** Contains the volumes' folders and, on the same file system, the running uploads. */
+  readonly storage: string;
+  readonly state: {
+    /** Whether the bucket belongs to a live volume. */
+    lives(bucket: string): boolean;
+    ownerOf(bucket: string): AccountId | undefined;
+  };
+  readonly userOf: UserOf;
   readonly ids: Ids;
 }
 
@@ -84,21 +86,24 @@ const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
 
 export class LocalObjects implements ObjectBytes {
   readonly #config: ObjectsConfig;
+  readonly #volumes: string;
+  readonly #uploads: string;
   readonly #commits = new KeyedMutex();
 
   constructor(config: ObjectsConfig) {
     this.#config = config;
+    this.#volumes = join(config.storage, "volumes");
+    this.#uploads = join(config.storage, "uploads");
   }
 
   /** Creates the folders, and deletes interrupted uploads. */
   async open(): Promise<void> {
-    const { uploads, volumes } = this.#config;
-    await rm(uploads, { recursive: true, force: true });
-    await Promise.all([uploads, volumes].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
+    await rm(this.#uploads, { recursive: true, force: true });
+    await Promise.all([this.#uploads, this.#volumes].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
   }
 
   folderOf(bucket: string): string {
-    return join(this.#config.volumes, bucket);
+    return join(this.#volumes, bucket);
   }
 
   /** Creates a new volume's folder. @param user its owner, if not this process's user */
@@ -115,7 +120,7 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined> {
-    if (!this.#config.lives(bucket)) return undefined;
+    if (!this.#config.state.lives(bucket)) return undefined;
     const handle = await this.#open(bucket, path).catch(orNothing);
     if (handle === undefined) return undefined;
     const stats = await handle.stat({ bigint: true });
@@ -153,12 +158,12 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
-    if (!this.#config.lives(bucket)) return { kind: "no_volume" };
+    if (!this.#config.state.lives(bucket)) return { kind: "no_volume" };
     // `#commit` checks again. This check saves the client a useless upload.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
-    const partial = join(this.#config.uploads, this.#config.ids.id());
+    const partial = join(this.#uploads, this.#config.ids.id());
     try {
-      await receive(partial, body, this.#config.userOf(bucket));
+      await receive(partial, body, this.#userOf(bucket));
       const signal = new AbortController().signal;
       return await this.#commits.take(`${bucket}/${path}`, signal, () =>
         this.#commit(partial, bucket, path, conditions),
@@ -166,6 +171,12 @@ export class LocalObjects implements ObjectBytes {
     } finally {
       await rm(partial, { force: true });
     }
+  }
+
+  /** The user that owns the volume's files; undefined for this process's user. */
+  #userOf(bucket: string): number | undefined {
+    const owner = this.#config.state.ownerOf(bucket);
+    return owner === undefined ? undefined : this.#config.userOf(owner);
   }
 
   async #open(bucket: string, path: ObjectPath): Promise<FileHandle> {
@@ -200,12 +211,12 @@ export class LocalObjects implements ObjectBytes {
     path: ObjectPath,
     conditions: WriteConditions,
   ): Promise<PutOutcome> {
-    if (!this.#config.lives(bucket)) return { kind: "no_volume" };
+    if (!this.#config.state.lives(bucket)) return { kind: "no_volume" };
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
     try {
-      await using folder = await descend(root, parts, true, this.#config.userOf(bucket));
+      await using folder = await descend(root, parts, true, this.#userOf(bucket));
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };

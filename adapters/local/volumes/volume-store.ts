@@ -27,8 +27,8 @@ export interface VolumesConfig {
   readonly userOf: UserOf;
   /** The key that signs URLs. */
   readonly key: string;
-  /** Returns the base URL of the storage; valid once the ingress is open. */
-  readonly base: () => string;
+  /** The base URL of the storage. */
+  readonly base: string;
 }
 
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,6 @@ export class LocalVolumes implements VolumeStore {
 
   /** Moves unknown folders to quarantine. Starts deleting expired volumes in the trash. */
   async open(): Promise<void> {
-    await this.#config.objects.open();
     await this.#quarantineUnknown();
     await this.#config.records.correct(this.#config.rows.all());
     await this.#sweep();
@@ -172,7 +171,7 @@ export class LocalVolumes implements VolumeStore {
 
   #grant(method: StorageMethod, ...[volume, path, until]: Parameters<VolumeStore["grantUpload"]>) {
     const { key, base } = this.#config;
-    return okAsync(signUrl(key, base(), { method, bucket: volume.id, path }, until));
+    return okAsync(signUrl(key, base, { method, bucket: volume.id, path }, until));
   }
 
   #noObject({ name }: StoredVolume, path: string): NotFound {

@@ -25,16 +25,10 @@ const BUCKET = "vol-test";
 const KEY = "key";
 
 export const serveObjects = async (root: string): Promise<TestStorage> => {
-  const [volumes, uploads] = [join(root, "volumes"), join(root, "uploads")];
-  const objects = new LocalObjects({
-    volumes,
-    uploads,
-    lives: (bucket) => bucket === BUCKET,
-    userOf: () => undefined,
-    ids: randomIds,
-  });
+  const state = { lives: (bucket: string) => bucket === BUCKET, ownerOf: () => undefined };
+  const objects = new LocalObjects({ storage: root, state, userOf: () => undefined, ids: randomIds });
   await objects.open();
-  mkdirSync(join(volumes, BUCKET), { recursive: true });
+  mkdirSync(join(root, "volumes", BUCKET), { recursive: true });
   const complaints: unknown[] = [];
   const complain = (_message: string, fields?: object) => void complaints.push(fields);
   const logger = { debug: complain, info: complain, warn: complain, error: complain };
@@ -49,8 +43,8 @@ export const serveObjects = async (root: string): Promise<TestStorage> => {
       .url;
   return {
     objects,
-    folder: join(volumes, BUCKET),
-    uploads,
+    folder: join(root, "volumes", BUCKET),
+    uploads: join(root, "uploads"),
     url,
     put: (path, body) => fetch(url("PUT", path), { method: "PUT", body }),
     complaints,

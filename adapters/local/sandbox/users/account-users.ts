@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { Logger } from "../../../../core/ports/system.ts";
 import { tryOr } from "../../../shared/runtime/try-or.ts";
 import type { AccountUserRows } from "../../state/account-users.ts";
 import { freeUid, holdersWithin, type UidRange } from "./uid-range.ts";
@@ -63,6 +64,30 @@ export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: Uid
   return (owner) => {
     const uid = known.get(owner) ?? rows.uidOf(owner) ?? assign(owner);
     known.set(owner, uid);
+    return uid;
+  };
+};
+
+/** Assigns a user to each account that has none yet, for example because another runner did not separate the accounts. */
+export const assignUsers = (owners: Iterable<AccountId>, userOf: UserOf, logger: Logger): void => {
+  for (const owner of owners)
+    try {
+      userOf(owner);
+    } catch (cause) {
+      if (!(cause instanceof NoUserLeft)) throw cause;
+      logger.warn(cause.message, { owner });
+    }
+};
+
+/**
+ * Returns a function that finds the users that the server has assigned. It throws `NoUserLeft` for other accounts.
+ * @param separate whether accounts have separate users
+ */
+export const usersIn = (separate: boolean, state: Pick<AccountUserRows, "uidOf">, range: UidRange): UserOf => {
+  if (!separate) return () => undefined;
+  return (owner) => {
+    const uid = state.uidOf(owner);
+    if (uid === undefined) throw new NoUserLeft(range);
     return uid;
   };
 };

@@ -1,0 +1,153 @@
+/**
+ * Opens what the engine of a data folder owns: listeners, instances and their output, the storage of signed URLs, and
+ * metering. It reads the state, and never writes it.
+ */
+import { join } from "node:path";
+import { deployLimits } from "../../../core/domain/accounts/limits.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { Telemetry } from "../../../core/ports/telemetry.ts";
+import { serveStorage } from "../../shared/volumes/endpoint.ts";
+import { ImageStore } from "../builds/image-store.ts";
+import { findToolchain } from "../builds/toolchain.ts";
+import type { LocalConfig } from "../config.ts";
+import { makeLayout } from "../data-folder/layout.ts";
+import { Leftovers } from "../data-folder/leftovers.ts";
+import { answersOnLoopback, readDomain, serviceUrl } from "../ingress/domain.ts";
+import { Ingress } from "../ingress/index.ts";
+import type { InstanceDeps } from "../instances/instance.ts";
+import { RUN_FOLDER } from "../instances/instance-notes.ts";
+import type { LocalLogs } from "../logs/log-store.ts";
+import { chooseRunner } from "../sandbox/choose-runner.ts";
+import { usersIn } from "../sandbox/users/account-users.ts";
+import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
+import type { StoredState } from "../state/stored-state.ts";
+import type { BillingFile } from "../usage/billing-file.ts";
+import { Meter } from "../usage/meter.ts";
+import { loadPrices } from "../usage/prices.ts";
+import { LocalObjects } from "../volumes/local-objects.ts";
+import { LocalEngine } from "./engine.ts";
+
+export interface EngineOptions {
+  readonly config: LocalConfig;
+  readonly dataDir: string;
+  /** Names the instances' control groups, process marks and containers. */
+  readonly scope: string;
+  readonly state: StoredState;
+  readonly logs: LocalLogs;
+  readonly usage: BillingFile;
+  /** Ports that stay the same after a restart. */
+  readonly ports: {
+    readonly remembered: (name: "ingress_port" | "storage_port") => {
+      get(): string | undefined;
+      set(value: string): void;
+    };
+    readonly of: (service: string) => number | undefined;
+    readonly set: (service: string, port: number) => void;
+  };
+  /** The key that signs URLs. */
+  readonly storageKey: string;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface OpenedEngine extends AsyncDisposable {
+  readonly engine: LocalEngine;
+  readonly ingress: Pick<Ingress, "port" | "portOf">;
+  /** The base of signed URLs. */
+  readonly storageBase: string;
+}
+
+/**
+ * The number of services created later that a running instance can still reach. The ports of an instance's network are fixed
+ * when the network is created.
+ */
+const SPARE_PORTS = 32;
+
+export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
+  const { config, dataDir, scope, state, logs, usage, ports, storageKey } = options;
+  const { environment, clock, ids, logger, telemetry } = options;
+  const domain = config.domain === undefined ? undefined : readDomain(config.domain);
+  const at = (...parts: string[]) => join(dataDir, ...parts);
+  await using stack = new AsyncDisposableStack();
+
+  const meter = new Meter({ file: usage, prices: loadPrices(config.priceList), clock, logger });
+  stack.defer(() => meter.close());
+  const uidRange = readUidRange(config.uidRange) as UidRange;
+  const chosen = await chooseRunner(config.runner, {
+    ...{ scope, imageScope: scope, folder: at("sandbox"), uidRange, environment, logger },
+    allowedPorts: config.allowHostPort,
+  });
+  stack.defer(() => chosen.close());
+  const leftovers = new Leftovers(at("sandbox", "leftovers"), logger);
+  stack.defer(() => leftovers.close());
+  await leftovers.open();
+  await leftovers.take(at(RUN_FOLDER));
+  makeLayout(dataDir, logger);
+
+  const userOf = usersIn(chosen.runner.setsUser === true, state, uidRange);
+  const objects = new LocalObjects({ storage: at("storage"), state, userOf, ids });
+  await objects.open();
+  const images = new ImageStore(at("images"), leftovers);
+  const instances: InstanceDeps = {
+    volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
+    runner: chosen.runner,
+    containers: chosen.containers,
+    userOf,
+    namesFor: (owner) => {
+      if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
+      return ["storage", ...state.namesOf(owner)].map((label) => `${label}.${domain.name}`);
+    },
+    tellsNodeItsMemory: chosen.limits === "watchdog",
+    toolchain: findToolchain(at("tools", "bin"), environment),
+    runDir: at(RUN_FOLDER),
+    cacheDir: at("cache"),
+    scope,
+    ids,
+    log: (entry, time) => logs.push(entry, time),
+    logger,
+    meter: (template) => meter.started(template),
+    graceMillis: config.graceSeconds * 1000,
+    elsewhereMillis: config.elsewhereSeconds * 1000,
+  };
+  const ingress = new Ingress({
+    ids,
+    log: (entry) => {
+      meter.served(entry);
+      if (entry.http !== undefined) telemetry.requestServed(entry.http.status, Number.parseFloat(entry.http.latency));
+      void logs.push(entry);
+    },
+    host: config.host,
+    port: config.ingressPort,
+    domain,
+    drainMillis: config.drainSeconds * 1000,
+    platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
+    rememberedSharedPort: ports.remembered("ingress_port"),
+    rememberedStoragePort:
+      chosen.runner.ownNetwork && domain === undefined ? ports.remembered("storage_port") : undefined,
+    sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
+    rememberedPort: (service) => config.servicePorts[service] ?? ports.of(service),
+    rememberPort: ports.set,
+  });
+  stack.defer(() => ingress.close());
+  await ingress.open();
+  if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
+  const engine = new LocalEngine({
+    ...{ config, state, ingress, images, instances, logger, telemetry },
+    listenMillis: deployLimits.listenDeadlineMs,
+  });
+  stack.defer(() => engine.close());
+  stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: logs.waiting })));
+  const teardown = stack.move();
+  return {
+    engine,
+    ingress,
+    storageBase:
+      domain === undefined
+        ? `http://127.0.0.1:${ingress.storagePort}`
+        : serviceUrl(domain, "storage", ingress.storagePort),
+    [Symbol.asyncDispose]: () => teardown.disposeAsync(),
+  };
+};
