@@ -1,19 +1,30 @@
 /**
- * The real stack on ministack: `portside doctor` and `portside prove`, as a user with only the policies of the stack.
- * Builds run the real buildspec, and services run in containers.
+ * The real stack on ministack: `portside doctor`, `portside prove` and the contract suites, as a user with only the policies
+ * of the stack. Builds run the real buildspec, and services run in containers. A run takes a sample of the suites, which
+ * take many minutes as a whole: `PORTSIDE_MATRIX=all`.
  */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { awsCapabilities } from "../../adapters/aws/capabilities.ts";
 import { createAwsProvider } from "../../adapters/aws/index.ts";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 import { runtimeDeps } from "../clouds/subject.ts";
+import { appliesTo } from "../contracts/harness.ts";
+import { freshNames, imageBuilderCases, type ProviderSubject, runningCases, storedCases } from "../contracts/index.ts";
 import { isMissingCheck, missingSteps } from "../fakes/aws/ministack/gaps.ts";
 import { startMinistack } from "../fakes/aws/ministack/ministack.ts";
-import { REGION } from "../fakes/aws/test-config.ts";
+import { sharingImages } from "../fakes/aws/ministack/shared-images.ts";
+import { awsConfig, REGION } from "../fakes/aws/test-config.ts";
 import { folderWith } from "../support/archives/folders.ts";
 import { notPassed, proveOn } from "../support/cli/prove.ts";
 import { portside } from "../support/cli/terminal.ts";
+import { nodeContractSources } from "../support/providers/contract-sources.ts";
 import { has, type Need, needs } from "../support/vitest/machine.ts";
+import { sampled } from "../support/vitest/sampled.ts";
+
+/** ministack's event ids do not order the lines of one millisecond. */
+const SETTLE_SECONDS = 1;
 
 const wanted: readonly Need[] = ["ministack", "base images"];
 const folder = folderWith();
@@ -53,21 +64,27 @@ const doctor = async (): Promise<readonly string[]> => {
 
 const lacking = (reason: string) => ({ supported: false, reason }) as const;
 
-const withoutGaps = (provider: Provider): Provider => {
-  const { volumes, sql } = provider.capabilities;
-  const capabilities = {
-    ...provider.capabilities,
-    volumes: { ...volumes, mounts: lacking(missingSteps.mount) },
-    sql: { ...sql, queries: lacking(missingSteps.sql) },
-  };
-  return { ...provider, capabilities };
+const capabilitiesWithoutGaps = ({ volumes, sql, ...others }: Capabilities): Capabilities => ({
+  ...others,
+  volumes: { ...volumes, mounts: lacking(missingSteps.mount) },
+  sql: { ...sql, queries: lacking(missingSteps.sql) },
+});
+
+const withoutGaps = (provider: Provider): Provider => ({
+  ...provider,
+  capabilities: capabilitiesWithoutGaps(provider.capabilities),
+});
+
+const openProvider = async (settleSeconds: number, deps = runtimeDeps()) => {
+  const config = { region: REGION, dataDir: folder.path, settleSeconds, logReadsPerMinute: 1_000_000 };
+  const { provider, close } = await createAwsProvider(config, deps);
+  return { provider: withoutGaps(provider), close };
 };
 
 const prove = async () => {
   const deps = runtimeDeps();
-  const config = { region: REGION, dataDir: folder.path, settleSeconds: 0, logReadsPerMinute: 1_000_000 };
-  const { provider, close } = await createAwsProvider(config, deps);
-  const report = await proveOn({ ...createMemoryProvider(deps).ports, provider: withoutGaps(provider) });
+  const { provider, close } = await openProvider(SETTLE_SECONDS, deps);
+  const report = await proveOn({ ...createMemoryProvider(deps).ports, provider });
   await close();
   return report;
 };
@@ -86,6 +103,31 @@ test("every step but the gaps passes, and only what the contract keeps remains",
   expect(report.left).toEqual([]);
   expect(report.retained).toHaveLength(3);
   expect(await ministack?.remains()).toEqual([]);
+});
+
+describe("the contract suites", () => {
+  let subject: (ProviderSubject & { close(): Promise<void> }) | undefined;
+  let shared: ProviderSubject | undefined;
+  beforeAll(async () => {
+    if (ministack === undefined) return;
+    const { provider, close } = await openProvider(SETTLE_SECONDS);
+    subject = { provider, sources: nodeContractSources, ...freshNames("ms"), close };
+    shared = { ...subject, provider: { ...provider, builder: sharingImages(provider.builder) } };
+  });
+  afterAll(() => subject?.close());
+
+  const capabilities = capabilitiesWithoutGaps(awsCapabilities(awsConfig));
+  const some = (cases: typeof runningCases, every: number) =>
+    sampled(
+      cases.filter((one) => appliesTo(one, capabilities)),
+      every,
+    );
+  for (const one of [...some(runningCases, 16), ...some(storedCases, 6)]) {
+    test(`${one.group}: ${one.name}`, { timeout: 300_000 }, async (context) => {
+      needs(context, ...wanted);
+      await one.run((imageBuilderCases.includes(one) ? subject : shared) as ProviderSubject);
+    });
+  }
 });
 
 test("without a policy of the stack, the doctor names the denied actions", async (context) => {

@@ -64,6 +64,7 @@ const stages: readonly Stage[] = [
       "test/adapters/local/logs/searches.test.ts",
       "test/adapters/local/volumes/large.test.ts",
       "test/containers/hostile-plain-builds.test.ts",
+      "test/containers/ministack.test.ts",
     ),
   },
   {

@@ -5,6 +5,7 @@ load balancer's requests, CodeBuild's API, EventBridge Scheduler, Lambda and Clo
 services are at the sub-domains of PORTSIDE_DOMAIN.
 """
 
+import ipaddress
 import json
 import os
 import random
@@ -147,18 +148,34 @@ def build_overrides():
     codebuild._make_build_record = lambda *rest: Build(shape(*rest), buildComplete=False)
 
 
+def build_endpoint():
+    """CodeBuild: builds reach ministack at the gateway of Docker's default network, which the first run of a Docker
+    daemon does not report. It is the first address of the network."""
+
+    def address():
+        network = codebuild._get_docker().networks.get("bridge").attrs["IPAM"]["Config"][0]
+        gateway = network.get("Gateway") or next(ipaddress.ip_network(network["Subnet"]).hosts())
+        return f"http://{gateway}:{PORT}"
+
+    codebuild._aws_endpoint = address
+
+
 def log_pages():
     """CloudWatch Logs: FilterLogEvents ends at its limit without a nextToken, and ignores logStreamNamePrefix and
     startFromHead."""
     search = cloudwatch_logs._filter_log_events
 
+    def stream_names(data):
+        streams = cloudwatch_logs._log_groups.get(data.get("logGroupName"), {"streams": {}})["streams"]
+        return [name for name in streams if name.startswith(data["logStreamNamePrefix"])]
+
     def filter_log_events(data):
-        status, headers, body = search({**data, "limit": 10000})
+        names = {"logStreamNames": stream_names(data) or ["none"]} if "logStreamNamePrefix" in data else {}
+        status, headers, body = search({**data, **names, "limit": 10000})
         if status != 200:
             return status, headers, body
         start, newest_first = json.loads(data.get("nextToken") or json.dumps([0, data.get("startFromHead") is False]))
-        prefix = data.get("logStreamNamePrefix", "")
-        events = [one for one in json.loads(body)["events"] if one["logStreamName"].startswith(prefix)]
+        events = json.loads(body)["events"]
         if newest_first:
             events.reverse()
         end = start + data.get("limit", 10000)
@@ -201,6 +218,7 @@ for bridge in (
     health_checks,
     first_deployments,
     build_overrides,
+    build_endpoint,
     log_pages,
     permissions,
     scheduled_times,
