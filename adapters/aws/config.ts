@@ -56,13 +56,13 @@ export const awsConfigSchema = z.strictObject({
     .min(1)
     .default(300)
     .describe(
-      "Maximum log reads of this server per minute. Most regions allow an account 600. With replicas, divide by their number",
+      "Maximum log reads of this server per minute. The limit of an account is 600 in most regions. With replicas, divide it by their number",
     ),
   imageRetentionDays: z
     .int()
     .min(1)
     .default(30)
-    .describe("Days after its last deploy until Portside deletes an image that no deployment uses"),
+    .describe("Delete images that no deployment uses this many days after their last deploy"),
   athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
   logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
   billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),

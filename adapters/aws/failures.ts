@@ -11,12 +11,12 @@ export const failureOfUnavailable = ({ cause, message }: Unavailable): DeployFai
   if (isThrottled(cause))
     return {
       reason: "quota_exceeded",
-      message: "AWS throttles the platform's calls. Deploy again later.",
+      message: "AWS is throttling the platform's calls. Deploy again later.",
     };
   if (awsFault(cause)?.kind === "refused")
     return {
       reason: "permission",
-      message: "AWS denied the platform permission. The operator finds the reason in the server's log.",
+      message: "AWS denied the platform permission. The operator can find the reason in the server's log.",
     };
   return { reason: "provider_unavailable", message };
 };

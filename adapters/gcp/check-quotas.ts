@@ -60,7 +60,11 @@ const buildRegionFinding = (region: string, cpus: number | undefined): Finding =
   const fix = `portside serve --gcp-build-region ${OPEN_BUILD_REGIONS.join("|")}`;
   if (cpus === 0) return warn(what, "the project's quota for builds in this region is 0, so builds fail", fix);
   if (cpus === undefined && !OPEN_BUILD_REGIONS.includes(region))
-    return warn(what, "Google lets some projects build in few regions only; the quota of this region is unknown", fix);
+    return warn(
+      what,
+      "Google lets some projects build only in a few regions; the quota of this region is unknown",
+      fix,
+    );
   return pass(what, cpus === undefined ? "possible in every project" : `the quota is ${cpus} CPU`);
 };
 

@@ -15,7 +15,7 @@ export const gcpConfigSchema = z.strictObject({
   buildRegion: region
     .optional()
     .describe(
-      "Region of builds (default: the region of services). Google lets some projects build in few regions only",
+      "Region of builds (default: the region of services). Google lets some projects build only in a few regions",
     ),
   dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
   sourceSpool: spoolSetting,

@@ -14,7 +14,7 @@ export const failureOfUnavailable = ({ cause, message }: Unavailable): DeployFai
   if (googleFault(cause)?.kind === "refused")
     return {
       reason: "permission",
-      message: "Google Cloud denied the platform permission. The operator finds the reason in the server's log.",
+      message: "Google Cloud denied the platform permission. The operator can find the reason in the server's log.",
     };
   return { reason: "provider_unavailable", message };
 };

@@ -30,7 +30,7 @@ export const localConfigSchema = z.strictObject({
       "must be a host name, such as apps.example.com, or the URL of a proxy in front, such as https://apps.example.com",
     )
     .optional()
-    .describe("Also serve each service at NAME.DOMAIN; https://DOMAIN if a proxy in front has the certificate"),
+    .describe("Also serve each service at NAME.DOMAIN; https://DOMAIN if a proxy in front terminates TLS"),
   runner: z
     .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")
@@ -49,7 +49,7 @@ export const localConfigSchema = z.strictObject({
     .describe(
       "Loopback port of this machine that sandboxed services may call, such as 5432 for a database, and that a registry of base images may use; may be repeated",
     ),
-  maxInstances: z.int().min(1).max(1000).default(10).describe("Maximum instances of a service with max_instances 0"),
+  maxInstances: z.int().min(1).max(1000).default(10).describe("Default maximum number of instances (max_instances 0)"),
   instancesPerAccount: z
     .int()
     .min(1)

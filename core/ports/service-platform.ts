@@ -46,7 +46,7 @@ export interface RolloutRequest {
 export type RolloutEvent =
   /** A sentence for the client. */
   | { readonly kind: "progress"; readonly message: string }
-  /** The new revision serves. `runner` names the way in which the service runs, on platforms with several. */
+  /** The new revision serves. `runner` says how the service runs; only platforms with several ways set it. */
   | { readonly kind: "ready"; readonly revision: string; readonly url: string; readonly runner?: string }
   /** The rollout failed. The revision that served before still serves. */
   | { readonly kind: "failed"; readonly failure: DeployFailure };
@@ -107,8 +107,7 @@ export interface ServicePlatform {
    *
    * The service's etag must not change, so that the call cannot make another deploy fail. If the owner has no such
    * service, an adapter may store the status until the service exists, or ignore the call. An adapter may keep an
-   * unfinished status in memory, store a rollout's own end together with the rollout, and keep that time as
-   * `finishedAt`. If the platform finds an unfinished status when it starts, it must end that status with
+   * unfinished status in memory. It may store the end of a rollout with the rollout, whose time is then `finishedAt`. If the platform finds an unfinished status when it starts, it must end that status with
    * `interrupted` and write a log entry.
    */
   noteDeploy(

@@ -20,9 +20,9 @@ export interface Load {
 
 /** Receives measurements. The engine calls it on its hot path, so methods must return quickly and must not throw. */
 export interface Telemetry {
-  /** Records a cold start: an instance that started because requests waited listened after `seconds`. */
+  /** Records a cold start. An instance was started for waiting requests, and listened after `seconds`. */
   coldStarted(seconds: number): void;
-  /** Records a request to a service, which received a response with the HTTP `status` after `seconds`. */
+  /** Records a request to a service. Its response had the HTTP `status` and took `seconds`. */
   requestServed(status: number, seconds: number): void;
   /** Records that entries were stored. `lagSeconds` is the age of the oldest at that time. */
   logStored(entries: number, lagSeconds: number): void;

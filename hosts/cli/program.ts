@@ -19,7 +19,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "Manage volumes and their objects",
     load: async (words) => (await import("./volumes/volume.ts")).volumeCommand(words),
   },
-  cost: entry("Show the cost of models and infrastructure", () => import("./usage/cost.ts")),
+  cost: entry("Show the cost of AI models and infrastructure", () => import("./usage/cost.ts")),
   sql: entry("Query your logs and billing with SQL", () => import("./sql/sql.ts")),
   keys: entry("Create, list and revoke API keys", () => import("./accounts/keys.ts")),
   token: entry("Print a short-lived bearer token", () => import("./accounts/token.ts")),

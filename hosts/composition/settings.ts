@@ -57,7 +57,7 @@ export const serveShape = {
     .describe(
       "URL of a PostgreSQL database for API keys, which replicas share (default: API keys in the data folder). Prefer the variable: process lists show flags",
     ),
-  jwtIssuer: z.string().optional().describe("Accept bearer tokens of this OpenID Connect issuer"),
+  jwtIssuer: z.string().optional().describe("Accept bearer tokens from this OpenID Connect issuer"),
   jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
   jwtJwks: z.string().optional().describe("URL of the issuer's keys (default: from its discovery document)"),
   jwtAccountClaim: z.string().default("sub").describe("Claim that contains the account"),

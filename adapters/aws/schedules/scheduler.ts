@@ -13,7 +13,13 @@ import { parseSchedule, type RenderedSchedule, renderSchedules, scheduleNames } 
 const MAX_TRIES = 3;
 
 const toUnavailable = (error: CallState | Unavailable): Unavailable =>
-  isCallState(error) ? unavailable("EventBridge Scheduler rejected the schedule.", 60, error.error) : error;
+  isCallState(error)
+    ? unavailable(
+        "EventBridge Scheduler rejected the schedule. The operator can find the reason in the server's log.",
+        60,
+        error.error,
+      )
+    : error;
 
 export const createAwsScheduler = (
   { shared }: Pick<AwsConfig, "shared">,

@@ -221,7 +221,7 @@ export class AwsSql implements SqlEngine {
       error: error.error,
     });
     return unavailable(
-      "The platform's SQL engine is misconfigured. Its operator finds the reason in the server's log.",
+      "The platform's SQL engine is misconfigured. Its operator can find the reason in the server's log.",
       60,
       error.error,
     );

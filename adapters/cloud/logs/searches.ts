@@ -54,7 +54,6 @@ export interface SearchOptions {
   readonly forDeploy?: boolean;
 }
 
-/** Performs a search. */
 type Read = (
   scope: LogScope,
   query: LogQuery,
@@ -62,7 +61,7 @@ type Read = (
   options: SearchOptions,
 ) => Promise<Result<LogFindings, Unavailable>>;
 
-/** A cloud's log, with the reads for which it keeps a share of the quota. */
+/** A cloud's log store, and the reads that have their own share of the quota. */
 export interface CloudLogs extends LogStore {
   readonly deployReads: Pick<LogStore, "newest">;
 }

@@ -9,7 +9,7 @@ export const deployMetrics = (registry: Registry) => {
   return {
     ended: new Counter({
       name: "portside_deploys_total",
-      help: "Ended deploys, by the status of the last record and the reason of an ERROR.",
+      help: "Completed deploys, by the status of the last record and the reason of an ERROR.",
       labelNames: ["status", "reason"],
       registers,
     }),

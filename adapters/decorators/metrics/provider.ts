@@ -51,7 +51,7 @@ export const providerTelemetry = (registry: Registry): Telemetry => {
   });
   const requests = new Histogram({
     name: "portside_service_request_seconds",
-    help: "Duration of requests to services until the last byte, by class of status.",
+    help: "Duration of requests to services until the last byte, by status class.",
     labelNames: ["status"],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers,

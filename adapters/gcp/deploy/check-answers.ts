@@ -24,7 +24,7 @@ const questions = [
     },
     service: {},
     accepted: `Cloud Run accepts ${2 * period} s in total, more than ${period} s`,
-    rejected: `Cloud Run accepts ${period} s in total, so services have at most that time to listen`,
+    rejected: `Cloud Run accepts ${period} s in total, so services have at most that time to start listening`,
   },
   {
     what: "public services",

@@ -114,7 +114,7 @@ export class Rollout {
       return this.#abandon(etag, failure);
     const ended = await this.#writeStep(etag, "ended", { timeoutMs: FINAL_RETRY_MS });
     if (ended.isErr()) return failed(isLost(ended.error) ? ended.error : failure);
-    report("Waiting until Cloud Run may mount the volumes");
+    report("Waiting until Cloud Run has permission to mount the volumes");
     await clock.sleep(Math.max(0, millisOf(actsAt) - millisOf(clock.now())), this.#signal);
     if (this.#signal.aborted) return failed(INTERRUPTED);
     const request = { ...this.#request, expected: { etag: ended.value, owner: template.owner } };

@@ -72,7 +72,7 @@ const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFa
   logger.error("Cloud Run rejected a service", { name, error });
   return {
     reason: codeOf(error) === grpcCodes.FAILED_PRECONDITION ? "permission" : "internal",
-    message: "Cloud Run rejected the declaration. The operator finds the reason in the server's log.",
+    message: "Cloud Run rejected the declaration. The operator can find the reason in the server's log.",
   };
 };
 

@@ -67,7 +67,11 @@ const batchLimits: BatchLimits<NewLogEntry> = {
 const reasonOf = (error: CallState | Unavailable): Unavailable | "invalid" => {
   if (!isCallState(error)) return error;
   if (error.code === "invalid") return "invalid";
-  return unavailable("Cloud Logging does not find the project's logs.", 60, error.error);
+  return unavailable(
+    "Cloud Logging cannot find the project's logs. Ask the operator to run 'portside doctor'.",
+    60,
+    error.error,
+  );
 };
 
 const insertIdOf = ({ instant, random }: EntryMark): string =>

@@ -282,7 +282,7 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
  * Writes everything of a data folder that the server cannot recreate to one compressed tar file with mode 0600. The server may
  * run meanwhile. The file contains a snapshot of the state, and no partial objects.
  *
- * The file contains the environments of services and the content of volumes. Protect it like a secret.
+ * The file contains the services' environment variables and the content of volumes. Treat it as a secret.
  *
  * Throws a `DataFolderError` if the data folder cannot be read, and a `BackupError` if the file exists or is in the data
  * folder. The file appears once it is complete.

@@ -70,7 +70,7 @@ const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | unde
 interface Unpacking {
   /** Resolves with the archive's problem, or undefined if it was unpacked. */
   readonly problem: Promise<string | undefined>;
-  /** Resolves when nothing is written any more. */
+  /** Resolves when all writing has stopped. */
   stop(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ const unpackInProcess = (source: Source, folder: string): Unpacking => {
     writer.close();
     stopped.reject(cause);
   };
-  /** Reports an error through the promise: the walk calls its visitor from an event, where it would end the process. */
+  /** Reports an error through the promise: the walk calls its visitor from an event, where an exception would end the process. */
   const unlessStopped = (write: () => void) => {
     try {
       if (!isStopped) write();
@@ -127,7 +127,7 @@ export class Extractor {
 
   /**
    * Throws `BuildError` after the deadline, or if the archive is invalid, which means that it changed after the spool checked
-   * it. Nothing is written any more after a failure or an abort.
+   * it. After a failure or an abort, nothing more is written.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));

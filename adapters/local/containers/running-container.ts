@@ -136,7 +136,7 @@ export class RunningContainer implements Running {
       if (written <= max || this.#overflown !== undefined) return;
       this.#overflown = {
         reason: "crashed",
-        message: `The service wrote more than ${formatMemory(max)} to its own files and was ended. Write to a volume instead.`,
+        message: `The service wrote more than ${formatMemory(max)} to its own files and was killed. Write to a volume instead.`,
       };
       this.kill();
     };

@@ -1,4 +1,4 @@
-/** Session affinity by a cookie that contains the instance's id. https://www.rfc-editor.org/rfc/rfc6265 */
+/** Cookie-based session affinity: the cookie contains the instance's id. https://www.rfc-editor.org/rfc/rfc6265 */
 
 const COOKIE = "portside_affinity";
 

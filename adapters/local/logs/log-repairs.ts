@@ -53,7 +53,7 @@ const noticeOf = (service: string, saved: number, kept: string) => ({
   logName: "platform" as const,
   json: {
     event: "log_damaged",
-    message: `The file of this log was damaged. ${saved} entries of all services were recovered; others may be missing.`,
+    message: `The log file was damaged. ${saved} entries of all services were recovered; others may be missing.`,
     file: kept,
   },
 });

@@ -45,7 +45,7 @@ export class Retention {
     const tooMuch = this.#bytes() > maxBytes;
     const due = tooMuch ? heads : heads.filter(({ first }) => first.ns < before);
     if (due.length === 0) return false;
-    // Every deployment's head reaches this time, so no deployment retains older entries.
+    // The earliest end of a head, so that no deployment keeps older entries than another one.
     let until = tooMuch ? LAST_NS : columnTime(before - 1n);
     for (const { last } of due) if (last.ns < until) until = last.ns;
     transaction(this.#db, () => {

@@ -49,7 +49,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { add_key: [248, 217], request_key: [249, 218], keyctl: [250, 219] },
   },
   {
-    reason: "Load programs into the kernel, or observe other processes of the machine.",
+    reason: "Load programs into the kernel, or observe other processes on the machine.",
     answer: "EPERM",
     calls: { bpf: [321, 280], perf_event_open: [298, 241], fanotify_init: [300, 262] },
   },
@@ -59,7 +59,8 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { userfaultfd: [323, 282] },
   },
   {
-    reason: "Run other calls without the filter, and had many vulnerabilities. Programs fall back to ordinary calls.",
+    reason:
+      "These run other calls without the filter, and have had many vulnerabilities. Programs fall back to ordinary calls.",
     answer: "ENOSYS",
     calls: { io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] },
   },
@@ -77,7 +78,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     },
   },
   {
-    reason: "Allocate memory that does not count as memory of the process.",
+    reason: "Allocate memory that is not charged to the process.",
     answer: "ENOSYS",
     calls: { memfd_secret: [447, 447] },
   },
@@ -152,10 +153,10 @@ export const uncountedMemory: RefusedGroup = {
 interface RefusedArgument {
   readonly call: string;
   readonly number: readonly [x64: number, arm64: number];
-  /** The index of the argument that decides, by its lower 32 bits. */
+  /** The index of the argument to test. Only its lower 32 bits count. */
   readonly argument: number;
   readonly reason: string;
-  /** Refuses an argument that has one of these bits; that is one of these values; or that is not one of these values. */
+  /** Refuses an argument that has one of these bits (`hasBit`), equals one of these values (`is`), or equals none of them. */
   readonly when:
     | { readonly hasBit: number }
     | { readonly is: readonly number[] }

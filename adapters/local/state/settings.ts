@@ -17,7 +17,7 @@ export class SettingRows {
     insert(this.#db, "INSERT OR REPLACE INTO settings", { name, value });
   }
 
-  /** Returns a setting and creates it at first use. If two processes race, both get the first value. */
+  /** Returns a setting and creates it on first use. If two processes race, both get the first value. */
   async getOrCreate(name: string, make: () => Promise<string>): Promise<string> {
     const present = this.get(name);
     if (present !== undefined) return present;

@@ -1,6 +1,6 @@
 /**
- * What the engine reads of the state, through a separate connection. The server writes the state; a reader of a
- * write-ahead log neither waits for a writer nor stops one.
+ * The engine's view of the state, through a separate connection that only reads. The server writes the state; with a
+ * write-ahead log, readers and writers do not wait for each other.
  */
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -73,7 +73,7 @@ export class StoredState implements Disposable {
     return selectFirst<{ uid: number }>(this.#db, "SELECT uid FROM account_users WHERE owner = ?", owner)?.uid;
   }
 
-  /** Whether a change was committed since the last call. */
+  /** Returns whether a change has been committed since the last call. */
   hasChanged(): boolean {
     const before = this.#version;
     this.#version = this.#dataVersion.get()?.data_version;

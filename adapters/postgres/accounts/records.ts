@@ -21,7 +21,7 @@ export const createKeyRecords = (client: PostgresClient): KeyRecords => ({
     void (await client.query("UPDATE portside_keys SET last_used_at = $1 WHERE id = $2", [at, id])),
 });
 
-/** Returns true to one replica, once, if no keys exist. */
+/** Returns true if no keys exist, to exactly one call of all replicas. */
 export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
   (
     await client.query(

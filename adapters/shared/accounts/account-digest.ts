@@ -11,5 +11,5 @@ export const accountDigest = (owner: AccountId): string =>
  */
 export const shortAccountDigest = (owner: AccountId): string => accountDigest(owner).slice(0, 10);
 
-/** The owner of cloud names that another system uses. It is empty and so equals no account. */
+/** A placeholder: the owner of a cloud name that another system uses. It is empty, so it never equals an account. */
 export const NOBODY = "" as AccountId;

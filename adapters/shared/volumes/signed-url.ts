@@ -86,5 +86,5 @@ export const signatureProblem = (
   const expected = signatureOf(key, { method, bucket, path, expires });
   if (!sameText(expected, query.get("signature") ?? ""))
     return `The URL's signature does not permit ${method} of this object.`;
-  return millisOf(now) < expires * 1000 ? undefined : "The URL has expired; ask for another one.";
+  return millisOf(now) < expires * 1000 ? undefined : "The URL has expired; request a new one.";
 };

@@ -9,7 +9,7 @@ import { type DeployFailure, type DeployReason, deployReasonSchema } from "./rea
 export const deployEventSchema = z
   .object({
     status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
-    message: z.string().meta({ description: "What the deploy does, or its outcome, as a sentence." }),
+    message: z.string().meta({ description: "A sentence about the deploy's progress or outcome." }),
     time: z.string().meta({ format: "date-time" }),
     deploy_id: z.string().meta({ description: "The id of the deploy, with which a client can follow or cancel it." }),
     seq: z.int().meta({ description: "The number of the record: 1 for the first, without gaps." }),

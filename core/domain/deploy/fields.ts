@@ -28,7 +28,7 @@ const deploymentName = readField<DeploymentName>(
     const type = name === "" ? "string_too_short" : name.length > 49 ? "string_too_long" : "string_pattern_mismatch";
     return { problem, type };
   },
-  "The deployment's name, which becomes its host name; `_` is read as `-`.",
+  "The deployment's name, which becomes its host name. Each `_` becomes `-`.",
   ["my-app"],
   deploymentNameShape,
 );
@@ -98,7 +98,7 @@ const volumesOrMissing = z.preprocess((raw) => (raw === "" || raw === null ? und
 export const serviceFields = {
   port: integerField(
     fieldLimits.port,
-    "The port of the service in containers and on clouds. The service must listen on the variable PORT.",
+    "The port of the service in containers and on clouds. The service must listen on the port in the variable PORT.",
   ),
   memory: memory
     .default(parseMemory(fieldLimits.memory.default) as number)

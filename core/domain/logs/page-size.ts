@@ -1,7 +1,7 @@
 /** Bounds the size of a log page, so that a server can hold one for each concurrent request. */
 import { type LogEntry, messageOf } from "./entry.ts";
 
-/** Maximum characters of all messages. A page may have fewer entries than its limit because of it. */
+/** The maximum length of all messages together, in characters. Because of it, a page may have fewer entries than its limit. */
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /**
@@ -12,7 +12,7 @@ export const pageRoom = (): ((chars: number) => boolean) => {
   let taken = 0;
   return (chars) => {
     const fits = taken === 0 || taken + chars <= MAX_PAGE_CHARS;
-    // Add 1, so that an empty entry counts as taken too.
+    // Add 1, so that an empty message also takes space.
     taken += chars + 1;
     return fits;
   };

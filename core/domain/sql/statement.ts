@@ -25,7 +25,7 @@ export interface StatementSummary {
   readonly functions: readonly StatementPart[];
   /** Functions in the position of a table, except UNNEST. */
   readonly tableFunctions: readonly StatementPart[];
-  /** All other nodes that are not a plain part of a query, by their names in the language. */
+  /** All other nodes that are not a plain part of a query, with their names in GoogleSQL. */
   readonly others: readonly StatementPart[];
   /** Positions of result columns without a name, counted from 1. */
   readonly unnamed: readonly number[];

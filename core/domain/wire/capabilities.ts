@@ -57,7 +57,7 @@ export const capabilitiesSchema = z
       store: feature,
       read_only: feature.meta({ description: "Services cannot write to read-only mounts." }),
       flat_namespace: z.boolean().meta({
-        description: "If false, a volume is a file tree: no object's path may be a folder of another.",
+        description: "If false, a volume is a file tree: an object's path cannot also be the folder of another object.",
       }),
       case_preserving: z.boolean().meta({
         description: "Names that differ only in case or Unicode normalization are different objects.",
@@ -82,7 +82,9 @@ export const capabilitiesSchema = z
     }),
     cron: z.object({
       schedules: feature,
-      max_seconds: z.int().meta({ description: "The maximum time limit of an attempt of a fire, in seconds." }),
+      max_seconds: z
+        .int()
+        .meta({ description: "The maximum time limit of one attempt of a scheduled run, in seconds." }),
     }),
     logs: z.object({
       newest: feature,

@@ -11,7 +11,7 @@ import type { DeployContext, PhaseResult } from "./phase.ts";
 
 const deleted = (name: string): DeployFailure => ({
   reason: "volume_unavailable",
-  message: `The volume '${name}' was deleted meanwhile. Restore it with 'portside volume restore ${name}', or deploy again for a new, empty one.`,
+  message: `The volume '${name}' has since been deleted. Restore it with 'portside volume restore ${name}', or deploy again for a new, empty one.`,
 });
 
 const failureOfStore = (name: string, error: ControlPlaneError): DeployFailure =>

@@ -64,7 +64,7 @@ const ownDeploy = ({
   if (run === undefined)
     return err(
       notFound(
-        `No deploy '${deployId}' is running here or ended within the last hour. See last_deploy in the list of deployments.`,
+        `No deploy '${deployId}' is running here, and none ended within the last hour. See last_deploy in the list of deployments.`,
       ),
     );
   return run.owner === principal.account ? ok(run) : err(forbidden("That deploy belongs to another account."));

@@ -72,7 +72,7 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     const json = { event: "delete", message: "The deployment was deleted" };
     const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);
     if (logged.isErr()) context.ports.logger.warn("a delete was not logged", { name });
-    return ok({ detail: `'${name}' was removed. Its volumes and logs stay.` });
+    return ok({ detail: `'${name}' was removed. Its volumes and logs are kept.` });
   });
 
 /** Ends the deploys of the name, then stops and deletes the deployment. Its volumes and logs remain. */

@@ -20,7 +20,7 @@ export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 /** The capability that every use case of volumes needs. */
 export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store;
 
-/** Returns the account's volume of that name. Without one, fails with 403 if another account has one, otherwise with 404. */
+/** Returns the account's volume of that name. If there is none, fails with 403 if another account has one, otherwise with 404. */
 export const findOwnVolume = async (
   { context, principal: { account }, options }: Caller,
   name: VolumeName,
@@ -39,13 +39,13 @@ export const findOwnVolume = async (
   }
 };
 
-/** Returns why an account must not have `count` volumes, as a message. */
+/** Returns a message if `count` volumes exceed the quota. */
 export const volumeQuotaProblem = ({ settings }: Context, count: number): string | undefined => {
   const { volumes: max } = settings.accountLimits;
   return count > max ? `your account may have ${max} volumes; delete one first` : undefined;
 };
 
-/** Fails if the account neither has the volume nor may have one more. */
+/** Fails if the volume would exceed the quota. A volume that exists never does. */
 const checkQuota = ({ context, principal: { account }, options }: Caller, name: VolumeName) =>
   safeTry(async function* () {
     const own = yield* await context.ports.provider.volumes.list(account, options);

@@ -1,6 +1,6 @@
 /**
  * Reports changes of a source. It watches folders, not files: many programs save a file by renaming another one over it,
- * and a watch of a file stays with the old one. On Linux, `fs.watch` with `recursive` watches files.
+ * and a watch on a file would keep following the old one. On Linux, `fs.watch` with `recursive` watches files.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, join, sep } from "node:path";
@@ -23,7 +23,7 @@ const RETRY_MS = 1000;
 
 const watchError = (path: string, error: NodeJS.ErrnoException): string =>
   error.code === "ENOSPC"
-    ? `Cannot watch '${path}': the system's limit of watches is reached. Raise fs.inotify.max_user_watches.`
+    ? `Cannot watch '${path}': the system's limit on file watches is reached. Raise fs.inotify.max_user_watches.`
     : `Cannot watch '${path}': ${formatFileError(path, error)}`;
 
 export class SourceWatch {
@@ -58,7 +58,7 @@ export class SourceWatch {
     }
   }
 
-  /** Lists again after new folders: a folder created between its parent's listing and watch causes no event. */
+  /** Lists again if there are new folders: a folder created between its parent's listing and watch causes no event. */
   async #watchAll(): Promise<string | undefined> {
     for (;;) {
       const folders = Map.groupBy(await this.#options.list(), ({ path }) => path);

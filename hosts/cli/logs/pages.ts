@@ -4,7 +4,7 @@ import type { LogReader } from "./reader.ts";
 
 type Show = (row: LogRow) => void;
 
-/** Shows every entry since a time as it is read or, with `count`, only the newest `count` of them. */
+/** Shows the entries since a time. Shows each as soon as it is read; with `count`, shows only the newest `count`. */
 export const readSinceThen = async (
   reader: LogReader,
   since: string,

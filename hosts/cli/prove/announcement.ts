@@ -11,7 +11,7 @@ const costOf = ({ provider, builders }: Capabilities): string[] =>
   FREE.has(provider) || !builders.node.supported
     ? ["It costs nothing."]
     : [
-        `The provider '${provider}' bills what runs: two builds of a few minutes, a service with ${declaredSize.cpu} CPU for 10 to 40 minutes,`,
+        `The provider '${provider}' charges for what runs: two builds of a few minutes, a service with ${declaredSize.cpu} CPU for 10 to 40 minutes,`,
         "1 MiB of storage, a scheduled job, and a few reads of the log. At the list prices of Google Cloud and AWS this is less than 1 USD.",
       ];
 
@@ -30,9 +30,9 @@ export const announce = (url: string, { run, volume }: RunNames, capabilities: C
     `the log (${logs.retention_days} days)`,
   ];
   return [
-    `This creates on ${url} (${provider}, ${region}), and deletes at the end:`,
+    `This run creates the following on ${url} (${provider}, ${region}), and deletes it at the end:`,
     ...created.map((one) => `  - ${one}`),
-    `The platform then still keeps ${kept.join(", ")}.`,
+    `Afterwards the platform still keeps ${kept.join(", ")}.`,
     ...costOf(capabilities),
   ];
 };

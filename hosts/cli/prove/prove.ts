@@ -142,7 +142,7 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["prove", "prove -y --json report.json", "prove --clean"],
   notes: [
-    "Deploys a small service with a unique name, calls it, redeploys it under requests, reads its log, and uses a volume, a schedule and SQL. Deletes everything at the end, also after Ctrl-C.",
+    "Deploys a small service with a unique name, calls it, redeploys it under load, reads its log, and uses a volume, a schedule and SQL. Deletes everything at the end, even after Ctrl-C.",
     "Steps that the provider does not support are skipped, with the reason. The exit code is 1 if a step fails.",
   ],
   run: (input, io) => {

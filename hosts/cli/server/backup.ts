@@ -15,7 +15,7 @@ export const command: Command = {
   examples: ["backup nightly.tar.gz", "backup --data-dir /var/lib/portside --force nightly.tar.gz"],
   notes: [
     "The server may run during the backup. FILE has mode 0600 and appears only when the backup is complete.",
-    "FILE contains the environments of services and the content of volumes. Store it like a secret.",
+    "FILE contains the services' environment variables and the content of volumes. Treat it as a secret.",
   ],
   run: async (input, io) => {
     const result = await transfer(input, io, backUp);

@@ -59,7 +59,7 @@ export const command: Command = {
     ...jsonOption,
     repair: flag("Restore the newest intact copy of the state, and add all volumes on disk"),
     rebuild: flag("Create a new state from the volumes' records, if no copy of the state is readable"),
-    "purge-quarantine": flag("Delete volume folders that the state does not know"),
+    "purge-quarantine": flag("Delete volume folders that are missing from the state"),
     ...yesOption,
     ...settingOptions,
   },

@@ -53,7 +53,7 @@ export const command: Command = {
   },
   examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
   notes: [
-    "Each setting is also a variable (PORTSIDE_DATA_DIR for --data-dir) and a key of the configuration file (dataDir).",
+    "Each setting also has a variable (PORTSIDE_DATA_DIR for --data-dir) and a key in the configuration file (dataDir).",
     "Flags take precedence over variables, and variables over the file.",
   ],
   run,

@@ -76,7 +76,7 @@ export const command: Command = {
   positionals: { min: 1, max: 3 },
   examples: ["volume ls", "volume ls shop-data reports/"],
   notes: [
-    "PREFIX selects objects by the start of their paths: 'logs/' is a folder, 'logs/2026' one year.",
+    "PREFIX selects objects by the start of their paths: 'logs/' selects a folder, 'logs/2026' selects one year.",
     "With --json, prints one object per line.",
   ],
   run: (input, io) => {

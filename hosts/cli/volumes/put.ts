@@ -80,7 +80,7 @@ export const command: Command = {
   examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],
   notes: [
     "SOURCE is a file, a folder with -r, or - for standard input. PATH defaults to the name of SOURCE.",
-    "If PATH ends with '/', a file keeps its name below it. With -r, PATH is the folder; '/' is the root of the volume.",
+    "If PATH ends with '/', a file is stored below PATH under its own name. With -r, PATH is the folder; '/' is the root of the volume.",
   ],
   run: async (input, io) => {
     const [, volume = "", given = "", wanted] = input.positionals;

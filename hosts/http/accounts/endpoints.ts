@@ -25,7 +25,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     summary: "Create an API key for your account.",
     description:
       "The key has the rights of the account. Only this response contains it, because the platform stores a hash. A " +
-      "token from `/v1/token` must not create keys (403).",
+      "token from `/v1/token` cannot create keys (403).",
     fields: createKeyFields,
     response: newKeySchema,
     run: (controlPlane, principal, request, options) => controlPlane.createKey(principal, request, options),

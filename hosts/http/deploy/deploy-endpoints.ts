@@ -15,7 +15,7 @@ export const deployEndpoints: readonly Endpoint[] = [
     description:
       "A deploy is a complete declaration: its mounts and its schedule replace the previous ones. Send " +
       "`source_archive` or `source_object`. The server sends the first record immediately, repeats the record of a " +
-      "long step every 15 seconds, and ends with `DONE` and the URL or `ERROR` and a reason. Disconnecting does not " +
+      "long step every 15 seconds, and ends with either `DONE` and the URL, or `ERROR` and a reason. Disconnecting does not " +
       "cancel the deploy.",
     fields: deployFields,
     response: deployEventSchema,
@@ -32,7 +32,7 @@ export const deployEndpoints: readonly Endpoint[] = [
   post("/v1/deploy/cancel", {
     summary: "Cancel a deploy, unless its traffic has moved.",
     description:
-      "The deploy ends with the reason `interrupted`. Has no effect once the traffic moved to the new revision.",
+      "The deploy ends with the reason `interrupted`. Has no effect once the traffic has moved to the new revision.",
     fields: cancelFields,
     response: detailSchema,
     run: (controlPlane, principal, request) => controlPlane.cancelDeploy(principal, request),

@@ -18,8 +18,8 @@ export const deploymentEndpoints: readonly Endpoint[] = [
   get("/v1/deployment/list", {
     summary: "List your deployments by name.",
     description:
-      "The fields describe the revision that serves or, if none serves, the last deploy. `env` has the names of " +
-      "the variables only.",
+      "The fields describe the revision that serves or, if none serves, the last deploy. `env` contains only " +
+      "the names of the variables.",
     response: z.array(deploymentSchema),
     run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
   }),

@@ -24,8 +24,8 @@ export interface ReadForm {
 
 const FILE = "source_archive";
 /**
- * The reader drains a body that is too large up to this size, and a rejected one for this long: many clients do not
- * read the response before they have sent the whole body.
+ * Limits on reading the rest of a body: in bytes if the body is too large, and in time if it was rejected. Many clients
+ * do not read the response before they have sent the whole body.
  */
 const BODY_BYTES = archiveLimits.fileBytes + 32 * MiB;
 const DRAIN_MS = 5000;
@@ -162,7 +162,7 @@ class FormReader {
     if ((filename ?? "") === "" && (await isEmpty(file))) return void file.resume();
     if (name !== FILE) {
       if (Object.hasOwn(deployFields, name)) this.#fields[name] = A_FILE;
-      else this.#issues.push(issue([name], `unknown file '${name}'; the source is ${FILE}`, "extra_forbidden"));
+      else this.#issues.push(issue([name], `unknown file '${name}'; send the source as ${FILE}`, "extra_forbidden"));
       return void file.resume();
     }
     if (this.#files++ > 0) {

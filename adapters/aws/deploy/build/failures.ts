@@ -83,7 +83,7 @@ export const failureOfBuild = (
   if (undetected !== undefined) return undetected;
   const exitCode = exitCodeOfStep(tail) ?? exitCodeIn(phase);
   const message = tail.some((line) => DOCKER_HUB_LIMIT.test(line))
-    ? "A registry limits anonymous pulls, and CodeBuild shares its addresses. Use images of another registry, such as public.ecr.aws/docker/library/node, or deploy again later."
+    ? "A registry limits anonymous pulls from CodeBuild's shared addresses. Use images of another registry, such as public.ecr.aws/docker/library/node, or deploy again later."
     : exitCode === undefined
       ? "A build command failed."
       : `A build command failed with exit code ${exitCode}.`;

@@ -23,8 +23,8 @@ export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
   removing !== null && !hasExpired(removing, now);
 
 /**
- * True if the record does not show which revision has traffic, because the writer that moved or removed it has died.
- * The listener's rule decides then.
+ * True if the record does not show which revision has traffic, because the process that moved traffic or removed the
+ * service has died. The listener's rule decides then.
  */
 export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
   (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;
@@ -42,7 +42,7 @@ export const servingOf = (record: HeldRecord): readonly RevisionTemplate[] =>
 const isRolling = ({ state, removing }: HeldRecord, now: Instant): boolean =>
   (state.step === "rolling" || state.step === "moving") && removing === null && !hasExpired(state.until, now);
 
-/** @param serving the revisions with traffic, by the record or, if in doubt, by the rule */
+/** @param serving the revisions with traffic: those of the record or, if it is in doubt, those of the rule */
 export const serviceOf = (
   record: HeldRecord,
   serving: readonly RevisionTemplate[],

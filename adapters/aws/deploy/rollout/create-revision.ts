@@ -59,7 +59,7 @@ const failureOf = ({ logger }: RevisionDeps, revision: string, error: CallState 
   logger.error("ECS or the load balancer rejected a service", { revision, error: error.error });
   return {
     reason: "internal",
-    message: "AWS rejected the declaration. The operator finds the reason in the server's log.",
+    message: "AWS rejected the declaration. The operator can find the reason in the server's log.",
   };
 };
 

@@ -17,7 +17,7 @@ const aliasesOf = (body: JsonObject): ReadonlyMap<string, Json> =>
   );
 
 /**
- * Replaces unqualified names by the expressions of their aliases. Leaves subqueries unchanged: they have their own
+ * Replaces unqualified names with the expressions of their aliases. Leaves subqueries unchanged: they have their own
  * names.
  */
 const expanded = (value: Json, aliases: ReadonlyMap<string, Json>): Json => {

@@ -30,7 +30,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_is_nan: "is_nan($1)",
   bq_is_inf: "is_infinite($1)",
   bq_mod: "mod($1, $2)",
-  // Trino's division of whole numbers returns a whole number.
+  // Trino's integer division drops the fraction.
   bq_div: "(CAST($1 AS BIGINT) / CAST($2 AS BIGINT))",
   bq_safe_divide: "CASE WHEN $2 <> 0 THEN CAST($1 AS DOUBLE) / $2 END",
   bq_bytes: "from_hex($1)",

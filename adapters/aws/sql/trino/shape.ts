@@ -95,6 +95,6 @@ export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
       return { [node.kind]: { ...node.body, left: shaped(left, columns), right: shaped(right, columns) } };
     }
     default:
-      throw new NotOffered("this form of a query is not supported here");
+      throw new NotOffered("this form of query is not supported here");
   }
 };

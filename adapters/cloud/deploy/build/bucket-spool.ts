@@ -49,7 +49,7 @@ export class SourceUnavailable extends Error {
   readonly unavailable: Unavailable;
 
   constructor(error: CallState | Unavailable) {
-    super("Could not write a source to the bucket, or read it.", {
+    super("Could not write or read a source in the bucket.", {
       cause: isCallState(error) ? error.error : error.cause,
     });
     this.unavailable = isCallState(error)

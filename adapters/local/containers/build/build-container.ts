@@ -1,4 +1,4 @@
-/** Builds a source with a Dockerfile at the container engine. */
+/** Builds a source with a Dockerfile in the container engine. */
 
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -42,7 +42,7 @@ const buildWithApi = async (
   return output;
 };
 
-/** Fails the build: without a response of the engine, it is unknown whether an earlier image still exists. */
+/** Fails the build: without a response from the engine, it is unknown whether an earlier image still exists. */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
   message: `${name} does not respond. Deploy again when it does.`,

@@ -44,10 +44,10 @@ const judge = (node: JsonObject, names: ReadonlySet<string>): string | undefined
     const name = isObject(node["function"]) ? String(node["function"]["function_name"]) : "";
     return name === "unnest" ? undefined : `the table function ${name} is not supported`;
   }
-  if (type === "RECURSIVE_CTE_NODE" || refusedTypes.has(type)) return "this form of a query is not supported";
+  if (type === "RECURSIVE_CTE_NODE" || refusedTypes.has(type)) return "this form of query is not supported";
   if (node["class"] !== "FUNCTION") return undefined;
   const name = String(node["function_name"]).toLowerCase();
-  // The parser itself adds the schema to some of them.
+  // The parser itself adds the schema to the names of some functions.
   const isPlain = ["", "main", "pg_catalog"].includes(String(node["schema"] ?? "")) && !node["catalog"];
   return isPlain && isAllowed(name) ? undefined : `the function ${name} is not supported`;
 };

@@ -27,5 +27,5 @@ export const sqlPackages = ["@duckdb/node-api", "@polyglot-sql/sdk"] as const;
 export const sqlQueries = (find?: FindPackage): Feature => {
   if (process.platform === "win32") return missing("SQL needs a shell with ulimit, which Windows lacks");
   const problem = sqlProblem(sqlPackages, find);
-  return problem === undefined ? offered("in a process of the account's own, by DuckDB") : missing(problem);
+  return problem === undefined ? offered("by DuckDB, in a separate process for each account") : missing(problem);
 };

@@ -24,7 +24,7 @@ test("stops and removes the service, named with '_' or '-'; its log stays", asyn
   const platform = startMemory();
   await deployed(platform, { function_name: "my-app" });
   expect((await remove(platform, "my_app"))._unsafeUnwrap()).toEqual({
-    detail: "'my-app' was removed. Its volumes and logs stay.",
+    detail: "'my-app' was removed. Its volumes and logs are kept.",
   });
   expect(await names(platform)).toEqual([]);
   const logs = await platform.controlPlane.readLogs(platform.principal(), { deployment_name: "my-app" });

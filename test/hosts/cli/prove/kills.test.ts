@@ -47,7 +47,7 @@ const proveUntil = async (env: NodeJS.ProcessEnv, cwd: string, steps: number, mi
   child.stderr?.on("data", (text) => {
     output += text;
   });
-  const isReached = () => output.includes("This creates") && output.split(/^pass /m).length > steps;
+  const isReached = () => output.includes("This run creates") && output.split(/^pass /m).length > steps;
   while (!isReached() && child.exitCode === null) await sleep(20);
   await Promise.race([sleep(millis), once(child, "exit")]);
   child.kill("SIGKILL");
