@@ -51,7 +51,7 @@ import { SettingRows } from "./state/settings.ts";
 import { StateCopy } from "./state/state-copy.ts";
 import { StoredState } from "./state/stored-state.ts";
 import { VolumeRows } from "./state/volumes.ts";
-import { BillingFile } from "./usage/billing-file.ts";
+import { openBillingFile } from "./usage/billing-file.ts";
 import { BillingRows } from "./usage/billing-rows.ts";
 import { LocalObjects } from "./volumes/local-objects.ts";
 import { Quarantine } from "./volumes/quarantine.ts";
@@ -128,7 +128,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => logs.close());
   await endInterruptedDeploys(rows, notes, logs, clock);
 
-  const usage = new BillingFile(dataDir, logger);
+  const usage = openBillingFile(dataDir, logger);
   stack.defer(() => usage.close());
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   const opened = await openEngine({

@@ -12,6 +12,7 @@ import { findToolchain } from "../builds/toolchain.ts";
 import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
+import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { answersOnLoopback, readDomain, serviceUrl } from "../ingress/domain.ts";
 import { Ingress } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
@@ -21,7 +22,6 @@ import { chooseRunner } from "../sandbox/choose-runner.ts";
 import { usersIn } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import type { StoredState } from "../state/stored-state.ts";
-import type { BillingFile } from "../usage/billing-file.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { LocalObjects } from "../volumes/local-objects.ts";
@@ -34,7 +34,7 @@ export interface EngineOptions {
   readonly scope: string;
   readonly state: StoredState;
   readonly logs: LocalLogs;
-  readonly usage: BillingFile;
+  readonly usage: ReplaceableFile;
   /** Ports that stay the same after a restart. */
   readonly ports: {
     readonly remembered: (name: "ingress_port" | "storage_port") => {

@@ -1,17 +1,9 @@
 /**
  * Stores metered usage in a separate SQLite file, because the server writes it every few seconds and other processes read it.
- * A killed server loses the increments since the last write. A power cut may lose a few more writes, but does not damage the
- * file.
+ * A killed server loses the increments since the last write.
  */
-import { lstatSync } from "node:fs";
-import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
-import { explainFileError, isDamage } from "../data-folder/data-folder-error.ts";
-import { openDatabase } from "../data-folder/layout.ts";
-import { setAside } from "../data-folder/set-aside.ts";
-
-const FILE = "billing.sqlite";
+import { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS usage (
@@ -32,81 +24,12 @@ const schema = `
   INSERT OR IGNORE INTO batches (only, last) VALUES (1, 0);
 `;
 
-const open = (path: string): DatabaseSync => {
-  const db = openDatabase(path, { timeout: 5000 });
-  try {
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-    db.exec(schema);
-    const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
-    if (verdict !== "ok") throw new DamagedBilling(verdict);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-};
-
-class DamagedBilling extends Error {}
-
-const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
-/** `billing.sqlite` of a data folder. Sets a damaged file aside, because it must not prevent services from running. */
-export class BillingFile {
-  readonly #dataDir: string;
-  readonly #logger: Logger;
-  /** Undefined if a damaged file could not be replaced, for example on a full disk. */
-  #db: DatabaseSync | undefined;
-  #isClosed = false;
-
-  constructor(dataDir: string, logger: Logger) {
-    this.#dataDir = dataDir;
-    this.#logger = logger;
-    this.#db = this.#open();
-  }
-
-  /** Calls `work`. If the file is damaged, calls it again with a new, empty file. */
-  use<T>(work: (db: DatabaseSync) => T): T {
-    if (this.#isClosed) throw new Error(`${this.#path} is closed`);
-    this.#db ??= this.#open();
-    try {
-      return work(this.#db);
-    } catch (cause) {
-      if (!isDamage(cause)) throw cause;
-      this.#db.close();
-      this.#db = undefined;
-      this.#setAside(cause);
-      this.#db = this.#open();
-      return work(this.#db);
-    }
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#db?.close();
-  }
-
-  get #path(): string {
-    return join(this.#dataDir, FILE);
-  }
-
-  #open(): DatabaseSync {
-    try {
-      return open(this.#path);
-    } catch (cause) {
-      if (!isDamage(cause) && !(cause instanceof DamagedBilling) && !isFolder(this.#path))
-        throw explainFileError(cause, this.#path) ?? cause;
-      this.#setAside(cause);
-      return open(this.#path);
-    }
-  }
-
-  #setAside(cause: unknown): void {
-    const names = ["", "-wal", "-shm", "-journal"].map((ending) => FILE + ending);
-    const kept = setAside(this.#dataDir, names);
-    this.#logger.error("set aside the damaged file of metered usage; the SQL table 'billing' starts empty", {
-      path: this.#path,
-      kept,
-      cause,
-    });
-  }
-}
+/** Opens `billing.sqlite` of a data folder. */
+export const openBillingFile = (dataDir: string, logger: Logger): ReplaceableFile =>
+  new ReplaceableFile({
+    dataDir,
+    name: "billing.sqlite",
+    schema,
+    whenReplaced: "set aside the damaged file of metered usage; the SQL table 'billing' starts empty",
+    logger,
+  });

@@ -1,8 +1,8 @@
 /** Collects increments of usage and writes them in batches. Each batch counts exactly once, even if a write fails. */
 import type { DatabaseSync } from "node:sqlite";
 import { decimalText, plus, times, zero } from "../../../core/domain/usage/decimal.ts";
+import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
-import type { BillingFile } from "./billing-file.ts";
 import type { Prices } from "./prices.ts";
 import { amountOf, type Sku, writtenDecimal } from "./skus.ts";
 
@@ -31,13 +31,13 @@ const lastBatch = (db: DatabaseSync): bigint => {
 };
 
 export class Ledger {
-  readonly #file: BillingFile;
+  readonly #file: ReplaceableFile;
   readonly #prices: Prices;
   #pending = new Map<string, Increment>();
   /** The batch that is being written. The outcome of a failed write may be unknown. */
   #batch: { readonly number: bigint; readonly increments: readonly Increment[] } | undefined;
 
-  constructor(file: BillingFile, prices: Prices) {
+  constructor(file: ReplaceableFile, prices: Prices) {
     this.#file = file;
     this.#prices = prices;
   }

@@ -8,14 +8,14 @@ import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { dayOf, periodOfDay } from "../../../core/domain/usage/month.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import type { BillingFile } from "./billing-file.ts";
+import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { Ledger } from "./ledger.ts";
 import type { Prices } from "./prices.ts";
 
 const FLUSH_MS = 2000;
 
 export interface MeterDeps {
-  readonly file: BillingFile;
+  readonly file: ReplaceableFile;
   readonly prices: Prices;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,5 +1,5 @@
 /** A meter on a temporary billing file, and its rows. */
-import { BillingFile } from "../../../adapters/local/usage/billing-file.ts";
+import { openBillingFile } from "../../../adapters/local/usage/billing-file.ts";
 import { BillingRows } from "../../../adapters/local/usage/billing-rows.ts";
 import { Meter } from "../../../adapters/local/usage/meter.ts";
 import { loadPrices, type Prices } from "../../../adapters/local/usage/prices.ts";
@@ -30,7 +30,7 @@ export const openBilled = (
   prices: Prices = loadPrices(undefined),
 ) => {
   const ofFile = recorder();
-  const file = new BillingFile(folder, ofFile.logger);
+  const file = openBillingFile(folder, ofFile.logger);
   const { logger, logged } = recorder();
   const meter = new Meter({ file, prices, clock, logger });
   const rows = new BillingRows(file);

@@ -42,13 +42,13 @@ test("meters an instance and its requests, and nothing while it is stopped or th
 
 /** Meters an instance with one vCPU, and prints the milliseconds in the file after each write. */
 const child = `
-  import { BillingFile } from "./adapters/local/usage/billing-file.ts";
+  import { openBillingFile } from "./adapters/local/usage/billing-file.ts";
   import { Meter } from "./adapters/local/usage/meter.ts";
   import { loadPrices } from "./adapters/local/usage/prices.ts";
   import { BillingRows } from "./adapters/local/usage/billing-rows.ts";
   import { createSystemClock } from "./adapters/shared/runtime/system.ts";
   const logger = { debug() {}, info() {}, warn() {}, error(message, { cause }) { throw cause; } };
-  const file = new BillingFile(process.argv[1], logger);
+  const file = openBillingFile(process.argv[1], logger);
   const meter = new Meter({ file, prices: loadPrices(undefined), clock: createSystemClock(), logger });
   meter.started({ owner: "acme", name: "app", cpu: 1, memory: 1024 ** 3 });
   for (;;) {

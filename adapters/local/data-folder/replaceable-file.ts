@@ -1,0 +1,97 @@
+/**
+ * An SQLite file of the data folder that services do not need. If it is damaged, Portside sets it aside and starts a new one.
+ *
+ * A killed process loses no committed transaction. A power cut may lose the last few, but does not damage the file.
+ */
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { Logger } from "../../../core/ports/system.ts";
+import { explainFileError, isDamage } from "./data-folder-error.ts";
+import { openDatabase } from "./layout.ts";
+import { setAside } from "./set-aside.ts";
+
+export interface ReplaceableFileOptions {
+  readonly dataDir: string;
+  /** The name of the file in the data folder. */
+  readonly name: string;
+  /** Statements that create what the file lacks. They run at each open. */
+  readonly schema: string;
+  /** The log line for a replaced file. It must name what is lost. */
+  readonly whenReplaced: string;
+  readonly logger: Logger;
+}
+
+class FailedCheck extends Error {}
+
+const open = (path: string, schema: string): DatabaseSync => {
+  const db = openDatabase(path, { timeout: 5000 });
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    db.exec(schema);
+    const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
+    if (verdict !== "ok") throw new FailedCheck(verdict);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+export class ReplaceableFile {
+  readonly #options: ReplaceableFileOptions;
+  readonly #path: string;
+  /** Undefined if a damaged file could not be replaced, for example on a full disk. */
+  #db: DatabaseSync | undefined;
+  #isClosed = false;
+
+  constructor(options: ReplaceableFileOptions) {
+    this.#options = options;
+    this.#path = join(options.dataDir, options.name);
+    this.#db = this.#open();
+  }
+
+  /** Calls `work`. If the file is damaged, calls it again with a new, empty file. */
+  use<T>(work: (db: DatabaseSync) => T): T {
+    if (this.#isClosed) throw new Error(`${this.#path} is closed`);
+    this.#db ??= this.#open();
+    try {
+      return work(this.#db);
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      this.#db.close();
+      this.#db = undefined;
+      this.#setAside(cause);
+      this.#db = this.#open();
+      return work(this.#db);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#db?.close();
+  }
+
+  #open(): DatabaseSync {
+    const { schema } = this.#options;
+    try {
+      return open(this.#path, schema);
+    } catch (cause) {
+      if (!isDamage(cause) && !(cause instanceof FailedCheck) && !isFolder(this.#path))
+        throw explainFileError(cause, this.#path) ?? cause;
+      this.#setAside(cause);
+      return open(this.#path, schema);
+    }
+  }
+
+  #setAside(cause: unknown): void {
+    const { dataDir, name, whenReplaced, logger } = this.#options;
+    const kept = setAside(
+      dataDir,
+      ["", "-wal", "-shm", "-journal"].map((ending) => name + ending),
+    );
+    logger.error(whenReplaced, { path: this.#path, kept, cause });
+  }
+}
