@@ -30,6 +30,7 @@ import { makeLayout } from "./data-folder/layout.ts";
 import { Leftovers } from "./data-folder/leftovers.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
+import { openEngineFile } from "./engine/engine-file.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
 import { LocalLogs } from "./logs/log-store.ts";
@@ -37,6 +38,7 @@ import { chooseRunner } from "./sandbox/choose-runner.ts";
 import { takeScope } from "./sandbox/scope.ts";
 import { assignUsers, chooseUsers } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
+import { LastFires } from "./schedules/last-fires.ts";
 import { LocalScheduler } from "./schedules/scheduler.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
@@ -128,6 +130,9 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => logs.close());
   await endInterruptedDeploys(rows, notes, logs, clock);
 
+  const engineFile = openEngineFile(dataDir, logger);
+  stack.defer(() => engineFile.close());
+  const lastFires = new LastFires(engineFile, db);
   const usage = openBillingFile(dataDir, logger);
   stack.defer(() => usage.close());
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
@@ -185,7 +190,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const owners = new Set([...rows.all(), ...volumeRows.all()].map(({ owner }) => owner));
   assignUsers(owners, userOf, logger);
   const platform = new LocalPlatform({
-    ...{ rows, notes, schedules, engine, images, runner, containers, userOf, clock, logger },
+    ...{ rows, notes, lastFires, engine, images, runner, containers, userOf, clock, logger },
     log: (entry) => void logs.push(entry),
   });
   stack.defer(() => platform.settle());
@@ -195,6 +200,11 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   engine.watch();
   const scheduler = new LocalScheduler({
     rows: schedules,
+    lastFires,
+    createdAtOf: ({ owner, name }) => {
+      const stored = rows.get(name);
+      return stored?.owner === owner ? stored.createdAt : undefined;
+    },
     clock,
     logger,
     log: (entry) => void logs.push(entry),

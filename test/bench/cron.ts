@@ -4,12 +4,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openEngineFile } from "../../adapters/local/engine/engine-file.ts";
+import { LastFires } from "../../adapters/local/schedules/last-fires.ts";
 import { LocalScheduler } from "../../adapters/local/schedules/scheduler.ts";
 import { openState } from "../../adapters/local/state/database.ts";
 import { ScheduleRows } from "../../adapters/local/state/schedules.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
-import { millisOf, parseInstant } from "../../core/domain/wire/instant.ts";
+import { type Instant, millisOf, parseInstant, timestampOf } from "../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import { shiftedClock } from "../support/clocks/shifted-clock.ts";
 import type { Bench } from "./bench.ts";
@@ -43,7 +45,16 @@ export const cronLateness: Bench = {
       });
       // A second before the next full minute.
       clock.set(59_000 - (millisOf(clock.now()) % 60_000));
-      const scheduler = new LocalScheduler({ rows: new ScheduleRows(db), clock, logger, log: quiet, urlOf: () => url });
+      const file = openEngineFile(folder, logger);
+      const scheduler = new LocalScheduler({
+        rows: new ScheduleRows(db),
+        lastFires: new LastFires(file, db),
+        createdAtOf: () => timestampOf(0n as Instant),
+        clock,
+        logger,
+        log: quiet,
+        urlOf: () => url,
+      });
       for (let n = 0; n < SCHEDULES; n++) {
         const set = await scheduler.put({
           name: `app-${n}` as DeploymentName,
@@ -57,6 +68,7 @@ export const cronLateness: Bench = {
       }
       await fired;
       scheduler.close();
+      file.close();
       return lateness.sort((a, b) => a - b)[Math.ceil(SCHEDULES * 0.99) - 1] as number;
     };
     return {

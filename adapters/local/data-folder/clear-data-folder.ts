@@ -4,7 +4,9 @@ import { removeTree } from "../tenant-files/remove-tree.ts";
 
 /** An explicit list, so that files and folders of later versions are preserved. */
 const TEMPORARY = [
-  ...["", "-wal", "-shm", "-journal"].map((ending) => `billing.sqlite${ending}`),
+  ...["billing.sqlite", "engine.sqlite"].flatMap((file) =>
+    ["", "-wal", "-shm", "-journal"].map((ending) => file + ending),
+  ),
   ...["cache", "images", "leftovers", "logs", "run", "sandbox", "spool", "sql", "tools"],
 ];
 

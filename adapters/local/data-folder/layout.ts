@@ -92,6 +92,7 @@ export type BackupRule =
 const backupRules: Readonly<Record<string, BackupRule>> = {
   "state.sqlite": "state",
   "billing.sqlite": "database",
+  "engine.sqlite": "database",
   logs: "databases",
   "portside.config.json": "own",
   "set-aside": "own",
@@ -120,7 +121,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
 };
 
 /** SQLite's own files next to a database. A snapshot of the database includes their content. */
-const SQLITE_COMPANION = /^(state|state\.copy|lock|billing)\.sqlite(\.new)?-(wal|shm|journal)$/;
+const SQLITE_COMPANION = /^(state|state\.copy|lock|billing|engine)\.sqlite(\.new)?-(wal|shm|journal)$/;
 
 /** Returns the backup rule of a path below the data folder; undefined for a path that is not the platform's. */
 export const backupRuleOf = (path: string): BackupRule | undefined => {

@@ -22,8 +22,8 @@ import type { Containers } from "../containers/containers.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Runner } from "../sandbox/runner.ts";
 import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
+import type { LastFires } from "../schedules/last-fires.ts";
 import type { DeployRows } from "../state/deploys.ts";
-import type { ScheduleRows } from "../state/schedules.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 
 /** Returns the failure for an error during a rollout. The operator's log has the error itself. */
@@ -38,7 +38,7 @@ const rolloutFailureOf = (error: unknown): DeployFailure => {
 export interface PlatformDeps {
   readonly rows: ServiceRows;
   readonly notes: DeployRows;
-  readonly schedules: ScheduleRows;
+  readonly lastFires: LastFires;
   readonly engine: Engine;
   readonly images: ImageStore;
   readonly runner: Pick<Runner, "kind">;
@@ -215,7 +215,7 @@ export class LocalPlatform implements ServicePlatform {
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
       lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
-      lastFire: this.#deps.schedules.lastFire(stored),
+      lastFire: this.#deps.lastFires.find(stored),
     };
   }
 

@@ -3,7 +3,7 @@
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { isTooLate } from "../../../core/domain/schedules/fire-policy.ts";
 import { nextFire } from "../../../core/domain/schedules/fire-times.ts";
-import { millisOf } from "../../../core/domain/wire/instant.ts";
+import { millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
 import type { Logger } from "../../../core/ports/system.ts";
@@ -12,9 +12,13 @@ import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import { type FireDeps, fire } from "./fire.ts";
+import type { LastFires } from "./last-fires.ts";
 
 export interface SchedulerDeps extends Omit<FireDeps, "note"> {
   readonly rows: ScheduleRows;
+  readonly lastFires: LastFires;
+  /** Returns when the deployment was created; undefined if it was deleted. */
+  readonly createdAtOf: (service: ScheduledService) => Timestamp | undefined;
   readonly logger: Logger;
 }
 
@@ -65,7 +69,8 @@ export class LocalScheduler implements Scheduler {
    *   rollout and its schedule
    */
   open(deployed: readonly CronJob[]): void {
-    const { rows } = this.#deps;
+    const { rows, lastFires } = this.#deps;
+    this.#noting("forget fires", () => lastFires.retain(deployed));
     const names = new Set(deployed.map(keyOf));
     for (const job of rows.all()) if (!names.has(keyOf(job))) rows.remove(job);
     for (const job of deployed) {
@@ -90,6 +95,7 @@ export class LocalScheduler implements Scheduler {
   remove(...[service]: Parameters<Scheduler["remove"]>): ReturnType<Scheduler["remove"]> {
     return this.#guarded(() => {
       this.#deps.rows.remove(service);
+      this.#noting("forget a fire", () => this.#deps.lastFires.forget(service));
       this.#leave(service);
     });
   }
@@ -99,12 +105,22 @@ export class LocalScheduler implements Scheduler {
   }
 
   readonly #note: FireDeps["note"] = (job, fire) => {
-    try {
-      this.#deps.rows.note(job, fire);
-    } catch (cause) {
-      this.#deps.logger.warn("could not store the result of a fire", { name: job.name, cause });
-    }
+    const { rows, createdAtOf, lastFires } = this.#deps;
+    this.#noting("store the result of a fire", () => {
+      const createdAt = createdAtOf(job);
+      // The schedule may have been removed while it fired.
+      if (createdAt !== undefined && rows.find(job) !== null) lastFires.note({ ...job, createdAt }, fire);
+    });
   };
+
+  /** A schedule works without the results of its fires. */
+  #noting(what: string, work: () => void): void {
+    try {
+      work();
+    } catch (cause) {
+      this.#deps.logger.warn(`could not ${what}`, { cause });
+    }
+  }
 
   #follow(job: CronJob): void {
     this.#leave(job);

@@ -2,6 +2,9 @@
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { silent } from "../../../../adapters/local/accounts/identity.ts";
+import { openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
+import { LastFires } from "../../../../adapters/local/schedules/last-fires.ts";
 import { LocalScheduler } from "../../../../adapters/local/schedules/scheduler.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { ScheduleRows } from "../../../../adapters/local/state/schedules.ts";
@@ -9,6 +12,7 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../../core/domain/schedules/cron-job.ts";
+import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
 import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
@@ -52,15 +56,21 @@ const job = (cron: string, change: Partial<CronJob> = {}): CronJob => ({
   ...change,
 });
 
+const createdAt = "2026-01-01T00:00:00+00:00" as Timestamp;
+
 const start = (wanted: readonly CronJob[] = []) => {
   const time = createManualClock("2026-01-01T00:00:30Z");
   const clock = shiftedClock(time);
   const db = openState(folder.path);
   const rows = new ScheduleRows(db);
+  const file = openEngineFile(folder.path, silent);
+  const lastFires = new LastFires(file, db);
   const entries: NewLogEntry[] = [];
   const quiet = () => undefined;
   const scheduler = new LocalScheduler({
     rows,
+    lastFires,
+    createdAtOf: () => createdAt,
     clock,
     log: (entry) => void entries.push(entry),
     urlOf: (one) => (rows.find(one) === null ? undefined : url),
@@ -75,9 +85,20 @@ const start = (wanted: readonly CronJob[] = []) => {
   };
   const close = () => {
     scheduler.close();
+    file.close();
     db.close();
   };
-  return { scheduler, clock, time, entries, outcomes, pass, close, rows };
+  return {
+    scheduler,
+    clock,
+    time,
+    entries,
+    outcomes,
+    pass,
+    close,
+    rows,
+    lastFire: () => lastFires.find({ ...job(""), createdAt }),
+  };
 };
 
 const times = () => fires.map((headers) => headers["x-cron-time"]);
@@ -139,17 +160,17 @@ test("keeps the last fire's result across a new schedule and a restart, and remo
   answers = [undefined, 404];
   const first = start();
   (await first.scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
-  expect(first.rows.lastFire(job(""))).toBeNull();
+  expect(first.lastFire()).toBeNull();
   await first.pass(30_000, 1);
   const at = "2026-01-01T00:01:00+00:00";
-  expect(first.rows.lastFire(job(""))).toEqual({ at, status: null, attempts: 1 });
+  expect(first.lastFire()).toEqual({ at, status: null, attempts: 1 });
   await first.pass(5000, 2);
   (await first.scheduler.put(job("2 0 * * *")))._unsafeUnwrap();
   first.close();
   const second = start([job("2 0 * * *")]);
-  expect(second.rows.lastFire(job(""))).toEqual({ at, status: 404, attempts: 2 });
+  expect(second.lastFire()).toEqual({ at, status: 404, attempts: 2 });
   (await second.scheduler.remove(job("")))._unsafeUnwrap();
-  expect(second.rows.lastFire(job(""))).toBeNull();
+  expect(second.lastFire()).toBeNull();
   second.close();
 });
 
