@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { extract } from "tar";
 import { describe, expect, test } from "vitest";
+import { openState } from "../../../adapters/local/state/database.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Principal } from "../../../core/domain/accounts/account.ts";
@@ -90,6 +91,17 @@ const linesOf = async ({ controlPlane }: TestPlatform, owner: Principal, about: 
   return page.logs.map(({ timestamp, severity, message }) => `${timestamp} ${severity} ${message}`);
 };
 
+const lastFire = { at: "2026-11-22T03:30:00+00:00", status: 500, attempts: 4 };
+
+/** No schedule of the fixtures has fired. Earlier versions stored the latest fire in the state. */
+const storeLastFire = (folder: string): void => {
+  using db = openState(folder);
+  const { changes } = db
+    .prepare("UPDATE schedules SET last_fire = ? WHERE name = 'keeper'")
+    .run(JSON.stringify(lastFire));
+  expect(changes).toBe(1);
+};
+
 const servesAll = async (platform: TestPlatform, content: Content) => {
   const { controlPlane } = platform;
   const accounts = await principals(controlPlane, content);
@@ -101,7 +113,8 @@ const servesAll = async (platform: TestPlatform, content: Content) => {
       const deployment = listed.find((one) => one.name === name);
       expect(await (await fetch(deployment?.url as string)).text()).toBe(answer);
       expect(deployment?.last_deploy?.reason).toBe(name === "worker" ? "interrupted" : null);
-      if (name === "keeper") expect(deployment).toMatchObject({ schedule: content.schedule, env: ["COLOUR"] });
+      if (name === "keeper")
+        expect(deployment).toMatchObject({ schedule: content.schedule, env: ["COLOUR"], cron: { last: lastFire } });
     }
   }
   expect(await downloaded(platform, accounts.default, "kept")).toEqual(byPath(content.objects.kept));
@@ -123,6 +136,7 @@ const query =
 describe.each(names)("the data folder of %s", (name) => {
   test.each(runners)("is served completely with the runner %s, also at the second start", async (runner) => {
     using folder = await unpack(name);
+    storeLastFire(folder.path);
     const content = contentOf(name);
     const clock = clockAt(content.at);
     const free = new Map<string, boolean>();
