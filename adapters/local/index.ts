@@ -91,10 +91,6 @@ export interface LocalProvider {
   close(): Promise<void>;
 }
 
-/** Returns the address at which this machine reaches a listener on `host`. */
-const loopbackOf = (host: string): string =>
-  ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
-
 const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
   const {
     clock = createSystemClock(),
@@ -137,7 +133,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => usage.close());
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   const opened = await openEngine({
-    ...{ config, dataDir, scope, state: stored, logs, usage, storageKey, environment, clock, ids, logger, telemetry },
+    ...{ config, dataDir, scope, state: stored, logs, usage, lastFires, storageKey, environment, clock, ids, logger, telemetry },
     ports: {
       remembered,
       of: (service) => settings.port(service),
@@ -145,7 +141,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     },
   });
   stack.use(opened);
-  const { engine, ingress } = opened;
+  const { engine } = opened;
 
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());
@@ -197,26 +193,9 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();
+  const scheduler = new LocalScheduler({ rows: schedules, engine, logger });
+  await scheduler.open(platform.jobs());
   engine.watch();
-  const scheduler = new LocalScheduler({
-    rows: schedules,
-    lastFires,
-    createdAtOf: ({ owner, name }) => {
-      const stored = rows.get(name);
-      return stored?.owner === owner ? stored.createdAt : undefined;
-    },
-    clock,
-    logger,
-    log: (entry) => void logs.push(entry),
-    urlOf: (job) => {
-      const port = rows.get(job.name)?.owner === job.owner ? ingress.portOf(job.name) : undefined;
-      return port === undefined || schedules.find(job) === null
-        ? undefined
-        : `http://${loopbackOf(config.host)}:${port}`;
-    },
-  });
-  stack.defer(() => scheduler.close());
-  scheduler.open(platform.jobs());
   const findDown = watchHealth({ dataDir, db, losesLogs: () => logs.isLosing, logger });
 
   const provider: Provider = {
@@ -260,7 +239,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     identity,
     ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
     billing: new BillingRows(usage),
-    ingressPort: ingress.port,
+    ingressPort: opened.ingressPort,
     remembered,
     claimFirstKey: () => keys.count() === 0,
     close: () => teardown.disposeAsync(),

@@ -5,10 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEngineFile } from "../../adapters/local/engine/engine-file.ts";
+import { CronTimers } from "../../adapters/local/schedules/cron-timers.ts";
 import { LastFires } from "../../adapters/local/schedules/last-fires.ts";
-import { LocalScheduler } from "../../adapters/local/schedules/scheduler.ts";
 import { openState } from "../../adapters/local/state/database.ts";
-import { ScheduleRows } from "../../adapters/local/state/schedules.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { type Instant, millisOf, parseInstant, timestampOf } from "../../core/domain/wire/instant.ts";
@@ -46,28 +45,23 @@ export const cronLateness: Bench = {
       // A second before the next full minute.
       clock.set(59_000 - (millisOf(clock.now()) % 60_000));
       const file = openEngineFile(folder, logger);
-      const scheduler = new LocalScheduler({
-        rows: new ScheduleRows(db),
+      const timers = new CronTimers({
+        ...{ clock, logger, log: quiet, urlOf: () => url },
         lastFires: new LastFires(file, db),
-        createdAtOf: () => timestampOf(0n as Instant),
-        clock,
-        logger,
-        log: quiet,
-        urlOf: () => url,
       });
-      for (let n = 0; n < SCHEDULES; n++) {
-        const set = await scheduler.put({
+      timers.apply(
+        Array.from({ length: SCHEDULES }, (_, n) => ({
           name: `app-${n}` as DeploymentName,
           owner: "acme" as AccountId,
+          createdAt: timestampOf(0n as Instant),
           schedule: { cron: "* * * * *", timezone: "Europe/Paris" },
           token: "token",
           url,
           maxSeconds: 60,
-        });
-        if (set.isErr()) throw new Error(set.error.message);
-      }
+        })),
+      );
       await fired;
-      scheduler.close();
+      timers.close();
       file.close();
       return lateness.sort((a, b) => a - b)[Math.ceil(SCHEDULES * 0.99) - 1] as number;
     };

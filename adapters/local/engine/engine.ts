@@ -17,6 +17,7 @@ import { Pool } from "../ingress/pool.ts";
 import { describeExit } from "../instances/describe-exit.ts";
 import type { Instance, InstanceDeps } from "../instances/instance.ts";
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
+import type { CronTimers } from "../schedules/cron-timers.ts";
 import type { Rollout } from "../state/services.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import { changesTo, type RunningService } from "./reconcile.ts";
@@ -38,7 +39,7 @@ export interface Engine {
   start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined>;
   /** Ends the candidate, if there is one. */
   end(candidate: Rollout): Promise<void>;
-  /** Resolves when requests go where the state says. */
+  /** Resolves when requests go where the state says, and schedules fire as it says. */
   apply(): Promise<void>;
   /** The public address of a service that the engine has applied. */
   urlOf(name: DeploymentName): string;
@@ -48,7 +49,8 @@ export interface Engine {
 
 export interface EngineDeps {
   readonly config: LocalConfig;
-  readonly state: Pick<StoredState, "services" | "hasChanged">;
+  readonly state: Pick<StoredState, "services" | "jobs" | "hasChanged">;
+  readonly timers: Pick<CronTimers, "apply">;
   readonly ingress: Ingress;
   readonly images: Pick<ImageStore, "find">;
   readonly instances: InstanceDeps;
@@ -119,6 +121,15 @@ export class LocalEngine implements Engine {
   }
 
   async #apply(): Promise<void> {
+    try {
+      await this.#applyServices();
+    } finally {
+      // A service that cannot be served must not keep the schedules of others from firing.
+      this.#deps.timers.apply(this.#deps.state.jobs());
+    }
+  }
+
+  async #applyServices(): Promise<void> {
     const { ingress, state } = this.#deps;
     for (const change of changesTo(state.services(), this.#running)) {
       if (change.kind === "remove") {

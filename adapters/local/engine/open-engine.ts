@@ -21,6 +21,8 @@ import type { LocalLogs } from "../logs/log-store.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
 import { usersIn } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
+import { CronTimers } from "../schedules/cron-timers.ts";
+import type { LastFires } from "../schedules/last-fires.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
@@ -35,6 +37,7 @@ export interface EngineOptions {
   readonly state: StoredState;
   readonly logs: LocalLogs;
   readonly usage: ReplaceableFile;
+  readonly lastFires: LastFires;
   /** Ports that stay the same after a restart. */
   readonly ports: {
     readonly remembered: (name: "ingress_port" | "storage_port") => {
@@ -55,7 +58,8 @@ export interface EngineOptions {
 
 export interface OpenedEngine extends AsyncDisposable {
   readonly engine: LocalEngine;
-  readonly ingress: Pick<Ingress, "port" | "portOf">;
+  /** The port that routes requests to services by host name. */
+  readonly ingressPort: number;
   /** The base of signed URLs. */
   readonly storageBase: string;
 }
@@ -66,8 +70,12 @@ export interface OpenedEngine extends AsyncDisposable {
  */
 const SPARE_PORTS = 32;
 
+/** Returns the address at which this machine reaches a listener on `host`. */
+const loopbackOf = (host: string): string =>
+  ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
+
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
-  const { config, dataDir, scope, state, logs, usage, ports, storageKey } = options;
+  const { config, dataDir, scope, state, logs, usage, lastFires, ports, storageKey } = options;
   const { environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
@@ -134,8 +142,17 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
   stack.defer(() => ingress.close());
   await ingress.open();
   if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
+  const timers = new CronTimers({
+    ...{ clock, lastFires, logger },
+    log: (entry) => void logs.push(entry),
+    urlOf: ({ name }) => {
+      const port = ingress.portOf(name);
+      return port === undefined ? undefined : `http://${loopbackOf(config.host)}:${port}`;
+    },
+  });
+  stack.defer(() => timers.close());
   const engine = new LocalEngine({
-    ...{ config, state, ingress, images, instances, logger, telemetry },
+    ...{ config, state, timers, ingress, images, instances, logger, telemetry },
     listenMillis: deployLimits.listenDeadlineMs,
   });
   stack.defer(() => engine.close());
@@ -143,7 +160,7 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
   const teardown = stack.move();
   return {
     engine,
-    ingress,
+    ingressPort: ingress.port,
     storageBase:
       domain === undefined
         ? `http://127.0.0.1:${ingress.storagePort}`

@@ -61,16 +61,15 @@ export class LastFires {
     this.#fires.set(keyOf(service), { owner, name, createdAt, fire });
   }
 
-  forget(service: ScheduledService): void {
-    const { owner, name } = service;
-    if (!this.#fires.has(keyOf(service))) return;
-    this.#file.use((db) => void db.prepare("DELETE FROM last_fires WHERE owner = ? AND name = ?").run(owner, name));
-    this.#fires.delete(keyOf(service));
-  }
-
-  /** Forgets the fires of all other schedules. A killed server may not have forgotten those of a removed one. */
+  /** Forgets the fires of all other schedules. */
   retain(services: readonly ScheduledService[]): void {
     const kept = new Set(services.map(keyOf));
-    for (const [key, service] of this.#fires) if (!kept.has(key)) this.forget(service);
+    for (const [key, service] of this.#fires) if (!kept.has(key)) this.#forget(service);
+  }
+
+  #forget(service: ScheduledService): void {
+    const { owner, name } = service;
+    this.#file.use((db) => void db.prepare("DELETE FROM last_fires WHERE owner = ? AND name = ?").run(owner, name));
+    this.#fires.delete(keyOf(service));
   }
 }

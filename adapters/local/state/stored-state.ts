@@ -5,8 +5,11 @@
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { WantedService } from "../engine/reconcile.ts";
+import type { StoredJob } from "../schedules/cron-timers.ts";
 import { STATE_FILE } from "./inspect.ts";
 import { readRevision } from "./services.ts";
 import { selectAll, selectFirst } from "./sql.ts";
@@ -51,6 +54,16 @@ export class StoredState implements Disposable {
       this.#db.exec("ROLLBACK");
     }
     return [...this.#services.values()].map(({ service }) => service);
+  }
+
+  /** The schedules of all services. */
+  jobs(): readonly StoredJob[] {
+    const jobs = `SELECT schedules.job, services.created_at AS createdAt
+      FROM schedules JOIN services USING (owner, name) ORDER BY name`;
+    return selectAll<{ job: string; createdAt: Timestamp }>(this.#db, jobs).map(({ job, createdAt }) => ({
+      ...(JSON.parse(job) as CronJob),
+      createdAt,
+    }));
   }
 
   /** The names of the account's services. */

@@ -62,7 +62,6 @@ test("forgets the fires of removed schedules, also after a restart", () => {
   {
     using opened = openIn(folder.path);
     for (const name of ["app", "other", "third"]) opened.fires.note(service(name), fireOf(204));
-    opened.fires.forget(app);
     opened.fires.retain([service("third")]);
   }
   using opened = openIn(folder.path);

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silent } from "../../../../adapters/local/accounts/identity.ts";
 import { openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
+import { CronTimers } from "../../../../adapters/local/schedules/cron-timers.ts";
 import { LastFires } from "../../../../adapters/local/schedules/last-fires.ts";
 import { LocalScheduler } from "../../../../adapters/local/schedules/scheduler.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
@@ -58,7 +59,7 @@ const job = (cron: string, change: Partial<CronJob> = {}): CronJob => ({
 
 const createdAt = "2026-01-01T00:00:00+00:00" as Timestamp;
 
-const start = (wanted: readonly CronJob[] = []) => {
+const start = async (deployed: readonly CronJob[] = []) => {
   const time = createManualClock("2026-01-01T00:00:30Z");
   const clock = shiftedClock(time);
   const db = openState(folder.path);
@@ -67,16 +68,11 @@ const start = (wanted: readonly CronJob[] = []) => {
   const lastFires = new LastFires(file, db);
   const entries: NewLogEntry[] = [];
   const quiet = () => undefined;
-  const scheduler = new LocalScheduler({
-    rows,
-    lastFires,
-    createdAtOf: () => createdAt,
-    clock,
-    log: (entry) => void entries.push(entry),
-    urlOf: (one) => (rows.find(one) === null ? undefined : url),
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  });
-  scheduler.open(wanted);
+  const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const timers = new CronTimers({ clock, lastFires, logger, log: (entry) => void entries.push(entry), urlOf: () => url });
+  const engine = { apply: async () => timers.apply(rows.all().map((one) => ({ ...one, createdAt }))) };
+  const scheduler = new LocalScheduler({ rows, engine, logger });
+  await scheduler.open(deployed);
   const outcomes = () => entries.map(({ severity, json }) => [severity, json?.["attempt"], json?.["status"]]);
   /** Lets time pass, and waits for everything that it causes. */
   const pass = async (millis: number, ended: number) => {
@@ -84,7 +80,7 @@ const start = (wanted: readonly CronJob[] = []) => {
     await eventually(() => expect(entries).toHaveLength(ended));
   };
   const close = () => {
-    scheduler.close();
+    timers.close();
     file.close();
     db.close();
   };
@@ -104,7 +100,7 @@ const start = (wanted: readonly CronJob[] = []) => {
 const times = () => fires.map((headers) => headers["x-cron-time"]);
 
 test("fires POST /cron on time, with the token and the scheduled time", async () => {
-  const { scheduler, pass, entries, close } = start();
+  const { scheduler, pass, entries, close } = await start();
   (await scheduler.put(job("5 0 * * *")))._unsafeUnwrap();
   await pass(4 * MINUTE, 0);
   await pass(MINUTE, 1);
@@ -119,7 +115,7 @@ test("fires POST /cron on time, with the token and the scheduled time", async ()
 
 test("retries after a 5xx or no response after 5, 10 and 20 seconds, and then gives up", async () => {
   answers = [500, undefined, 503, 500];
-  const { scheduler, pass, outcomes, close, time } = start();
+  const { scheduler, pass, outcomes, close, time } = await start();
   (await scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
   await pass(30_000, 1);
   await time.advance(4999);
@@ -142,7 +138,7 @@ test("retries after a 5xx or no response after 5, 10 and 20 seconds, and then gi
 
 test("stops retrying after a success, and immediately after a 4xx", async () => {
   answers = [500, 200, 404];
-  const { scheduler, pass, outcomes, close } = start();
+  const { scheduler, pass, outcomes, close } = await start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
   await pass(5000, 2);
@@ -158,7 +154,7 @@ test("stops retrying after a success, and immediately after a 4xx", async () => 
 
 test("keeps the last fire's result across a new schedule and a restart, and removes it with the schedule", async () => {
   answers = [undefined, 404];
-  const first = start();
+  const first = await start();
   (await first.scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
   expect(first.lastFire()).toBeNull();
   await first.pass(30_000, 1);
@@ -167,7 +163,7 @@ test("keeps the last fire's result across a new schedule and a restart, and remo
   await first.pass(5000, 2);
   (await first.scheduler.put(job("2 0 * * *")))._unsafeUnwrap();
   first.close();
-  const second = start([job("2 0 * * *")]);
+  const second = await start([job("2 0 * * *")]);
   expect(second.lastFire()).toEqual({ at, status: 404, attempts: 2 });
   (await second.scheduler.remove(job("")))._unsafeUnwrap();
   expect(second.lastFire()).toBeNull();
@@ -176,7 +172,7 @@ test("keeps the last fire's result across a new schedule and a restart, and remo
 
 test("a running fire does not delay the next one", async () => {
   answers = [undefined];
-  const { scheduler, pass, time, close } = start();
+  const { scheduler, pass, time, close } = await start();
   (await scheduler.put(job("* * * * *", { maxSeconds: 1800 })))._unsafeUnwrap();
   await time.advance(30_000);
   await eventually(() => expect(fires).toHaveLength(1));
@@ -187,7 +183,7 @@ test("a running fire does not delay the next one", async () => {
 
 test("a replaced or removed schedule fires and retries no more", async () => {
   answers = [500];
-  const { scheduler, pass, rows, close } = start();
+  const { scheduler, pass, rows, close } = await start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
   (await scheduler.remove(job("")))._unsafeUnwrap();
@@ -201,7 +197,7 @@ test("a replaced or removed schedule fires and retries no more", async () => {
 });
 
 test("fires repeated minutes again if the clock is set back, but not after a small correction", async () => {
-  const { scheduler, clock, pass, close } = start();
+  const { scheduler, clock, pass, close } = await start();
   (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
   clock.set(-200);
@@ -213,7 +209,7 @@ test("fires repeated minutes again if the clock is set back, but not after a sma
 });
 
 test("does not make up for fires that a jump forward skipped", async () => {
-  const { scheduler, clock, pass, close } = start();
+  const { scheduler, clock, pass, close } = await start();
   (await scheduler.put(job("*/5 * * * *")))._unsafeUnwrap();
   clock.set(32 * MINUTE);
   await pass(15_000, 0);
@@ -223,11 +219,11 @@ test("does not make up for fires that a jump forward skipped", async () => {
 });
 
 test("starts exactly the schedules of the deployed services", async () => {
-  const first = start();
+  const first = await start();
   (await first.scheduler.put(job("1 0 * * *")))._unsafeUnwrap();
   (await first.scheduler.put(job("1 0 * * *", { name: "stale" as DeploymentName })))._unsafeUnwrap();
   first.close();
-  const second = start([job("2 0 * * *")]);
+  const second = await start([job("2 0 * * *")]);
   expect(second.rows.all().map(({ name, schedule }) => [name, schedule.cron])).toEqual([["app", "2 0 * * *"]]);
   await second.pass(10 * MINUTE, 1);
   expect(times()).toEqual(["2026-01-01T00:02:00+00:00"]);
