@@ -33,6 +33,7 @@ import { LocalPlatform } from "./deploy/service-platform.ts";
 import { openEngineFile } from "./engine/engine-file.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
+import { readDomain, serviceUrl } from "./ingress/domain.ts";
 import { LocalLogs } from "./logs/log-store.ts";
 import { chooseRunner } from "./sandbox/choose-runner.ts";
 import { takeScope } from "./sandbox/scope.ts";
@@ -134,14 +135,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   const opened = await openEngine({
     ...{ config, dataDir, scope, state: stored, logs, usage, lastFires, storageKey, environment, clock, ids, logger, telemetry },
-    ports: {
-      remembered,
-      of: (service) => settings.port(service),
-      set: (service, port) => settings.setPort(service, port),
-    },
   });
   stack.use(opened);
-  const { engine } = opened;
+  const { engine, ingressPort, storagePort } = opened;
+  settings.set("ingress_port", String(ingressPort));
+  if (storagePort !== ingressPort) settings.set("storage_port", String(storagePort));
+  const domain = config.domain === undefined ? undefined : readDomain(config.domain);
+  const urlOf = (name: string, port: number) =>
+    domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, name, ingressPort);
 
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());
@@ -179,14 +180,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     logger,
     userOf,
     key: storageKey,
-    base: opened.storageBase,
+    base: urlOf("storage", storagePort),
   });
   stack.defer(() => volumes.close());
   await volumes.open();
   const owners = new Set([...rows.all(), ...volumeRows.all()].map(({ owner }) => owner));
   assignUsers(owners, userOf, logger);
   const platform = new LocalPlatform({
-    ...{ rows, notes, lastFires, engine, images, runner, containers, userOf, clock, logger },
+    ...{ rows, notes, lastFires, engine, settings, urlOf, images, runner, containers, userOf, clock, logger },
     log: (entry) => void logs.push(entry),
   });
   stack.defer(() => platform.settle());
@@ -239,7 +240,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     identity,
     ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
     billing: new BillingRows(usage),
-    ingressPort: opened.ingressPort,
+    ingressPort,
     remembered,
     claimFirstKey: () => keys.count() === 0,
     close: () => teardown.disposeAsync(),

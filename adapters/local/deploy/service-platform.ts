@@ -25,6 +25,7 @@ import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import type { LastFires } from "../schedules/last-fires.ts";
 import type { DeployRows } from "../state/deploys.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
+import type { SettingRows } from "../state/settings.ts";
 
 /** Returns the failure for an error during a rollout. The operator's log has the error itself. */
 const rolloutFailureOf = (error: unknown): DeployFailure => {
@@ -40,6 +41,9 @@ export interface PlatformDeps {
   readonly notes: DeployRows;
   readonly lastFires: LastFires;
   readonly engine: Engine;
+  readonly settings: Pick<SettingRows, "keepPorts">;
+  /** Returns the public address of a service. @param port its own port */
+  readonly urlOf: (name: DeploymentName, port: number) => string;
   readonly images: ImageStore;
   readonly runner: Pick<Runner, "kind">;
   readonly containers: Containers | string;
@@ -52,6 +56,8 @@ export interface PlatformDeps {
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
   readonly #background: BackgroundTasks;
+  /** The services' own ports, by the service's name. */
+  #ports: Readonly<Record<string, number>> = {};
   /** Revisions for which the owner's log already reports the missing image. */
   readonly #reported = new Set<string>();
   /** Each list checks every image on the disk, so concurrent calls share a result. */
@@ -65,14 +71,14 @@ export class LocalPlatform implements ServicePlatform {
   /** Runs what the state stores. Services start with their first request. */
   async open(): Promise<void> {
     for (const stored of this.#deps.rows.all()) await this.#lacksImage(stored);
-    await this.#deps.engine.apply();
+    await this.#apply();
   }
 
   /** Returns the schedules of all serving revisions. */
   jobs(): CronJob[] {
     return this.#deps.rows.all().flatMap(({ name, serving }) => {
       if (serving === null) return [];
-      const url = this.#deps.engine.urlOf(name);
+      const url = this.#urlOf(name);
       return cronJobOf(serving.template, url, MAX_FIRE_SECONDS) ?? [];
     });
   }
@@ -116,7 +122,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   remove(...[name, expected]: Parameters<ServicePlatform["remove"]>): ReturnType<ServicePlatform["remove"]> {
-    const { rows, notes, engine, clock } = this.#deps;
+    const { rows, notes, clock } = this.#deps;
     const stored = rows.get(name);
     if (stored === undefined) return errAsync(notFound(`The service '${name}' does not exist.`));
     if (stored.owner !== expected.owner || stored.etag !== expected.etag)
@@ -124,7 +130,7 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
-      this.#background.add(engine.apply(), "background work failed");
+      this.#background.add(this.#apply(), "background work failed");
       return undefined;
     });
   }
@@ -163,7 +169,7 @@ export class LocalPlatform implements ServicePlatform {
     say(`Starting revision ${revision.id} (${runnerKind})`);
     // The engine only reads the users of accounts.
     userOf(template.owner);
-    await engine.apply();
+    await this.#apply();
     const startedAt = Date.now();
     const failure = await engine.start(rollout, { listenMillis: listenDeadlineMs, signal, say });
     if (failure !== undefined) return failed(failure);
@@ -175,9 +181,20 @@ export class LocalPlatform implements ServicePlatform {
     if (!rows.commit(name, revision.id, now()))
       return failed({ reason: "deleted", message: "The deployment was deleted in the meantime." });
     taken.move();
-    await engine.apply();
+    await this.#apply();
     this.#background.add(images.sweep(this.#usedImages(), false), "background work failed");
-    return { kind: "ready", revision: revision.id, url: engine.urlOf(name), runner: runnerKind };
+    return { kind: "ready", revision: revision.id, url: this.#urlOf(name), runner: runnerKind };
+  }
+
+  /** Waits until the engine serves what is stored, and stores the ports at which it does. */
+  async #apply(): Promise<void> {
+    const { ports } = await this.#deps.engine.apply();
+    this.#ports = ports;
+    this.#deps.settings.keepPorts(ports);
+  }
+
+  #urlOf(name: DeploymentName): string {
+    return this.#deps.urlOf(name, this.#ports[name] ?? 0);
   }
 
   #abandon(name: DeploymentName, revision: string): void {
@@ -210,7 +227,7 @@ export class LocalPlatform implements ServicePlatform {
       serving: stored.serving === null ? [] : [stored.serving],
       rollingOut: stored.rolling?.template ?? null,
       attempted: stored.attempted,
-      url: this.#deps.engine.urlOf(stored.name),
+      url: this.#urlOf(stored.name),
       region: "local",
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,

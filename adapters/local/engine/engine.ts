@@ -30,6 +30,12 @@ const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revi
 /** How to start a candidate. */
 export type CandidateOptions = Pick<StartOptions, "listenMillis" | "signal" | "say">;
 
+/** What the engine serves. */
+export interface AppliedState {
+  /** The services' own ports, by the service's name. */
+  readonly ports: Readonly<Record<string, number>>;
+}
+
 /** What the server asks of the engine. */
 export interface Engine {
   /**
@@ -40,9 +46,7 @@ export interface Engine {
   /** Ends the candidate, if there is one. */
   end(candidate: Rollout): Promise<void>;
   /** Resolves when requests go where the state says, and schedules fire as it says. */
-  apply(): Promise<void>;
-  /** The public address of a service that the engine has applied. */
-  urlOf(name: DeploymentName): string;
+  apply(): Promise<AppliedState>;
   /** Counts instances by state, and waiting requests. */
   load(): Omit<Load, "logEntriesWaiting">;
 }
@@ -106,7 +110,7 @@ export class LocalEngine implements Engine {
   }
 
   /** Calls run one after the other, so that each sees what the former did. */
-  apply(): Promise<void> {
+  apply(): Promise<AppliedState> {
     const work = this.#applied.then(() => this.#apply());
     // The next call, or the next look, tries again what failed.
     this.#applied = work.then(
@@ -120,13 +124,15 @@ export class LocalEngine implements Engine {
     return work;
   }
 
-  async #apply(): Promise<void> {
+  async #apply(): Promise<AppliedState> {
+    const { ingress, state, timers } = this.#deps;
     try {
       await this.#applyServices();
     } finally {
       // A service that cannot be served must not keep the schedules of others from firing.
-      this.#deps.timers.apply(this.#deps.state.jobs());
+      timers.apply(state.jobs());
     }
+    return { ports: ingress.servicePorts() };
   }
 
   async #applyServices(): Promise<void> {
@@ -158,10 +164,6 @@ export class LocalEngine implements Engine {
       pool.add(instance);
     }
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
-  }
-
-  urlOf(name: DeploymentName): string {
-    return this.#deps.ingress.urlOf(name);
   }
 
   load(): Omit<Load, "logEntriesWaiting"> {

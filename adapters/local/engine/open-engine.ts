@@ -13,7 +13,7 @@ import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
 import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
-import { answersOnLoopback, readDomain, serviceUrl } from "../ingress/domain.ts";
+import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
 import { Ingress } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
@@ -38,15 +38,6 @@ export interface EngineOptions {
   readonly logs: LocalLogs;
   readonly usage: ReplaceableFile;
   readonly lastFires: LastFires;
-  /** Ports that stay the same after a restart. */
-  readonly ports: {
-    readonly remembered: (name: "ingress_port" | "storage_port") => {
-      get(): string | undefined;
-      set(value: string): void;
-    };
-    readonly of: (service: string) => number | undefined;
-    readonly set: (service: string, port: number) => void;
-  };
   /** The key that signs URLs. */
   readonly storageKey: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -60,8 +51,8 @@ export interface OpenedEngine extends AsyncDisposable {
   readonly engine: LocalEngine;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
-  /** The base of signed URLs. */
-  readonly storageBase: string;
+  /** The port of signed URLs. */
+  readonly storagePort: number;
 }
 
 /**
@@ -75,7 +66,7 @@ const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
-  const { config, dataDir, scope, state, logs, usage, lastFires, ports, storageKey } = options;
+  const { config, dataDir, scope, state, logs, usage, lastFires, storageKey } = options;
   const { environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
@@ -132,12 +123,11 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
     domain,
     drainMillis: config.drainSeconds * 1000,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
-    rememberedSharedPort: ports.remembered("ingress_port"),
-    rememberedStoragePort:
-      chosen.runner.ownNetwork && domain === undefined ? ports.remembered("storage_port") : undefined,
+    previousSharedPort: state.sharedPort("ingress_port"),
+    previousStoragePort:
+      chosen.runner.ownNetwork && domain === undefined ? (state.sharedPort("storage_port") ?? "any") : undefined,
     sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
-    rememberedPort: (service) => config.servicePorts[service] ?? ports.of(service),
-    rememberPort: ports.set,
+    previousPort: (service) => config.servicePorts[service] ?? state.portOf(service),
   });
   stack.defer(() => ingress.close());
   await ingress.open();
@@ -161,10 +151,7 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
   return {
     engine,
     ingressPort: ingress.port,
-    storageBase:
-      domain === undefined
-        ? `http://127.0.0.1:${ingress.storagePort}`
-        : serviceUrl(domain, "storage", ingress.storagePort),
+    storagePort: ingress.storagePort,
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),
   };
 };

@@ -7,7 +7,7 @@ import { constants } from "node:http2";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
 import { fromRequest, fromStream } from "./client-side.ts";
-import { serviceOfHost, serviceUrl } from "./domain.ts";
+import { serviceOfHost } from "./domain.ts";
 import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
 import { serveOverHttp2 } from "./http2.ts";
 import { type Handlers, type Listener, listen } from "./listener.ts";
@@ -23,18 +23,17 @@ export interface IngressConfig extends ProxyDeps {
   readonly drainMillis: number;
   /** Handles requests to the shared port below the platform's own path. */
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
-  /** The previous shared port, used when `port` is 0. */
-  readonly rememberedSharedPort: { get(): string | undefined; set(value: string): void };
+  /** The previous shared port, used when `port` is 0; undefined for any free port. */
+  readonly previousSharedPort: number | undefined;
   /**
-   * Previous port of signed URLs; undefined if they use the shared port. In a separate network, a service may itself
-   * listen on the shared port's number.
+   * The previous port of signed URLs, or "any"; undefined if they use the shared port. In a separate network, a service
+   * may itself listen on the shared port's number.
    */
-  readonly rememberedStoragePort: { get(): string | undefined; set(value: string): void } | undefined;
+  readonly previousStoragePort: number | "any" | undefined;
   /** Number of ports to reserve for future services. */
   readonly sparePorts: number;
   /** A service's previous port, if known. */
-  readonly rememberedPort: (service: string) => number | undefined;
-  readonly rememberPort: (service: string, port: number) => void;
+  readonly previousPort: (service: string) => number | undefined;
 }
 
 /** The platform owns paths below this, on every host name. */
@@ -83,14 +82,13 @@ export class Ingress {
   }
 
   async open(): Promise<void> {
-    const { host, port, platform, rememberedSharedPort } = this.#config;
-    const preferredPort = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
+    const { host, port, platform, previousSharedPort = 0 } = this.#config;
+    const preferredPort = port === 0 ? previousSharedPort : port;
     const handlers = this.#handlers((name) => this.#routeOf(name), platform);
     this.#shared = await listen(host, preferredPort, handlers, port !== 0).catch((error: unknown) => {
       const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
       throw new Error(describeListenError(error, listening), { cause: error });
     });
-    rememberedSharedPort.set(String(this.#shared.port));
     await this.#openStorage();
     await this.#refill();
   }
@@ -99,24 +97,21 @@ export class Ingress {
   async addService(service: string): Promise<number> {
     const present = this.portOf(service);
     if (present !== undefined) return present;
-    const remembered = this.#config.rememberedPort(service);
-    const servicePort = await this.#servicePortFor(remembered);
+    const servicePort = await this.#servicePortFor(this.#config.previousPort(service));
     servicePort.route = new ServiceRoute(service);
     this.#services.set(service, servicePort);
-    const { port } = servicePort.listener;
-    if (port !== remembered) this.#config.rememberPort(service, port);
-    return port;
+    return servicePort.listener.port;
   }
 
   async #openStorage(): Promise<void> {
-    const { host, rememberedStoragePort: remembered, platform } = this.#config;
-    if (remembered === undefined) return;
+    const { host, previousStoragePort: previous, platform } = this.#config;
+    if (previous === undefined) return;
+    const port = previous === "any" ? 0 : previous;
     this.#storage = await listen(
       host,
-      Number(remembered.get() ?? 0),
+      port,
       this.#handlers(() => undefined, platform),
     );
-    remembered.set(String(this.#storage.port));
   }
 
   async #openServicePort(preferredPort: number): Promise<ServicePort> {
@@ -134,14 +129,14 @@ export class Ingress {
   }
 
   /** Returns the service's previous port, or else a spare one to which the networks of running services already forward. */
-  async #servicePortFor(remembered: number | undefined): Promise<ServicePort> {
-    const kept = remembered === undefined ? undefined : this.#kept.get(remembered);
+  async #servicePortFor(previous: number | undefined): Promise<ServicePort> {
+    const kept = previous === undefined ? undefined : this.#kept.get(previous);
     if (kept !== undefined) {
       this.#kept.delete(kept.listener.port);
       return kept;
     }
-    const spare = remembered === undefined ? this.#spare.pop() : undefined;
-    if (spare === undefined) return this.#openServicePort(remembered ?? 0);
+    const spare = previous === undefined ? this.#spare.pop() : undefined;
+    if (spare === undefined) return this.#openServicePort(previous ?? 0);
     if (this.#spare.length === 0) await this.#refill();
     return spare;
   }
@@ -156,11 +151,9 @@ export class Ingress {
     return this.#services.get(service)?.listener.port;
   }
 
-  /** The service's public address. */
-  urlOf(service: string): string {
-    const { domain } = this.#config;
-    if (domain !== undefined) return serviceUrl(domain, service, this.port);
-    return `http://127.0.0.1:${this.portOf(service) ?? 0}`;
+  /** The services' own ports, by the service's name. */
+  servicePorts(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#services].map(([service, { listener }]) => [service, listener.port]));
   }
 
   /** Pools that take requests; excludes draining ones. */

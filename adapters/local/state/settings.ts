@@ -1,6 +1,6 @@
 /** Stores the local provider's own settings: ports, signing key and id. */
 import type { DatabaseSync } from "node:sqlite";
-import { insert, selectFirst } from "./sql.ts";
+import { insert, selectAll, selectFirst } from "./sql.ts";
 
 export class SettingRows {
   readonly #db: DatabaseSync;
@@ -25,12 +25,11 @@ export class SettingRows {
     return this.get(name) as string;
   }
 
-  /** Returns a service's loopback port. */
-  port(service: string): number | undefined {
-    return selectFirst<{ port: number }>(this.#db, "SELECT port FROM ports WHERE name = ?", service)?.port;
-  }
-
-  setPort(service: string, port: number): void {
-    insert(this.#db, "INSERT OR REPLACE INTO ports", { name: service, port });
+  /** Stores the services' own ports, so that they stay the same after a restart. */
+  keepPorts(ports: Readonly<Record<string, number>>): void {
+    const stored = selectAll<{ name: string; port: number }>(this.#db, "SELECT name, port FROM ports");
+    const known = new Map(stored.map(({ name, port }) => [name, port]));
+    for (const [name, port] of Object.entries(ports))
+      if (known.get(name) !== port) insert(this.#db, "INSERT OR REPLACE INTO ports", { name, port });
   }
 }

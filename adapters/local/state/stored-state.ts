@@ -72,6 +72,17 @@ export class StoredState implements Disposable {
     return selectAll<{ name: DeploymentName }>(this.#db, named, owner).map(({ name }) => name);
   }
 
+  /** The previous own port of a service. */
+  portOf(service: string): number | undefined {
+    return selectFirst<{ port: number }>(this.#db, "SELECT port FROM ports WHERE name = ?", service)?.port;
+  }
+
+  /** The previous port that all services, or all signed URLs, share. */
+  sharedPort(name: "ingress_port" | "storage_port"): number | undefined {
+    const stored = selectFirst<{ value: string }>(this.#db, "SELECT value FROM settings WHERE name = ?", name);
+    return stored === undefined ? undefined : Number(stored.value);
+  }
+
   /** Whether the bucket belongs to a live volume. */
   lives(bucket: string): boolean {
     return this.#living.get(bucket) !== undefined;

@@ -70,7 +70,12 @@ const start = async (deployed: readonly CronJob[] = []) => {
   const quiet = () => undefined;
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const timers = new CronTimers({ clock, lastFires, logger, log: (entry) => void entries.push(entry), urlOf: () => url });
-  const engine = { apply: async () => timers.apply(rows.all().map((one) => ({ ...one, createdAt }))) };
+  const engine = {
+    apply: async () => {
+      timers.apply(rows.all().map((one) => ({ ...one, createdAt })));
+      return { ports: {} };
+    },
+  };
   const scheduler = new LocalScheduler({ rows, engine, logger });
   await scheduler.open(deployed);
   const outcomes = () => entries.map(({ severity, json }) => [severity, json?.["attempt"], json?.["status"]]);
