@@ -51,7 +51,7 @@ export const ceilingRules = {
     name: { service: "iam.googleapis.com", metric: "iam.googleapis.com/quota/service-account-count", per: "total" },
     initial: 100,
     source: "https://docs.cloud.google.com/iam/quotas",
-    each: "1; others of the project count too",
+    each: "1; those of other programs in the project also count",
     max: (quota, others) => Math.max(0, quota - others),
   },
   builds: {

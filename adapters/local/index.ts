@@ -127,6 +127,18 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => logs.close());
   await endInterruptedDeploys(rows, notes, logs, clock);
 
+  const uidRange = readUidRange(config.uidRange) as UidRange;
+  // Builds belong to the server, which may restart while services run, so its start must not end their instances.
+  const buildScope = `${scope}b`;
+  const chosen = await chooseRunner(config.runner, {
+    ...{ scope: buildScope, imageScope: scope, folder: at("sandbox", "builds"), uidRange, environment, logger },
+    allowedPorts: config.allowHostPort,
+  });
+  stack.defer(() => chosen.close());
+  const { containers, runner } = chosen;
+  // Runs after the engine has ended the instances, because the container engine keeps an image that is in use.
+  if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
+
   const engineFile = openEngineFile(dataDir, logger);
   stack.defer(() => engineFile.close());
   const lastFires = new LastFires(engineFile, db);
@@ -134,7 +146,21 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => usage.close());
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   const opened = await openEngine({
-    ...{ config, dataDir, scope, state: stored, logs, usage, lastFires, storageKey, environment, clock, ids, logger, telemetry },
+    ...{
+      config,
+      dataDir,
+      scope,
+      state: stored,
+      logs,
+      usage,
+      lastFires,
+      storageKey,
+      environment,
+      clock,
+      ids,
+      logger,
+      telemetry,
+    },
   });
   stack.use(opened);
   const { engine, ingressPort, storagePort } = opened;
@@ -147,16 +173,6 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());
 
-  const uidRange = readUidRange(config.uidRange) as UidRange;
-  // Builds belong to the server, which may restart while services run, so its start must not end their instances.
-  const buildScope = `${scope}b`;
-  const chosen = await chooseRunner(config.runner, {
-    ...{ scope: buildScope, imageScope: scope, folder: at("sandbox", "builds"), uidRange, environment, logger },
-    allowedPorts: config.allowHostPort,
-  });
-  stack.defer(() => chosen.close());
-  const { containers, runner } = chosen;
-  if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   const leftovers = new Leftovers(at("leftovers"), logger);
   stack.defer(() => leftovers.close());
   await leftovers.open();

@@ -210,7 +210,7 @@ test("says how much the project carries, by its quotas in the region", async () 
   project.quotas.set("cloudbuild.googleapis.com/concurrent_public_pool_build_cpus 1/{project}/{region}", 9);
   project.quotas.set("cloudscheduler.googleapis.com/jobs 1/{project}/{region}", -1);
   expect(maximaOf(await look(project))).toMatchObject({
-    accounts: "197 (service accounts: 200; one takes 1; others of the project count too)",
+    accounts: "197 (service accounts: 200; one takes 1; those of other programs in the project also count)",
     "concurrent builds": "4 (CPU of builds in the region: 9; one takes 2)",
     "concurrent instances with 1 CPU": expect.stringMatching(/^56 /),
     "deployments with a schedule": "no limit (Cloud Scheduler jobs in the region)",

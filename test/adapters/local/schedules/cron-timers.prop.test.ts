@@ -8,15 +8,18 @@ import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 import { day, names, owners } from "../state/model.ts";
 
-const job: fc.Arbitrary<StoredJob> = fc.record({
-  name: fc.constantFrom(...(names as readonly DeploymentName[])),
-  owner: fc.constantFrom(...(owners as readonly AccountId[])),
-  createdAt: fc.constantFrom<Timestamp>(day(0), day(1)),
-  schedule: fc.constantFrom({ cron: "* * * * *", timezone: "UTC" }, { cron: "5 0 * * *", timezone: "Europe/Paris" }),
-  token: fc.constantFrom("first", "second"),
-  url: fc.constant("http://127.0.0.1:1"),
-  maxSeconds: fc.constantFrom(60, 1800),
-});
+const job: fc.Arbitrary<StoredJob> = fc.record(
+  {
+    name: fc.constantFrom(...(names as readonly DeploymentName[])),
+    owner: fc.constantFrom(...(owners as readonly AccountId[])),
+    createdAt: fc.constantFrom<Timestamp>(day(0), day(1)),
+    schedule: fc.constantFrom({ cron: "* * * * *", timezone: "UTC" }, { cron: "5 0 * * *", timezone: "Europe/Paris" }),
+    token: fc.constantFrom("first", "second"),
+    url: fc.constant("http://127.0.0.1:1"),
+    maxSeconds: fc.constantFrom(60, 1800),
+  },
+  { noNullPrototype: true },
+);
 
 const keyOf = ({ owner, name }: StoredJob): string => `${owner} ${name}`;
 

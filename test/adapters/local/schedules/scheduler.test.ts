@@ -69,7 +69,13 @@ const start = async (deployed: readonly CronJob[] = []) => {
   const entries: NewLogEntry[] = [];
   const quiet = () => undefined;
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const timers = new CronTimers({ clock, lastFires, logger, log: (entry) => void entries.push(entry), urlOf: () => url });
+  const timers = new CronTimers({
+    clock,
+    lastFires,
+    logger,
+    log: (entry) => void entries.push(entry),
+    urlOf: () => url,
+  });
   const engine = {
     apply: async () => {
       timers.apply(rows.all().map((one) => ({ ...one, createdAt })));
