@@ -120,10 +120,12 @@ class Restore {
   }
 
   async #unpack(data: string): Promise<{ readonly head: BackupHead; readonly end: BackupEnd }> {
+    await using root = await openRoot(data);
     const file = createReadStream(this.#file, { highWaterMark: 256 * 1024 });
     file.on("data", (piece) => this.#options.onProgress?.(piece.length));
     const unzipped = pipeline(file, createGunzip({ chunkSize: 256 * 1024 }), () => undefined);
-    await using root = await openRoot(data);
+    // `readBackup` reports errors. Without a listener, an error that comes while nothing is read would end the process.
+    unzipped.on("error", () => undefined);
     let head: BackupHead | undefined;
     let unpacker: TreeUnpacker | undefined;
     try {

@@ -3,8 +3,7 @@
  * read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { once } from "node:events";
-import { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { pipeline, Readable } from "node:stream";
 import * as dockerignorePackage from "@balena/dockerignore";
 import { Pack, Parser, type ReadEntry } from "tar";
 import type { Source } from "../../../../core/ports/source-spool.ts";
@@ -30,14 +29,11 @@ const withoutDot = (path: string): string => path.replace(/^(?:\.\/)+/, "");
 
 const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entry: ReadEntry) => void) => {
   const parser = new Parser({ onReadEntry });
-  const opened = Readable.from(source.open());
-  try {
-    for await (const chunk of opened.pipe(createGunzip()).pipe(tarPieces()) as AsyncIterable<Buffer>) {
-      signal.throwIfAborted();
-      if (!parser.write(chunk)) await once(parser, "drain", { signal });
-    }
-  } finally {
-    opened.destroy();
+  const pieces = tarPieces().on("error", () => undefined);
+  pipeline(unpackedBytes(source, signal), pieces, () => undefined);
+  for await (const chunk of pieces as AsyncIterable<Buffer>) {
+    signal.throwIfAborted();
+    if (!parser.write(chunk)) await once(parser, "drain", { signal });
   }
   await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());
 };
