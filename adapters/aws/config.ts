@@ -62,7 +62,7 @@ export const awsConfigSchema = z.strictObject({
     .int()
     .min(1)
     .default(30)
-    .describe("Delete images that no deployment uses this many days after their last deploy"),
+    .describe("Days after its last deploy until an image that no deployment uses is deleted"),
   athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
   logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
   billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),

@@ -49,7 +49,12 @@ export const localConfigSchema = z.strictObject({
     .describe(
       "Loopback port of this machine that sandboxed services may call, such as 5432 for a database, and that a registry of base images may use; may be repeated",
     ),
-  maxInstances: z.int().min(1).max(1000).default(10).describe("Default maximum number of instances (max_instances 0)"),
+  maxInstances: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(10)
+    .describe("Maximum number of instances of a service that declares max_instances 0"),
   instancesPerAccount: z
     .int()
     .min(1)

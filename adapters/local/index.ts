@@ -145,22 +145,10 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const usage = openBillingFile(dataDir, logger);
   stack.defer(() => usage.close());
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
+  const toolchain = findToolchain(at("tools", "bin"), environment);
   const opened = await openEngine({
-    ...{
-      config,
-      dataDir,
-      scope,
-      state: stored,
-      logs,
-      usage,
-      lastFires,
-      storageKey,
-      environment,
-      clock,
-      ids,
-      logger,
-      telemetry,
-    },
+    ...{ config, dataDir, scope, state: stored, logs, usage, lastFires, storageKey, toolchain, environment },
+    ...{ clock, ids, logger, telemetry },
   });
   stack.use(opened);
   const { engine, ingressPort, storagePort } = opened;
@@ -179,13 +167,12 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   await leftovers.take(at("spool"));
   makeLayout(dataDir, logger);
   const userOf = chooseUsers(runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
-  const toolchain = findToolchain(at("tools", "bin"), environment);
   const images = new ImageStore(at("images"), leftovers, async (id) => {
     if (typeof containers !== "string") await containers.removeImage(id);
   });
 
   const volumeRows = new VolumeRows(db);
-  const objects = new LocalObjects({ storage: at("storage"), state: volumeRows, userOf, ids });
+  const objects = new LocalObjects({ storage: at("storage"), volumes: volumeRows, userOf, ids });
   const volumes = new LocalVolumes({
     rows: volumeRows,
     objects,

@@ -63,7 +63,9 @@ export const serveShape = {
   jwtAccountClaim: z.string().default("sub").describe("Claim that contains the account"),
   stripeKey: text
     .optional()
-    .describe("Stripe key that may read customers and subscriptions. Prefer the variable: process lists show flags"),
+    .describe(
+      "Stripe key that may read customers, subscriptions and products. Prefer the variable: process lists show flags",
+    ),
   stripeUrl: url(/^https?$/, "http://127.0.0.1:12111")
     .optional()
     .describe("URL of Stripe's API, for tests"),

@@ -34,8 +34,8 @@ export const volumePage: Bench = {
   goals: [{ at: "most", bound: 50 }],
   prepare: async ({ small }) => {
     const root = mkdtempSync(join(tmpdir(), "portside-bench-volumes-"));
-    const state = { lives: () => true, ownerOf: () => undefined };
-    const objects = new LocalObjects({ storage: root, state, userOf: () => undefined, ids: randomIds });
+    const volumes = { lives: () => true, ownerOf: () => undefined };
+    const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds });
     await objects.open();
     const volume = join(root, "volumes", BUCKET);
     fill(join(volume, "m-folder"), IN_FOLDER);

@@ -1,4 +1,4 @@
-/** Lists, stats, reads and removes a volume's objects. */
+/** Lists a volume's objects, and reads their size and time. */
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";

@@ -125,7 +125,7 @@ export class RunningContainer implements Running {
     }
   }
 
-  /** Polls the size of a container's files and kills the container: no engine option works with every storage driver. */
+  /** Polls the size of a container's files, and kills a container above its limit: no engine option works with every storage driver. */
   #watchDisk(container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {

@@ -1,12 +1,11 @@
 /** Empties a data folder except for its volumes and the files that are needed to open them. */
 import { join } from "node:path";
 import { removeTree } from "../tenant-files/remove-tree.ts";
+import { withCompanions } from "./layout.ts";
 
 /** An explicit list, so that files and folders of later versions are preserved. */
 const TEMPORARY = [
-  ...["billing.sqlite", "engine.sqlite"].flatMap((file) =>
-    ["", "-wal", "-shm", "-journal"].map((ending) => file + ending),
-  ),
+  ...["billing.sqlite", "engine.sqlite"].flatMap(withCompanions),
   ...["cache", "images", "leftovers", "logs", "run", "sandbox", "spool", "sql", "tools"],
 ];
 

@@ -123,6 +123,10 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
 /** SQLite's own files next to a database. A snapshot of the database includes their content. */
 const SQLITE_COMPANION = /^(state|state\.copy|lock|billing|engine)\.sqlite(\.new)?-(wal|shm|journal)$/;
 
+/** Returns the names of an SQLite file and of the files that SQLite creates next to it. */
+export const withCompanions = (file: string): string[] =>
+  ["", "-wal", "-shm", "-journal"].map((ending) => file + ending);
+
 /** Returns the backup rule of a path below the data folder; undefined for a path that is not the platform's. */
 export const backupRuleOf = (path: string): BackupRule | undefined => {
   if (SQLITE_COMPANION.test(path)) return "left out";

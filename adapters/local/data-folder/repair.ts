@@ -89,6 +89,7 @@ const labelOf = ({ name, owner, id }: VolumeRecord): string => `volume '${name}'
 const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolean, say: Say): Promise<void> => {
   const at = (...names: string[]) => join(dataDir, "storage", ...names);
   const rows = new VolumeRows(db);
+  rows.recover();
   const records = new VolumeRecords(at("records"));
   const quarantine = quarantineOf(dataDir);
   const known = new Map(rows.all().map((row) => [row.id, row]));

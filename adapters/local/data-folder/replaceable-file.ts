@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
 import { explainFileError, isDamage } from "./data-folder-error.ts";
-import { openDatabase } from "./layout.ts";
+import { openDatabase, withCompanions } from "./layout.ts";
 import { setAside } from "./set-aside.ts";
 
 export interface ReplaceableFileOptions {
@@ -88,10 +88,7 @@ export class ReplaceableFile {
 
   #setAside(cause: unknown): void {
     const { dataDir, name, whenReplaced, logger } = this.#options;
-    const kept = setAside(
-      dataDir,
-      ["", "-wal", "-shm", "-journal"].map((ending) => name + ending),
-    );
+    const kept = setAside(dataDir, withCompanions(name));
     logger.error(whenReplaced, { path: this.#path, kept, cause });
   }
 }

@@ -177,7 +177,7 @@ export class LocalEngine implements Engine {
     };
   }
 
-  /** Applies changes that no call of `apply` announced, and those that failed, until `close`. */
+  /** Checks the state once a second until `close`. Applies changes that have not been applied yet. */
   watch(): void {
     this.#looks = setInterval(() => void this.#look(), LOOK_MS).unref();
   }

@@ -8,7 +8,7 @@ import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { Telemetry } from "../../../core/ports/telemetry.ts";
 import { serveStorage } from "../../shared/volumes/endpoint.ts";
 import { ImageStore } from "../builds/image-store.ts";
-import { findToolchain } from "../builds/toolchain.ts";
+import type { Toolchain } from "../builds/toolchain.ts";
 import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
@@ -19,7 +19,7 @@ import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import type { LocalLogs } from "../logs/log-store.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
-import { usersIn } from "../sandbox/users/account-users.ts";
+import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
 import type { LastFires } from "../schedules/last-fires.ts";
@@ -40,6 +40,8 @@ export interface EngineOptions {
   readonly lastFires: LastFires;
   /** The key that signs URLs. */
   readonly storageKey: string;
+  readonly toolchain: Toolchain;
+  /** The variables that locate the container engine. */
   readonly environment: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -67,7 +69,7 @@ const loopbackOf = (host: string): string =>
 
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
   const { config, dataDir, scope, state, logs, usage, lastFires, storageKey } = options;
-  const { environment, clock, ids, logger, telemetry } = options;
+  const { toolchain, environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
@@ -86,8 +88,8 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
   await leftovers.take(at(RUN_FOLDER));
   makeLayout(dataDir, logger);
 
-  const userOf = usersIn(chosen.runner.setsUser === true, state, uidRange);
-  const objects = new LocalObjects({ storage: at("storage"), state, userOf, ids });
+  const userOf = assignedUsers(chosen.runner.setsUser === true, state.users, uidRange);
+  const objects = new LocalObjects({ storage: at("storage"), volumes: state.volumes, userOf, ids });
   await objects.open();
   const images = new ImageStore(at("images"), leftovers);
   const instances: InstanceDeps = {
@@ -100,7 +102,7 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
       return ["storage", ...state.namesOf(owner)].map((label) => `${label}.${domain.name}`);
     },
     tellsNodeItsMemory: chosen.limits === "watchdog",
-    toolchain: findToolchain(at("tools", "bin"), environment),
+    toolchain,
     runDir: at(RUN_FOLDER),
     cacheDir: at("cache"),
     scope,

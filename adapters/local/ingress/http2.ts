@@ -32,7 +32,7 @@ import type { ActiveRevision, Admission, ServiceRoute } from "./service-route.ts
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
   constants;
 
-/** Connection headers; HTTP/2 allows none of them except `te: trailers`. */
+/** Headers that concern one connection. The proxy does not forward them. */
 const dropped = new Set([
   "connection",
   "keep-alive",

@@ -8,7 +8,7 @@ import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
 import { insert, selectAll } from "../state/sql.ts";
 
-/** Identifies one deployment. One that is deleted and created again is another. */
+/** Identifies a deployment. A deleted one that is created again has another `createdAt`. */
 export interface FiredService extends ScheduledService {
   readonly createdAt: Timestamp;
 }
@@ -61,7 +61,7 @@ export class LastFires {
     this.#fires.set(keyOf(service), { owner, name, createdAt, fire });
   }
 
-  /** Forgets the fires of all other schedules. */
+  /** Forgets the fires of schedules that are not in `services`. */
   retain(services: readonly ScheduledService[]): void {
     const kept = new Set(services.map(keyOf));
     for (const [key, service] of this.#fires) if (!kept.has(key)) this.#forget(service);

@@ -2,8 +2,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
+import { selectAll, selectFirst } from "./sql.ts";
 
-const jobOf = (row: unknown): CronJob => JSON.parse((row as { job: string }).job) as CronJob;
+interface Row {
+  readonly job: string;
+}
+
+export const jobOf = ({ job }: Row): CronJob => JSON.parse(job) as CronJob;
 
 export class ScheduleRows {
   readonly #db: DatabaseSync;
@@ -13,11 +18,11 @@ export class ScheduleRows {
   }
 
   all(): CronJob[] {
-    return this.#db.prepare("SELECT job FROM schedules").all().map(jobOf);
+    return selectAll<Row>(this.#db, "SELECT job FROM schedules").map(jobOf);
   }
 
   find({ owner, name }: ScheduledService): CronJob | null {
-    const row = this.#db.prepare("SELECT job FROM schedules WHERE owner = ? AND name = ?").get(owner, name);
+    const row = selectFirst<Row>(this.#db, "SELECT job FROM schedules WHERE owner = ? AND name = ?", owner, name);
     return row === undefined ? null : jobOf(row);
   }
 

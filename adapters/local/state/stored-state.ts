@@ -5,14 +5,17 @@
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { WantedService } from "../engine/reconcile.ts";
 import type { StoredJob } from "../schedules/cron-timers.ts";
+import { AccountUserRows } from "./account-users.ts";
 import { STATE_FILE } from "./inspect.ts";
+import { jobOf } from "./schedules.ts";
 import { readRevision } from "./services.ts";
+import { SettingRows } from "./settings.ts";
 import { selectAll, selectFirst } from "./sql.ts";
+import { VolumeRows } from "./volumes.ts";
 
 interface Row extends Omit<WantedService, "serving"> {
   /** Changes with each write of the row. */
@@ -29,7 +32,9 @@ export class StoredState implements Disposable {
   readonly #rows: StatementSync;
   readonly #serving: StatementSync;
   readonly #dataVersion: StatementSync;
-  readonly #living: StatementSync;
+  readonly #settings: SettingRows;
+  readonly volumes: Pick<VolumeRows, "lives" | "ownerOf">;
+  readonly users: Pick<AccountUserRows, "uidOf">;
   /** The services of the last read, so that only changed rows are parsed. */
   #services = new Map<DeploymentName, { readonly etag: string; readonly service: WantedService }>();
   #version: unknown;
@@ -40,7 +45,9 @@ export class StoredState implements Disposable {
     this.#rows = this.#db.prepare("SELECT name, owner, created_at AS createdAt, etag FROM services ORDER BY name");
     this.#serving = this.#db.prepare("SELECT serving_id, serving FROM services WHERE name = ?");
     this.#dataVersion = this.#db.prepare("PRAGMA data_version");
-    this.#living = this.#db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
+    this.#settings = new SettingRows(this.#db);
+    this.volumes = new VolumeRows(this.#db);
+    this.users = new AccountUserRows(this.#db);
   }
 
   /** Every service, sorted by name. */
@@ -60,10 +67,8 @@ export class StoredState implements Disposable {
   jobs(): readonly StoredJob[] {
     const jobs = `SELECT schedules.job, services.created_at AS createdAt
       FROM schedules JOIN services USING (owner, name) ORDER BY name`;
-    return selectAll<{ job: string; createdAt: Timestamp }>(this.#db, jobs).map(({ job, createdAt }) => ({
-      ...(JSON.parse(job) as CronJob),
-      createdAt,
-    }));
+    const rows = selectAll<{ readonly job: string; readonly createdAt: Timestamp }>(this.#db, jobs);
+    return rows.map((row) => ({ ...jobOf(row), createdAt: row.createdAt }));
   }
 
   /** The names of the account's services. */
@@ -79,22 +84,8 @@ export class StoredState implements Disposable {
 
   /** The previous port that all services, or all signed URLs, share. */
   sharedPort(name: "ingress_port" | "storage_port"): number | undefined {
-    const stored = selectFirst<{ value: string }>(this.#db, "SELECT value FROM settings WHERE name = ?", name);
-    return stored === undefined ? undefined : Number(stored.value);
-  }
-
-  /** Whether the bucket belongs to a live volume. */
-  lives(bucket: string): boolean {
-    return this.#living.get(bucket) !== undefined;
-  }
-
-  ownerOf(bucket: string): AccountId | undefined {
-    return selectFirst<{ owner: AccountId }>(this.#db, "SELECT owner FROM volumes WHERE id = ?", bucket)?.owner;
-  }
-
-  /** The user (uid) that the server assigned to the account. */
-  uidOf(owner: AccountId): number | undefined {
-    return selectFirst<{ uid: number }>(this.#db, "SELECT uid FROM account_users WHERE owner = ?", owner)?.uid;
+    const stored = this.#settings.get(name);
+    return stored === undefined ? undefined : Number(stored);
   }
 
   /** Returns whether a change has been committed since the last call. */

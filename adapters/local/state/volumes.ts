@@ -22,8 +22,11 @@ export class VolumeRows {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#living = db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
-    // The previous process ended before these deletes did.
-    db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
+  }
+
+  /** Shows volumes again whose deletion the previous process did not finish. */
+  recover(): void {
+    this.#db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
 
   lives(id: string): boolean {

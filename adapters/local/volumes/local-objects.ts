@@ -27,7 +27,7 @@ import { listFolder } from "./list-folder.ts";
 export interface ObjectsConfig {
   /** Contains the volumes' folders and, on the same file system, the running uploads. */
   readonly storage: string;
-  readonly state: {
+  readonly volumes: {
     /** Whether the bucket belongs to a live volume. */
     lives(bucket: string): boolean;
     ownerOf(bucket: string): AccountId | undefined;
@@ -120,7 +120,7 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined> {
-    if (!this.#config.state.lives(bucket)) return undefined;
+    if (!this.#config.volumes.lives(bucket)) return undefined;
     const handle = await this.#open(bucket, path).catch(orNothing);
     if (handle === undefined) return undefined;
     const stats = await handle.stat({ bigint: true });
@@ -158,7 +158,7 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
-    if (!this.#config.state.lives(bucket)) return { kind: "no_volume" };
+    if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
     // `#commit` checks again. This check saves the client a useless upload.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const partial = join(this.#uploads, this.#config.ids.id());
@@ -175,7 +175,7 @@ export class LocalObjects implements ObjectBytes {
 
   /** The user that owns the volume's files; undefined for this process's user. */
   #userOf(bucket: string): number | undefined {
-    const owner = this.#config.state.ownerOf(bucket);
+    const owner = this.#config.volumes.ownerOf(bucket);
     return owner === undefined ? undefined : this.#config.userOf(owner);
   }
 
@@ -211,7 +211,7 @@ export class LocalObjects implements ObjectBytes {
     path: ObjectPath,
     conditions: WriteConditions,
   ): Promise<PutOutcome> {
-    if (!this.#config.state.lives(bucket)) return { kind: "no_volume" };
+    if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const { parts, name } = split(path);
     await using root = await this.root(bucket);

@@ -48,8 +48,9 @@ export class LocalVolumes implements VolumeStore {
     this.#config = config;
   }
 
-  /** Moves unknown folders to quarantine. Starts deleting expired volumes in the trash. */
+  /** Ends interrupted deletions and moves unknown folders to quarantine. Starts deleting expired volumes in the trash. */
   async open(): Promise<void> {
+    this.#config.rows.recover();
     await this.#quarantineUnknown();
     await this.#config.records.correct(this.#config.rows.all());
     await this.#sweep();

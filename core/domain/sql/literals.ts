@@ -11,7 +11,7 @@ export interface LiteralFault {
   readonly at: number;
 }
 
-/** GoogleSQL has two simple escapes that C lacks. */
+/** GoogleSQL has two simple escapes that `simpleEscapes` lacks. */
 const simple: ReadonlyMap<string, string> = new Map([...simpleEscapes, ["?", "?"], ["`", "`"]]);
 
 /** Numeric escapes: the digits after a backslash, and their base. */

@@ -20,7 +20,7 @@ export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 /** The capability that every use case of volumes needs. */
 export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store;
 
-/** Returns the account's volume of that name. If there is none, fails with 403 if another account has one, otherwise with 404. */
+/** Returns the account's volume of that name. Fails with 403 if only other accounts have one, and with 404 if none has. */
 export const findOwnVolume = async (
   { context, principal: { account }, options }: Caller,
   name: VolumeName,

@@ -23,7 +23,9 @@ export const command: Command = {
     ...clientOptions,
     follow: flag("Follow new entries until Ctrl-C", "f"),
     query: option("FILTER", "Show only entries that match, such as 'severity>=ERROR'", { short: "q" }),
-    since: option("TIME", "Show entries newer than a duration (30m, 1h30m, 7d), a date or a date-time", { short: "s" }),
+    since: option("TIME", "Show entries since TIME: a duration ago (30m, 1h30m, 7d), a date or a date-time", {
+      short: "s",
+    }),
     lines: option("N", "Show the newest N entries (default: 100, or all with -s)", { short: "n" }),
   },
   positionals: { min: 1, max: 1 },

@@ -4,7 +4,10 @@ import type { LogReader } from "./reader.ts";
 
 type Show = (row: LogRow) => void;
 
-/** Shows the entries since a time. Shows each as soon as it is read; with `count`, shows only the newest `count`. */
+/**
+ * Shows the entries since a time.
+ * @param count shows only the newest ones, after reading all; undefined shows every entry as soon as it is read
+ */
 export const readSinceThen = async (
   reader: LogReader,
   since: string,

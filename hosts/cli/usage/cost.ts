@@ -24,7 +24,7 @@ export const command: Command = {
   usage: "cost [NAME] [-s 30d | -m [YYYY-MM]] [-b user|chat|model] [--json]",
   options: {
     ...clientOptions,
-    since: option("TIME", "Show costs of the last duration (default: 30d), or since a date or a date-time", {
+    since: option("TIME", "Show costs since TIME: a duration ago (default: 30d), a date or a date-time", {
       short: "s",
     }),
     month: option("[YYYY-MM]", "Choose a month in UTC (default: the current one)", { short: "m", optional: /^\d/ }),

@@ -25,8 +25,8 @@ const BUCKET = "vol-test";
 const KEY = "key";
 
 export const serveObjects = async (root: string): Promise<TestStorage> => {
-  const state = { lives: (bucket: string) => bucket === BUCKET, ownerOf: () => undefined };
-  const objects = new LocalObjects({ storage: root, state, userOf: () => undefined, ids: randomIds });
+  const volumes = { lives: (bucket: string) => bucket === BUCKET, ownerOf: () => undefined };
+  const objects = new LocalObjects({ storage: root, volumes, userOf: () => undefined, ids: randomIds });
   await objects.open();
   mkdirSync(join(root, "volumes", BUCKET), { recursive: true });
   const complaints: unknown[] = [];

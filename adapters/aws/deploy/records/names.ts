@@ -1,6 +1,6 @@
 /**
- * Names of a deployment's AWS resources. Every resource of a revision contains the revision's name, so two replicas
- * that race on one deployment cannot change each other's resources.
+ * Names of a deployment's AWS resources. The name of each resource of a revision contains the revision's name or its
+ * unique suffix, so two replicas that race on one deployment cannot change each other's resources.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";

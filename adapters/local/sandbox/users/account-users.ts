@@ -44,6 +44,16 @@ const isHostId = (uid: number): boolean =>
     (database) => spawnSync("getent", [database, String(uid)], { stdio: "ignore", timeout: 10_000 }).status === 0,
   );
 
+/** The user of an account never changes. */
+const remembering = (find: (owner: AccountId) => number): UserOf => {
+  const known = new Map<AccountId, number>();
+  return (owner) => {
+    const uid = known.get(owner) ?? find(owner);
+    known.set(owner, uid);
+    return uid;
+  };
+};
+
 /**
  * Returns a function that assigns users, and throws `NoUserLeft` if the range is full. Throws if the range cannot be used.
  * @param separate whether accounts have separate users
@@ -53,7 +63,6 @@ export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: Uid
   if (!separate) return () => undefined;
   const problem = uidRangeProblem(range);
   if (problem !== undefined) throw new Error(problem);
-  const known = new Map<AccountId, number>();
   const assign = (owner: AccountId): number => {
     const start = createHash("sha256").update(`${scope}\0${owner}`).digest().readUInt32BE();
     const uid = freeUid(range, start, (one) => rows.has(one) || isHostId(one));
@@ -61,11 +70,7 @@ export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: Uid
     rows.insert(owner, uid);
     return uid;
   };
-  return (owner) => {
-    const uid = known.get(owner) ?? rows.uidOf(owner) ?? assign(owner);
-    known.set(owner, uid);
-    return uid;
-  };
+  return remembering((owner) => rows.uidOf(owner) ?? assign(owner));
 };
 
 /** Assigns a user to each account that has none yet, for example because another runner did not separate the accounts. */
@@ -83,11 +88,11 @@ export const assignUsers = (owners: Iterable<AccountId>, userOf: UserOf, logger:
  * Returns a function that finds the users that the server has assigned. It throws `NoUserLeft` for other accounts.
  * @param separate whether accounts have separate users
  */
-export const usersIn = (separate: boolean, state: Pick<AccountUserRows, "uidOf">, range: UidRange): UserOf => {
+export const assignedUsers = (separate: boolean, rows: Pick<AccountUserRows, "uidOf">, range: UidRange): UserOf => {
   if (!separate) return () => undefined;
-  return (owner) => {
-    const uid = state.uidOf(owner);
+  return remembering((owner) => {
+    const uid = rows.uidOf(owner);
     if (uid === undefined) throw new NoUserLeft(range);
     return uid;
-  };
+  });
 };
