@@ -11,7 +11,7 @@ import { deployEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
-import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { templateOf } from "./model.ts";
 
 const acme = principalOf("acme");
@@ -184,4 +184,19 @@ test("removes folders of ended instances, sources and unfinished images, and kee
   expect(existsSync(join(folder, "spool", "upload.tar.gz"))).toBe(false);
   expect(readdirSync(images)).toEqual([whole]);
   expect((await platform.controlPlane.listDeployments(acme))._unsafeUnwrap().length).toBe(1);
+});
+
+test("shows a volume again whose deletion was interrupted", async () => {
+  const namesOf = async ({ controlPlane }: TestPlatform) =>
+    (await controlPlane.listVolumes(acme))._unsafeUnwrap().map(({ name }) => name);
+  {
+    await using platform = await startLocalIn(folder, { runner: "process" });
+    (await platform.controlPlane.createVolume(acme, { name: "data" }))._unsafeUnwrap();
+    const { volumes } = platform.local.provider;
+    for (const volume of (await volumes.list(acme.account))._unsafeUnwrap())
+      (await volumes.beginDelete(volume))._unsafeUnwrap();
+    expect(await namesOf(platform)).toEqual([]);
+  }
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  expect(await namesOf(platform)).toEqual(["data"]);
 });
