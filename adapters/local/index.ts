@@ -122,11 +122,6 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const schedules = new ScheduleRows(db);
   const keys = createKeyRows(db);
 
-  const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
-  const logs = new LocalLogs({ folder: at("logs"), clock, logger, telemetry, retentionDays, maxBytes });
-  stack.defer(() => logs.close());
-  await endInterruptedDeploys(rows, notes, logs, clock);
-
   const uidRange = readUidRange(config.uidRange) as UidRange;
   // Builds belong to the server, which may restart while services run, so its start must not end their instances.
   const buildScope = `${scope}b`;
@@ -147,11 +142,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
   const toolchain = findToolchain(at("tools", "bin"), environment);
   const opened = await openEngine({
-    ...{ config, dataDir, scope, state: stored, logs, usage, lastFires, storageKey, toolchain, environment },
+    ...{ config, dataDir, scope, state: stored, usage, lastFires, storageKey, toolchain, environment },
     ...{ clock, ids, logger, telemetry },
   });
   stack.use(opened);
   const { engine, ingressPort, storagePort } = opened;
+  const logs = new LocalLogs({ folder: at("logs"), writer: opened.logs });
+  stack.defer(() => logs.close());
+  await endInterruptedDeploys(rows, notes, logs, clock);
   settings.set("ingress_port", String(ingressPort));
   if (storagePort !== ingressPort) settings.set("storage_port", String(storagePort));
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
@@ -191,7 +189,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   assignUsers(owners, userOf, logger);
   const platform = new LocalPlatform({
     ...{ rows, notes, lastFires, engine, settings, urlOf, images, runner, containers, userOf, clock, logger },
-    log: (entry) => void logs.push(entry),
+    log: (entry) => void logs.append([entry]),
   });
   stack.defer(() => platform.settle());
   await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
@@ -200,7 +198,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const scheduler = new LocalScheduler({ rows: schedules, engine, logger });
   await scheduler.open(platform.jobs());
   engine.watch();
-  const findDown = watchHealth({ dataDir, db, losesLogs: () => logs.isLosing, logger });
+  const findDown = watchHealth({ dataDir, db, losesLogs: () => opened.logs.isLosing, logger });
 
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,

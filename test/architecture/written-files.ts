@@ -132,6 +132,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rename",
     "rmdir",
   ),
+  "adapters/local/logs/log-pages.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
   "adapters/local/logs/readable-rows.ts": outOfReach("Reads a log in the platform's folder.", "openSync"),
   "adapters/local/logs/log-repairs.ts": outOfReach(
     "Replaces a log in the platform's folder.",

@@ -1,18 +1,21 @@
 /** The local log store: pages at any size, filters, and parsing a filter. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LogFile } from "../../adapters/local/logs/log-file.ts";
 import { rowOf } from "../../adapters/local/logs/rows.ts";
 import { scan } from "../../adapters/local/logs/scan.ts";
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
+import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { behind, ordinalCode } from "../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
 import { parseLogFilter } from "../../core/domain/logs/filter/parse.ts";
-import type { LogFilter } from "../../core/domain/logs/filter/tree.ts";
+import { everything, type LogFilter } from "../../core/domain/logs/filter/tree.ts";
 import type { Instant } from "../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
+import { silentLogger } from "../support/logs/silent-logger.ts";
+import { WrittenLogs } from "../support/logs/written-logs.ts";
 import { catastrophicLines, catastrophicPatterns } from "../support/vitest/catastrophic.ts";
 import { type Bench, type Contender, median } from "./bench.ts";
 
@@ -48,16 +51,28 @@ const timed = (work: () => void): number => {
 const PAGES = 300;
 
 /** The median time of a page of 100 after random positions. */
-const pages = (name: string, path: string, count: number): Contender & Disposable => {
-  const file = new LogFile(path);
-  const page = () => {
+const pages = (name: string, folder: string, count: number): Contender & AsyncDisposable => {
+  mkdirSync(folder);
+  const logs = new WrittenLogs({
+    ...{ folder, clock: createSystemClock(), logger: silentLogger },
+    ...{ retentionDays: 30, maxBytes: Number.MAX_SAFE_INTEGER },
+  });
+  fill(logs.pathOf(scope.owner), count);
+  const query = { filter: everything, limit: 100, timeoutMs: 60_000 };
+  const page = async () => {
     const place = behind((BEGAN + BigInt(Math.floor(Math.random() * count)) * 1_000_000n) as Instant);
-    return timed(() => void file.after(scope, place, 100));
+    const begun = performance.now();
+    (await logs.after(scope, place, query))._unsafeUnwrap();
+    return performance.now() - begun;
   };
   return {
     name,
-    measure: async () => median(Array.from({ length: PAGES }, page)),
-    [Symbol.dispose]: () => file.close(),
+    measure: async () => {
+      const times: number[] = [];
+      for (let n = 0; n < PAGES; n++) times.push(await page());
+      return median(times);
+    },
+    [Symbol.asyncDispose]: () => logs.close(),
   };
 };
 
@@ -81,17 +96,13 @@ export const logPages: Bench = {
       ["1 million", small ? 20_000 : 1_000_000],
       ["100 thousand", small ? 10_000 : 100_000],
     ] as const;
-    const results = sizes.map(([name, count]) => {
-      const path = join(folder, `${count}.sqlite`);
-      fill(path, count);
-      return pages(name, path, count);
-    });
+    const results = sizes.map(([name, count]) => pages(name, join(folder, String(count)), count));
     const [subject, ...peers] = results as [(typeof results)[number], ...(typeof results)[number][]];
     return {
       subject,
       peers,
       [Symbol.asyncDispose]: async () => {
-        for (const one of results) one[Symbol.dispose]();
+        for (const one of results) await one[Symbol.asyncDispose]();
         remove();
       },
     };

@@ -1,7 +1,6 @@
 /** SQL on one machine: a query on a warm process, the first read of a log, and the very first query. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LocalLogs } from "../../adapters/local/logs/log-store.ts";
 import { createLocalSql } from "../../adapters/local/sql/engine.ts";
 import { readLogFile } from "../../adapters/local/sql/log-reader.ts";
 import { createSystemClock } from "../../adapters/shared/runtime/system.ts";
@@ -10,6 +9,7 @@ import { noBilling } from "../../adapters/shared/sql/tables/billing.ts";
 import { ReadSoFar } from "../../adapters/shared/sql/tables/catch-up.ts";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import { sqlLimits } from "../../core/domain/accounts/limits.ts";
+import { WrittenLogs } from "../support/logs/written-logs.ts";
 import type { Bench } from "./bench.ts";
 import { fill, inFolder } from "./logs-store.ts";
 import { residentMegabytes } from "./processes.ts";
@@ -29,7 +29,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 /** An engine on an account's log with so many entries. */
 const engineOver = (count: number) => {
   const { folder, remove } = inFolder();
-  const logs = new LocalLogs({
+  const logs = new WrittenLogs({
     folder,
     clock: createSystemClock(),
     logger: silent,

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type DeployUpdate, isFinal } from "../../../core/domain/deploy/events.ts";
 import { unreportedOutcome } from "../../../core/domain/deploy/unreported-outcome.ts";
-import { deployEntry } from "../../../core/domain/logs/entry.ts";
+import { deployEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { everything } from "../../../core/domain/logs/filter/tree.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -48,15 +48,16 @@ export const endInterruptedDeploys = async (
   const now = timestampOf(clock.now());
   rows.recover(now);
   const ended: StoredDeploy[] = [];
+  const entries: NewLogEntry[] = [];
   for (const deploy of notes.unfinished()) {
     const logged = await loggedEnd(logs, deploy);
     const end = endOf(rows, deploy);
-    if (logged === undefined) void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, end));
+    if (logged === undefined) entries.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, end));
     const { status, reason = null } = logged ?? end;
     ended.push({ ...deploy, status, reason, finishedAt: now });
   }
-  // Flush before the deploys count as ended, so that a second crash loses none of them.
-  logs.flush();
+  // Written before the deploys count as ended, so that a second crash loses none of them. The writer reports what it cannot write.
+  (await logs.append(entries)).unwrapOr(undefined);
   for (const deploy of ended) notes.note(deploy, rows.get(deploy.name)?.owner === deploy.owner);
 };
 

@@ -1,4 +1,4 @@
-/** `engine.sqlite` of a data folder: what the engine writes. The state, which the server writes, is in `state.sqlite`. */
+/** Opens `engine.sqlite`, the engine's file in the data folder. The server's file is `state.sqlite`. */
 import type { Logger } from "../../../core/ports/system.ts";
 import { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 
@@ -6,7 +6,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS last_fires (
     owner TEXT NOT NULL,
     name TEXT NOT NULL,
-    -- When the deployment was created. One that is created again has another time.
+    -- The time at which the deployment was created. A deployment with the same name may be created later.
     created_at TEXT NOT NULL,
     -- As JSON.
     fire TEXT NOT NULL,

@@ -1,6 +1,6 @@
 /**
- * The engine runs what the state stores: listeners, instances and the pools between them. It decides nothing; the server
- * changes the state, and asks the engine to apply it.
+ * The engine runs the stored services: it owns their listeners, their instances, and the pools that connect the two. The server
+ * makes every decision. It changes the state, and then calls the engine to apply it.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -22,7 +22,7 @@ import type { Rollout } from "../state/services.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import { changesTo, type RunningService } from "./reconcile.ts";
 
-/** The time between two checks for changes that no call announced. */
+/** How often the engine checks the state for changes that it missed, in milliseconds. */
 const LOOK_MS = 1000;
 
 const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revision.id}`;
@@ -30,22 +30,22 @@ const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revi
 /** How to start a candidate. */
 export type CandidateOptions = Pick<StartOptions, "listenMillis" | "signal" | "say">;
 
-/** What the engine serves. */
+/** The result of applying the state. */
 export interface AppliedState {
-  /** The services' own ports, by the service's name. */
+  /** The port of each service, by the service's name. */
   readonly ports: Readonly<Record<string, number>>;
 }
 
-/** What the server asks of the engine. */
+/** The calls that the server makes. */
 export interface Engine {
   /**
-   * Starts an instance of a revision that receives no requests yet. It is a candidate until `apply` finds the revision in
-   * the state, or `end` is called.
+   * Starts an instance of a revision that receives no requests yet, a candidate. When `apply` finds the revision in the state,
+   * the instance joins the service.
    */
   start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined>;
-  /** Ends the candidate, if there is one. */
+  /** Stops the candidate, if it is running and has not joined its service. */
   end(candidate: Rollout): Promise<void>;
-  /** Resolves when requests go where the state says, and schedules fire as it says. */
+  /** Resolves when routes and schedules match the state. */
   apply(): Promise<AppliedState>;
   /** Counts instances by state, and waiting requests. */
   load(): Omit<Load, "logEntriesWaiting">;
@@ -109,10 +109,10 @@ export class LocalEngine implements Engine {
     await instance.stop();
   }
 
-  /** Calls run one after the other, so that each sees what the former did. */
+  /** Calls run one after another, so that each one starts from the result of the previous one. */
   apply(): Promise<AppliedState> {
     const work = this.#applied.then(() => this.#apply());
-    // The next call, or the next look, tries again what failed.
+    // The next call or check retries after a failure.
     this.#applied = work.then(
       () => {
         this.#hasFailed = false;
@@ -129,7 +129,7 @@ export class LocalEngine implements Engine {
     try {
       await this.#applyServices();
     } finally {
-      // A service that cannot be served must not keep the schedules of others from firing.
+      // A service that cannot be served must not stop the schedules of other services.
       timers.apply(state.jobs());
     }
     return { ports: ingress.servicePorts() };
@@ -154,7 +154,7 @@ export class LocalEngine implements Engine {
     }
   }
 
-  /** Sends the service's requests to a revision, and adopts its candidate. */
+  /** Routes the service's requests to a revision. Adds its candidate to the pool. */
   #serve(candidate: Rollout): void {
     const { id, template } = candidate.revision;
     const pool = this.#pool(template, id);

@@ -1,6 +1,6 @@
 /**
- * Opens what the engine of a data folder owns: listeners, instances and their output, the storage of signed URLs, and
- * metering. It reads the state, and never writes it.
+ * Opens the engine of a data folder: listeners, instances, the logs, the endpoint of signed URLs, and metering. The engine reads
+ * the state, but never writes it.
  */
 import { join } from "node:path";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
@@ -17,7 +17,7 @@ import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
 import { Ingress } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
-import type { LocalLogs } from "../logs/log-store.ts";
+import { LogWriter } from "../logs/log-writer.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
 import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
@@ -35,7 +35,6 @@ export interface EngineOptions {
   /** Names the instances' control groups, process marks and containers. */
   readonly scope: string;
   readonly state: StoredState;
-  readonly logs: LocalLogs;
   readonly usage: ReplaceableFile;
   readonly lastFires: LastFires;
   /** The key that signs URLs. */
@@ -51,6 +50,7 @@ export interface EngineOptions {
 
 export interface OpenedEngine extends AsyncDisposable {
   readonly engine: LocalEngine;
+  readonly logs: LogWriter;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
   /** The port of signed URLs. */
@@ -58,8 +58,8 @@ export interface OpenedEngine extends AsyncDisposable {
 }
 
 /**
- * The number of services created later that a running instance can still reach. The ports of an instance's network are fixed
- * when the network is created.
+ * The number of ports that are reserved for services created later. An instance can reach only the ports that were known when
+ * its network was created.
  */
 const SPARE_PORTS = 32;
 
@@ -68,12 +68,15 @@ const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
-  const { config, dataDir, scope, state, logs, usage, lastFires, storageKey } = options;
+  const { config, dataDir, scope, state, usage, lastFires, storageKey } = options;
   const { toolchain, environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
+  const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
+  const logs = new LogWriter({ folder: at("logs"), clock, logger, telemetry, retentionDays, maxBytes });
+  stack.defer(() => logs.close());
   const meter = new Meter({ file: usage, prices: loadPrices(config.priceList), clock, logger });
   stack.defer(() => meter.close());
   const uidRange = readUidRange(config.uidRange) as UidRange;
@@ -152,6 +155,7 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
   const teardown = stack.move();
   return {
     engine,
+    logs,
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),

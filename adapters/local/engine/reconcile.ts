@@ -1,10 +1,10 @@
-/** What the engine must change so that it runs what the state stores. Pure. */
+/** Compares the stored services with the running ones, and returns the changes that the engine must make. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Revision } from "../../../core/domain/deploy/service-template.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 
-/** A stored service, as far as the engine needs it. */
+/** The part of a stored service that the engine needs. */
 export interface WantedService {
   readonly name: DeploymentName;
   readonly owner: AccountId;
@@ -29,8 +29,8 @@ const isSame = (wanted: WantedService, running: RunningService): boolean =>
   wanted.owner === running.owner && wanted.createdAt === running.createdAt;
 
 /**
- * Returns the changes in their order. A service that was deleted and created again is another one, although its revisions
- * have the same ids: it is removed first.
+ * Returns the changes in the order in which to make them. A service that was deleted and created again is a different service,
+ * although its revisions have the same ids. The engine removes the old one first.
  */
 export const changesTo = (
   wanted: readonly WantedService[],

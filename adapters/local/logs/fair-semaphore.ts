@@ -1,4 +1,4 @@
-/** A fair semaphore: the longest waiting key is next, but no key holds two permits concurrently. */
+/** A semaphore that gives a permit to the key that has waited longest. A key holds at most one permit at a time. */
 
 interface Waiter {
   readonly key: string;

@@ -1,18 +1,12 @@
-/**
- * An account's log in one SQLite file. The key of a row is (service, nanosecond, ordinal), so a page takes one index seek.
- * Each account has a separate file, which isolates accounts.
- */
+/** Writes an account's log, one SQLite file. Each account has a separate file, which isolates accounts. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
-import type { LogEntry } from "../../../core/domain/logs/entry.ts";
-import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
-import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
 import { openDatabase } from "../data-folder/layout.ts";
 import { transaction } from "../state/database.ts";
 import { Retention } from "./retention.ts";
-import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type NewRow, type Row } from "./rows.ts";
+import { type Key, type NewRow, positionOf } from "./rows.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS entries (
@@ -46,23 +40,11 @@ const openLog = (path: string): DatabaseSync => {
   }
 };
 
-/** Converts rows to entries until the page is full. `partial` is true if more rows follow. */
-const page = (rows: Iterable<unknown>, { owner }: LogScope): Pick<LogFindings, "partial"> & { entries: LogEntry[] } => {
-  const hasRoom = pageRoom();
-  const entries: LogEntry[] = [];
-  for (const row of rows as Iterable<Row>) {
-    if (!hasRoom(lettersOf(row))) return { entries, partial: true };
-    entries.push(entryOf(owner, row));
-  }
-  return { entries, partial: false };
-};
-
 export class LogFile {
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #restore: StatementSync;
-  readonly #newest: StatementSync;
-  readonly #after: StatementSync;
+  readonly #last: StatementSync;
   readonly #retention: Retention;
 
   readonly path: string;
@@ -72,14 +54,8 @@ export class LogFile {
     this.#db = openLog(path);
     this.#insert = this.#db.prepare(INSERT);
     this.#restore = this.#db.prepare(INSERT.replace("INSERT", "INSERT OR IGNORE"));
-    this.#newest = this.#db.prepare(
-      "SELECT * FROM entries WHERE service = ? AND ns <= ? ORDER BY ns DESC, ord DESC LIMIT ?",
-    );
-    this.#after = this.#db.prepare(
-      "SELECT * FROM entries WHERE service = ? AND (ns, ord) > (?, ?) AND ns <= ? ORDER BY ns, ord LIMIT ?",
-    );
-    this.#newest.setReadBigInts(true);
-    this.#after.setReadBigInts(true);
+    this.#last = this.#db.prepare("SELECT ns, ord FROM entries WHERE service = ? ORDER BY ns DESC, ord DESC LIMIT 1");
+    this.#last.setReadBigInts(true);
     this.#retention = new Retention(this.#db);
   }
 
@@ -105,20 +81,10 @@ export class LogFile {
     return transaction(this.#db, () => rows.reduce((sum, row) => sum + this.#run(this.#restore, row), 0));
   }
 
-  /** Returns the newest entries of a service, oldest first. */
-  newest(scope: LogScope, limit: number, until: bigint = LAST_NS): LogFindings {
-    const { entries, partial } = page(this.#newest.iterate(scope.service, columnTime(until), limit), scope);
-    const [last] = entries;
-    return { entries: entries.reverse(), partial, ...(last === undefined ? {} : { seen: last }) };
-  }
-
-  /** Returns the first entries after a position. */
-  after(scope: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogFindings {
-    const { ns, ord } = keyOf(place);
-    const rows = this.#after.iterate(scope.service, ns, ord, columnTime(until), limit);
-    const { entries, partial } = page(rows, scope);
-    const last = entries.at(-1);
-    return { entries, partial, ...(last === undefined ? {} : { seen: last }) };
+  /** Returns the position of the service's last entry. */
+  last(service: string): LogPosition | undefined {
+    const key = this.#last.get(service) as Key | undefined;
+    return key === undefined ? undefined : positionOf(key);
   }
 
   /**

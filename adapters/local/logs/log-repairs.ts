@@ -19,8 +19,11 @@ import { type NewRow, rowOf } from "./rows.ts";
 const UNREAD = ".unread";
 const DAMAGED = ".damaged-";
 
-/** Suffixes of a database and its companion files. */
-const endings = ["-wal", "-shm", "-journal", ""];
+/**
+ * Suffixes of a database and its companion files. The database must move first: a reader in another process that opens a
+ * database without its companion files creates new ones, and SQLite would use them for the next database at this path.
+ */
+const endings = ["", "-wal", "-shm", "-journal"];
 
 /** Renames the damaged file. It stays in the folder of logs, because it contains an account's log and retention applies to it. */
 const keep = (path: string, kept: string): void => {
@@ -74,8 +77,12 @@ export class LogRepairs {
     for (const name of existsSync(folder) ? readdirSync(folder) : []) {
       if (!name.endsWith(UNREAD)) continue;
       const kept = join(folder, name.slice(0, -UNREAD.length));
-      if (existsSync(kept)) this.#begin(kept.slice(0, kept.lastIndexOf(DAMAGED)), kept, () => []);
-      else rmSync(kept + UNREAD);
+      const path = kept.slice(0, kept.lastIndexOf(DAMAGED));
+      if (existsSync(kept)) {
+        // The server may have ended after it moved the database, before it moved the companions.
+        if (!existsSync(path)) keep(path, kept);
+        this.#begin(path, kept, () => []);
+      } else rmSync(kept + UNREAD);
     }
   }
 
@@ -145,6 +152,6 @@ export class LogRepairs {
 
   #notice(file: LogFile, service: string, saved: number, kept: string): NewRow {
     const entry = noticeOf(service, saved, kept.slice(kept.lastIndexOf("/") + 1));
-    return rowOf({ ...entry, ...nextPosition(file.newest(entry, 1).seen, this.#clock.now()) });
+    return rowOf({ ...entry, ...nextPosition(file.last(service), this.#clock.now()) });
   }
 }

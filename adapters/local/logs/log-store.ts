@@ -1,140 +1,50 @@
 /**
- * The local LogStore. Assigns entries their position when the platform reads them, keeps them in memory for at most a fifth of
- * a second, and writes them in batches. Reads first write the waiting entries, so every entry is visible immediately, without a
- * settle window.
+ * The local LogStore. The server reads the accounts' log files; the engine writes them. Before each read, the engine writes the
+ * waiting entries of the account, so every entry is visible immediately, without a settle window.
  */
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import { type LogPosition, nextPosition } from "../../../core/domain/logs/cursor.ts";
-import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { isEverything } from "../../../core/domain/logs/filter/tree.ts";
-import { type Instant, millisOf, plusMillis } from "../../../core/domain/wire/instant.ts";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import { unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
-import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
-import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
-import { errAsync, ResultAsync } from "../../../core/result.ts";
-import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { isDamage } from "../data-folder/data-folder-error.ts";
-import { LogFile } from "./log-file.ts";
-import { LogRepairs } from "./log-repairs.ts";
-import { lettersOf, type NewRow, rowOf } from "./rows.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { ResultAsync } from "../../../core/result.ts";
+import { LogPages } from "./log-pages.ts";
+import { fileIdOf, logPath } from "./log-path.ts";
+import type { LogWriter } from "./log-writer.ts";
 import { type LogSearch, unlessDamaged } from "./scan.ts";
 import { Searches } from "./searches.ts";
 
-const FLUSH_MS = 200;
+/** Maximum number of open files. Opening one takes about a third of a millisecond. */
+const MAX_OPEN = 100;
 
-/** Number of entries and their characters. */
-interface Amount {
-  readonly entries: number;
-  readonly letters: number;
-}
-
-/** Batch size; one write blocks the event loop for about half a millisecond. */
-const BATCH: Amount = { entries: 50, letters: 1024 * 1024 };
-/** Pause between two writes, as a multiple of the first one's duration, so that requests can run meanwhile. */
-const REST = 2;
-/** When this much is waiting, backpressure stops writers until half of it is written. */
-const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
-
-const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
-  amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
-const RETAIN_MS = 10 * 60_000;
-const LOSING_MS = 30_000;
-/** Minimum time between two attempts to open a file, so that not every line retries. */
-const REOPEN_MS = 1000;
-
-export interface LogConfig {
+export interface LocalLogsConfig {
   readonly folder: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry?: Telemetry;
-  readonly retentionDays: number;
-  /** Limit per account, in bytes. */
-  readonly maxBytes: number;
+  readonly writer: Pick<LogWriter, "append" | "writeAll" | "repair">;
 }
 
-interface AccountLog {
-  file: LogFile;
-  /** Position of each service's last entry. */
-  readonly last: Map<string, LogPosition>;
-  waiting: NewRow[];
+interface OpenFile {
+  readonly id: string;
+  readonly pages: LogPages;
 }
 
-const ENDING = ".sqlite";
-
-/** Keeps raw account ids out of file names. */
-const fileName = (owner: AccountId): string => `${accountDigest(owner)}${ENDING}`;
-
-/** Returns as many of the first rows as one write can take, at least one. */
-const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
-  let letters = 0;
-  const end = rows.findIndex((row, index) => {
-    letters += lettersOf(row);
-    return index === BATCH.entries || (index > 0 && letters > BATCH.letters);
-  });
-  return end < 0 ? rows : rows.slice(0, end);
-};
-
-/** Returns the age of the first row, which is the oldest. */
-const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
-  first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
-
-/** Runs in this thread, because one index seek is faster than a message to another thread. */
-const readPage = (file: LogFile, { scope, query, place }: LogSearch): LogFindings | "damaged" => {
-  const { limit, until } = query;
-  return unlessDamaged(() =>
-    place === undefined ? file.newest(scope, limit, until) : file.after(scope, place, limit, until),
-  );
-};
+const nothing: LogFindings = { entries: [], partial: false };
 
 export class LocalLogs implements LogStore {
-  readonly #config: LogConfig;
-  readonly #telemetry: Telemetry;
-  readonly #accounts = new Map<AccountId, AccountLog>();
-  readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
+  readonly writer: LocalLogsConfig["writer"];
+  readonly #folder: string;
+  /** Open files by path; the last one was used last. */
+  readonly #open = new Map<string, OpenFile>();
   readonly #searches = new Searches();
-  readonly #repairs: LogRepairs;
-  readonly #retention: NodeJS.Timeout;
-  readonly #waiting = { entries: 0, letters: 0 };
-  #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;
-  #retaining = false;
-  #timer: NodeJS.Timeout | undefined;
-  #room: PromiseWithResolvers<void> | undefined;
 
-  constructor(config: LogConfig) {
-    this.#config = config;
-    this.#telemetry = config.telemetry ?? noTelemetry;
-    this.#repairs = new LogRepairs(config);
-    this.#repairs.resume(config.folder);
-    this.#retention = setInterval(() => void this.#retain(), RETAIN_MS).unref();
+  constructor({ folder, writer }: LocalLogsConfig) {
+    this.#folder = folder;
+    this.writer = writer;
   }
 
-  /**
-   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits it is slowed down to the
-   * disk's speed, and no entry is lost.
-   */
-  push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
-    const now = this.#config.clock.now();
-    // A clock ahead of this machine's would shift all later entries.
-    this.#take(entry, at === undefined || at > now ? now : at);
-    if (!reaches(this.#waiting, FULL)) return undefined;
-    this.#room ??= Promise.withResolvers();
-    return this.#room.promise;
-  }
-
-  /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
-  append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
-    const now = this.#config.clock.now();
-    const taken = entries.map((entry) => this.#take(entry, now));
-    const refused = unavailable("The log cannot be written. Try again.", 5);
-    if (!taken.every(Boolean)) return errAsync(refused);
-    const owners = [...new Set(entries.map(({ owner }) => owner))];
-    const written = Promise.all(owners.map((owner) => this.#written(this.#account(owner))));
-    return ResultAsync.fromPromise(written, () => refused).map(() => undefined);
+  append(entries: Parameters<LogStore["append"]>[0]): ReturnType<LogStore["append"]> {
+    return this.writer.append(entries);
   }
 
   newest(scope: LogScope, query: LogQuery, { signal }: CallOptions = {}): ReturnType<LogStore["newest"]> {
@@ -145,50 +55,28 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, place, options?.signal);
   }
 
-  /** Number of entries not yet written to a file. */
-  get waiting(): number {
-    return this.#waiting.entries;
-  }
-
-  /** True if entries were lost within the last 30 seconds. */
-  get isLosing(): boolean {
-    return performance.now() - this.#lostAt < LOSING_MS;
-  }
-
   /** Path of the account's file, which exists once the account has logged. */
   pathOf(owner: AccountId): string {
-    return join(this.#config.folder, fileName(owner));
+    return logPath(this.#folder, owner);
   }
 
-  /** Resolves when the file contains all entries of the account that were queued before the call. */
-  async writeAll(owner: AccountId): Promise<void> {
-    await this.#repairs.running(this.pathOf(owner));
-    const account = this.#accounts.get(owner);
-    if (account !== undefined) await this.#written(account);
+  /** Resolves when the file contains all entries of the account that were logged before the call. */
+  writeAll(owner: AccountId): Promise<void> {
+    return this.writer.writeAll(owner);
   }
 
-  /** Checks every page of the account's file, and repairs the file if one cannot be read. */
+  /** Checks every page of the account's file, and has the file repaired if one cannot be read. */
   async inspect(owner: AccountId): Promise<void> {
     const path = this.pathOf(owner);
-    if (this.#closed || !existsSync(path) || (await this.#searches.isWhole(path)) || this.#closed) return;
-    this.#replace(this.#account(owner), path, "a page cannot be read");
-    await this.#repairs.running(path);
-  }
-
-  /** Writes all waiting entries. */
-  flush(): void {
-    for (const account of this.#accounts.values()) while (account.waiting.length > 0) this.#write(account);
+    const id = fileIdOf(path);
+    if (this.#closed || id === undefined || (await this.#searches.isWhole(path)) || this.#closed) return;
+    await this.writer.repair(owner, id);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#retention);
-    clearTimeout(this.#timer);
-    this.flush();
-    for (const { file } of this.#accounts.values()) file.close();
-    this.#accounts.clear();
+    for (const path of [...this.#open.keys()]) this.#forget(path);
     await this.#searches.close();
-    await this.#repairs.close();
   }
 
   #read(
@@ -196,207 +84,51 @@ export class LocalLogs implements LogStore {
     query: LogQuery,
     place: LogPosition | undefined,
     signal: AbortSignal | undefined,
-  ): ResultAsync<LogFindings, Unavailable> {
-    const path = this.pathOf(scope.owner);
+  ): ReturnType<LogStore["newest"]> {
+    const { owner } = scope;
+    const path = this.pathOf(owner);
     const search = { path, scope, query, ...(place === undefined ? {} : { place }) };
-    const find = async (account: AccountLog): Promise<LogFindings | "damaged"> => {
-      // Awaiting undefined would cost a microtask.
-      const repair = this.#repairs.running(path);
-      if (repair !== undefined) await repair;
-      await this.#written(account);
-      signal?.throwIfAborted();
-      if (!isEverything(query.filter)) return this.#searches.run(search, signal);
-      return readPage(account.file, search);
-    };
     const read = async (): Promise<LogFindings> => {
       signal?.throwIfAborted();
-      if (!this.#accounts.has(scope.owner) && !existsSync(path)) return { entries: [], partial: false };
-      const account = this.#account(scope.owner);
-      const { file } = account;
-      const found = await find(account);
-      if (found !== "damaged") return found;
-      if (account.file === file) this.#replace(account, path, "a page cannot be read");
-      const again = await find(account);
-      if (again === "damaged") throw new Error("the new log file is damaged, too");
-      return again;
+      await this.writeAll(owner);
+      // Identify the file before the read: if another one takes its place meanwhile, that one is not the damaged one.
+      for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
+        signal?.throwIfAborted();
+        const found = await this.#find(search, id, signal);
+        if (found !== "damaged") return found;
+        if (repaired === 2) throw new Error("the new log file is damaged, too");
+        await this.writer.repair(owner, id);
+      }
+      return nothing;
     };
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log cannot be read. Try again.", 5, cause));
   }
 
-  /** Assigns a position to an entry and queues it. Returns false if the caller should retry. */
-  #take(entry: NewLogEntry, now: Instant): boolean {
-    let account: AccountLog;
-    try {
-      account = this.#account(entry.owner);
-    } catch {
-      // Opening the file has already logged the error.
-      return false;
-    }
-    try {
-      const last = account.last.get(entry.service) ?? this.#lastOf(account, entry);
-      const place = nextPosition(last, now);
-      // Convert it now, so that an invalid entry cannot fail its whole batch.
-      const row = rowOf({ ...entry, ...place });
-      account.last.set(entry.service, place);
-      account.waiting.push(row);
-      this.#count(1, lettersOf(row));
-    } catch (cause) {
-      this.#lost(1, cause);
-      // Drop only an entry that can never be written: a retry of the call would duplicate the others.
-      return !isWritable(entry);
-    }
-    this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
-    return true;
+  /** Reads a page without a filter in this thread, because one index seek is faster than a message to another thread. */
+  async #find(search: LogSearch, id: string, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
+    const { path, scope, query, place } = search;
+    if (!isEverything(query.filter)) return this.#searches.run(search, signal);
+    const { limit, until } = query;
+    return unlessDamaged(() => {
+      const pages = this.#pages(path, id);
+      return place === undefined ? pages.newest(scope, limit, until) : pages.after(scope, place, limit, until);
+    });
   }
 
-  #lastOf(account: AccountLog, entry: NewLogEntry): LogPosition | undefined {
-    try {
-      return account.file.newest(entry, 1).seen;
-    } catch (cause) {
-      if (!isDamage(cause)) throw cause;
-      this.#replace(account, account.file.path, cause);
-      return undefined;
-    }
+  #pages(path: string, id: string): LogPages {
+    if (this.#closed) throw new Error("the log store is closed");
+    const known = this.#open.get(path);
+    if (known?.id !== id) this.#forget(path);
+    const file = known?.id === id ? known : { id, pages: new LogPages(path) };
+    this.#open.delete(path);
+    this.#open.set(path, file);
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.#forget(oldest);
+    return file.pages;
   }
 
-  #count(entries: number, letters: number): void {
-    this.#waiting.entries += entries;
-    this.#waiting.letters += letters;
-  }
-
-  #account(owner: AccountId): AccountLog {
-    const known = this.#accounts.get(owner);
-    if (known !== undefined) return known;
-    const { folder, clock, logger } = this.#config;
-    const failed = this.#unopened.get(owner);
-    if (failed !== undefined && failed.until > clock.now()) throw failed.cause;
-    try {
-      const made = this.#openAccount(this.pathOf(owner));
-      this.#accounts.set(owner, made);
-      this.#unopened.delete(owner);
-      return made;
-    } catch (cause) {
-      this.#lostAt = performance.now();
-      this.#unopened.set(owner, { until: plusMillis(clock.now(), REOPEN_MS), cause });
-      logger.error("losing log entries: could not open an account's log", { folder, cause });
-      throw cause;
-    }
-  }
-
-  #openAccount(path: string): AccountLog {
-    const last = new Map<string, LogPosition>();
-    try {
-      return { file: new LogFile(path), last, waiting: [] };
-    } catch (cause) {
-      if (!isDamage(cause)) throw cause;
-      return { file: this.#repairs.replace(path, cause, () => [...last.keys()]), last, waiting: [] };
-    }
-  }
-
-  /** Replaces the account's damaged file with a new one. */
-  #replace(account: AccountLog, path: string, cause: unknown): void {
-    account.file.close();
-    account.file = this.#repairs.replace(path, cause, () => [...account.last.keys()]);
-  }
-
-  /** Writes one batch and schedules the next. Serves accounts round-robin. */
-  #flushSome(): void {
-    this.#timer = undefined;
-    const begun = performance.now();
-    let done: Amount = { entries: 0, letters: 0 };
-    for (const [owner, account] of [...this.#accounts]) {
-      if (account.waiting.length === 0) continue;
-      const { entries, letters } = this.#write(account);
-      done = { entries: done.entries + entries, letters: done.letters + letters };
-      this.#accounts.delete(owner);
-      this.#accounts.set(owner, account);
-      if (reaches(done, BATCH)) break;
-    }
-    if (this.#waiting.entries > 0)
-      this.#timer = setTimeout(() => this.#flushSome(), (performance.now() - begun) * REST);
-    if (reaches(this.#waiting, FULL, 0.5)) return;
-    this.#room?.resolve();
-    this.#room = undefined;
-  }
-
-  /** Writes the entries that are waiting now. Yields to the event loop between batches. */
-  async #written(account: AccountLog): Promise<void> {
-    for (let left = account.waiting.length; left > 0 && account.waiting.length > 0; ) {
-      left -= this.#write(account).entries;
-      if (left > 0) await yieldToEventLoop();
-    }
-  }
-
-  /** Writes a batch of waiting entries and returns its size. */
-  #write(account: AccountLog): Amount {
-    const batch = batchOf(account.waiting);
-    try {
-      const failed = this.#writeBatch(account, batch);
-      if (failed.length > 0) this.#lost(failed.length, failed[0]);
-      this.#telemetry.logStored(batch.length - failed.length, lagSeconds(batch, this.#config.clock.now()));
-    } catch (cause) {
-      this.#lost(batch.length, cause);
-    }
-    account.waiting = account.waiting.slice(batch.length);
-    const letters = batch.reduce((sum, row) => sum + lettersOf(row), 0);
-    this.#count(-batch.length, -letters);
-    return { entries: batch.length, letters };
-  }
-
-  #writeBatch(account: AccountLog, batch: readonly NewRow[]): readonly unknown[] {
-    try {
-      return account.file.write(batch);
-    } catch (cause) {
-      if (!isDamage(cause)) throw cause;
-      this.#replace(account, account.file.path, cause);
-      return account.file.write(batch);
-    }
-  }
-
-  /** Drops entries that cannot be written, because a full disk must not stop the services. */
-  #lost(entries: number, cause: unknown): void {
-    this.#lostAt = performance.now();
-    this.#telemetry.logLost(entries);
-    this.#config.logger.error("lost log entries: could not write the log", { entries, cause });
-  }
-
-  /** Applies the retention, also to accounts that have not logged since the start. */
-  async #retain(): Promise<void> {
-    const { folder, logger } = this.#config;
-    if (this.#retaining) return;
-    this.#retaining = true;
-    const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(ENDING)) : [];
-    if (names.length > 0) this.#repairs.forget(folder, millisOf(this.#oldest()));
-    for (const name of names)
-      try {
-        await this.#retainFile(name);
-      } catch (cause) {
-        logger.warn("could not remove old log entries", { folder, name, cause });
-      }
-    this.#retaining = false;
-  }
-
-  /** Returns the time before which entries have expired. */
-  #oldest(): Instant {
-    return plusMillis(this.#config.clock.now(), -this.#config.retentionDays * 86_400_000);
-  }
-
-  async #retainFile(name: string): Promise<void> {
-    const { folder, maxBytes } = this.#config;
-    const path = join(folder, name);
-    const repair = this.#repairs.running(path);
-    if (repair !== undefined) await repair;
-    if (this.#closed) return;
-    const before = this.#oldest();
-    const open = [...this.#accounts].find(([owner]) => fileName(owner) === name)?.[1];
-    const account = open ?? this.#openAccount(path);
-    try {
-      while (!this.#closed && account.file.retain(before, maxBytes)) await yieldToEventLoop();
-    } catch (cause) {
-      if (!isDamage(cause)) throw cause;
-      this.#replace(account, path, cause);
-    } finally {
-      if (account !== open) account.file.close();
-    }
+  #forget(path: string): void {
+    this.#open.get(path)?.pages[Symbol.dispose]();
+    this.#open.delete(path);
   }
 }

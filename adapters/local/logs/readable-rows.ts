@@ -10,7 +10,7 @@ const DEFAULT_PAGE = 4096;
 /** The two page types of a table without row ids; both contain rows. */
 const INTERIOR = 0x02;
 const LEAF = 0x0a;
-/** The platform writes no longer rows, so a larger size indicates damage. */
+/** The platform never writes larger rows, so a larger size indicates damage. */
 const MAX_PAYLOAD = 64 * 1024 * 1024;
 
 class Pages implements Disposable {
@@ -39,7 +39,7 @@ class Pages implements Disposable {
       : readAt(this.#wal, at, this.size);
   }
 
-  /** Returns the free pages, which contain only deleted rows. */
+  /** Returns the numbers of the free pages, which contain only deleted rows. */
   free(): ReadonlySet<number> {
     const free = new Set<number>();
     const header = this.get(1);
@@ -60,7 +60,7 @@ class Pages implements Disposable {
     if (this.#wal !== undefined) closeSync(this.#wal);
   }
 
-  /** Reads the valid frames: those up to the last commit whose salt matches the header's. */
+  /** Reads the valid frames: they have the salt of the header, and end with a commit. */
   #readWal(): void {
     if (this.#wal === undefined) return;
     const header = readAt(this.#wal, 0, 32);

@@ -1,6 +1,6 @@
 /**
- * Searches a log file with a filter, window by window, and checks the clock to end within its timeout. Blocks its thread, so
- * `Searches` runs it in a separate one, except in a bundle.
+ * Searches a log file with a filter, window by window, until the timeout of the query. A search blocks its thread, so
+ * `Searches` runs it in a separate thread, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -24,12 +24,12 @@ export interface LogSearch {
   readonly place?: LogPosition;
 }
 
-/** Number of characters between two checks of the clock. Searching a line of 256 KiB may take a second. */
+/** Number of characters to search between two checks of the clock. A line of 256 KiB may take a second. */
 const UNWATCHED_LETTERS = 64 * 1024;
-/** The cost of a row in addition to its characters. */
+/** The cost of a row without text, in characters. */
 const ROW_LETTERS = 64;
 
-/** True once the timeout has passed. Never true at first, so that repeated searches make progress. */
+/** Reports when the timeout has passed. The first call never does, so that repeated searches make progress. */
 const watch = (timeoutMs: number) => {
   const ends = performance.now() + timeoutMs;
   let unwatched = 0;
@@ -80,7 +80,7 @@ const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, fo
   };
 };
 
-/** Returns the search's starting key and end time. The filter's own lower bound may be later than the position. */
+/** Returns the key at which the search starts, and the time at which it ends. The filter may exclude older entries. */
 const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
@@ -129,7 +129,7 @@ export const scan = (search: LogSearch): LogFindings => {
   return scanRows(db, search);
 };
 
-/** Returns `damaged` if SQLite cannot read the file: an error would lose its code when it leaves a thread. */
+/** Returns `damaged` if SQLite cannot read the file. An error would lose its code on the way to another thread. */
 export const unlessDamaged = <T>(read: () => T): T | "damaged" => {
   try {
     return read();

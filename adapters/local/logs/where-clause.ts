@@ -1,6 +1,7 @@
 /**
- * Translates a filter to SQL over a log file's rows, as far as SQL can express it. Excluded rows cannot match. Selected rows may
- * still not match, unless the clause is `exact`.
+ * Translates a filter to SQL over the rows of a log file, as far as SQL can express the filter. A row that the SQL excludes
+ * never matches the filter. A row that it selects always matches if the clause is `exact`; otherwise a predicate in JavaScript
+ * must check it.
  */
 
 import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/logs/entry.ts";
@@ -43,8 +44,8 @@ const severityIn = (names: readonly Severity[]): WhereClause =>
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
 /**
- * The predicate judges longer text, because it checks the clock. SQL cannot stop within a window.
- * Must be the first term, because SQLite evaluates it without reading the text.
+ * Selects long text without searching it: the predicate searches it, and can stop at the deadline, which SQL cannot.
+ * This must be the first term, because SQLite evaluates it without reading the text.
  */
 const isLong = (column: string): string => `octet_length(${column}) > 16384`;
 
@@ -83,14 +84,14 @@ const both = (...wheres: readonly WhereClause[]): WhereClause => {
   };
 };
 
-/** Compares a value in SQL. The predicate judges the operators that SQL lacks. */
+/** Compares a value in SQL. Selects every row if SQL lacks the operator. */
 const ordered = (op: Compare["op"], sql: string, value: number | bigint | undefined): WhereClause => {
   if (value === undefined || !Object.hasOwn(sqlOperator, op)) return anything;
   const param = typeof value === "bigint" ? columnTime(value) : value;
   return exactly(`${sql} ${sqlOperator[op as keyof typeof sqlOperator]} ?`, param);
 };
 
-/** The plus prevents SQLite from seeking to this time when it must continue after a row. */
+/** The plus keeps SQLite from using the key for this term: it must seek to the row after which the search continues. */
 const ofTimestamp = ({ op, literal }: Compare): WhereClause => ordered(op, "+ns", timeOf(literal.text ?? ""));
 
 const ofSeverity = ({ op, literal }: Compare): WhereClause => {
@@ -102,7 +103,7 @@ const ofSeverity = ({ op, literal }: Compare): WhereClause => {
 const ofLogName = ({ op, literal }: Compare): WhereClause =>
   literal.text === null ? anything : oneOf("log", logNames.filter(textTest(op, literal.text, compileRe2)));
 
-/** A number of the logged request; 0 if the entry has no request. */
+/** Compares a number of the logged request, which is 0 if the entry has no request. */
 const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   const number = numberOf(literal.text ?? "");
   if (number === undefined) return always(false);
@@ -124,7 +125,7 @@ const ofText = ({ op, literal }: Compare): WhereClause => {
   return (op === ":" || op === "=") && isPlain(folded) ? mayContain("text", folded) : anything;
 };
 
-/** The payload's JSON must contain every name on the path, and the text itself unless it is a number. */
+/** Selects rows whose JSON contains every name on the path, and the text, unless the text is a number. */
 const ofPayload = (path: readonly string[], wanted: string | undefined): WhereClause => {
   const names = [...new Set(path.slice(1))].map((name) =>
     roughly(`ifnull(${isLong("json")} OR instr(json, ?) > 0, 0)`, `${JSON.stringify(name)}:`),
@@ -201,11 +202,11 @@ const termOf = (filter: LogFilter, service: string): WhereClause => {
   }
 };
 
-/** The maximum length of the SQL. A longer clause costs more than it saves. SQLite's own limits are much higher. */
+/** The maximum length of the SQL, in characters. A longer clause costs more than it saves. */
 const MAX_SQL = 10_000;
 
 /**
- * Translates mandatory terms up to `MAX_SQL`. The predicate judges the rest.
+ * Translates the terms that every match must satisfy, up to `MAX_SQL` characters. The predicate checks the other terms.
  * @param service the deployment to search
  */
 export const whereClause = (filter: LogFilter, service: string): WhereClause => {

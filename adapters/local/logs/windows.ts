@@ -7,9 +7,9 @@ import type { WhereClause } from "./where-clause.ts";
 const FIRST_ROWS = 1000;
 const MAX_ROWS = 20_000;
 const MIN_ROWS = 50;
-/** Number of texts up to which the largest window is allowed. With more texts, windows are smaller. */
-const MAX_TEXTS = 5;
-/** SQL cannot be interrupted, so a window that took longer is followed by a smaller one. */
+/** Maximum number of SQL parameters for windows of `MAX_ROWS`. With more parameters, windows are smaller. */
+const MAX_PARAMS = 5;
+/** SQL cannot be interrupted, so the search makes the next window smaller if one took longer than this. */
 const LONG_MS = 200;
 
 export interface Window {
@@ -32,7 +32,7 @@ export class Windows {
   constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause) {
     this.#service = service;
     this.#where = where;
-    this.#maxRows = Math.ceil(MAX_ROWS / Math.max(1, where.params.length / MAX_TEXTS));
+    this.#maxRows = Math.ceil(MAX_ROWS / Math.max(1, where.params.length / MAX_PARAMS));
     this.#size = Math.min(FIRST_ROWS, this.#maxRows);
     const [behind, upTo] = forwards ? [">", "<="] : ["<", ">="];
     const order = forwards ? "ORDER BY ns, ord" : "ORDER BY ns DESC, ord DESC";
@@ -47,7 +47,7 @@ export class Windows {
     this.#rest = prepare(`SELECT * ${from} AND ns ${upTo} ? AND ${where.sql} ${order}`);
   }
 
-  /** Returns the next rows after a key, none beyond the time `end`. */
+  /** Returns the next rows after a key, up to the time `end`. */
   next({ ns, ord }: Key, end: bigint): Window {
     this.#adapt();
     const border = this.#border.get(this.#service, ns, ord, end, this.#size - 1) as Key | undefined;

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLocalProvider } from "../../../adapters/local/index.ts";
 import type { LocalLogs } from "../../../adapters/local/logs/log-store.ts";
+import { LogWriter } from "../../../adapters/local/logs/log-writer.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
-import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names.ts";
 import type { EngineBuild } from "./builds.ts";
 import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
@@ -79,9 +79,10 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
   const names = new Map<string, string>();
 
   // The provider writes every log entry through this method; forward what Cloud Run sends to Cloud Logging.
-  const logs = local.provider.logs as LocalLogs;
-  const push = logs.push.bind(logs);
-  logs.push = (entry: NewLogEntry) => {
+  const { writer } = local.provider.logs as LocalLogs;
+  if (!(writer instanceof LogWriter)) throw new Error("the engine must run in this process");
+  const push = writer.push.bind(writer);
+  writer.push = (entry, at) => {
     const { service, instance, severity, logName, text, json, http } = entry;
     const revision = names.get(entry.revision ?? "") ?? serving.get(service) ?? "";
     const log = logName === "platform" ? "varlog/system" : logName;
@@ -92,7 +93,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
       ...(http && { http }),
     };
     if (logName !== "platform") onLine({ service, revision, log, severity, ...rest });
-    return push(entry);
+    return push(entry, at);
   };
 
   // After the provider's start, which moves unknown folders away. Mounts follow no links, but this link is above them.

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
+import { fileIdOf } from "../../../../adapters/local/logs/log-path.ts";
 import { readableRows } from "../../../../adapters/local/logs/readable-rows.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -24,6 +24,7 @@ import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import { parseLogFilter } from "../../../../core/domain/logs/filter/parse.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 
 const acme = "acme" as AccountId;
 const app = "app" as DeploymentName;
@@ -39,10 +40,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (): LocalLogs => {
+const open = (): WrittenLogs => {
   const complain = (message: string) => void complaints.push(message);
   const logger = { debug: complain, info: complain, warn: complain, error: complain };
-  return new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
+  return new WrittenLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
 };
 
 const line = (text: string): NewLogEntry => ({ ...scope, text, severity: "INFO", logName: "stdout" });
@@ -69,7 +70,7 @@ const overwrite = (path: string, at: number, bytes: Uint8Array): void => {
 const garbage = Buffer.alloc(PAGE, 0xa5);
 
 /** Reads every entry, page by page, like a client. */
-const readAll = async (logs: LocalLogs): Promise<{ text?: string | undefined; json?: unknown }[]> => {
+const readAll = async (logs: WrittenLogs): Promise<{ text?: string | undefined; json?: unknown }[]> => {
   const found: { text?: string | undefined; json?: unknown }[] = [];
   let place = { instant: 0n as never, code: "" };
   for (;;) {
@@ -140,6 +141,45 @@ test("a search detects and repairs a page that is damaged while the server runs"
   const filter = parseLogFilter('"nothing has this"', compileRe2)._unsafeUnwrap();
   expect((await logs.newest(scope, { ...every(10), filter }))._unsafeUnwrap().entries).toEqual([]);
   expect((await readAll(logs)).length).toBeGreaterThan(ROWS / 2);
+  await logs.close();
+});
+
+test("two readers that report the same damage have the file replaced once", async () => {
+  const path = await filled();
+  overwrite(path, 40 * PAGE, garbage);
+  const logs = open();
+  const damaged = fileIdOf(path) as string;
+  await Promise.all([logs.writer.repair(acme, damaged), logs.writer.repair(acme, damaged)]);
+  await logs.writer.repair(acme, damaged);
+  expect(readdirSync(folder).filter((name) => /\.damaged-[^.]*$/.test(name))).toHaveLength(1);
+  await logs.close();
+});
+
+test("a reader notices that another file took the place of the one it has open", async () => {
+  const path = await filled();
+  const logs = open();
+  const [newest] = (await logs.newest(scope, every(1)))._unsafeUnwrap().entries;
+  expect(newest?.text).toMatch(/^long/);
+  await logs.writer.repair(acme, fileIdOf(path) as string);
+  (await logs.append([line("after")]))._unsafeUnwrap();
+  expect((await logs.newest(scope, every(1)))._unsafeUnwrap().entries.map(({ text }) => text)).toEqual(["after"]);
+  await logs.close();
+});
+
+test("moves the write-ahead log to its database after a crash between the two", async () => {
+  const path = await filled();
+  const db = new DatabaseSync(path);
+  db.exec("PRAGMA wal_autocheckpoint = 0; UPDATE entries SET text = 'changed' WHERE text LIKE 'line 7 %'");
+  const copies = ["", "-wal"].map((ending) => [ending, readFileSync(path + ending)] as const);
+  db.close();
+  const kept = `${path}.damaged-2026-01-01T00-00-00-000`;
+  rmSync(path);
+  writeFileSync(`${kept}.unread`, "");
+  for (const [ending, bytes] of copies) writeFileSync(ending === "" ? kept : path + ending, bytes);
+  const logs = open();
+  const texts = (await readAll(logs)).map(({ text }) => text);
+  expect(texts).toContain("changed");
+  expect(texts).not.toContain(textOf(7));
   await logs.close();
 });
 

@@ -4,13 +4,13 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
 import { nodeSource } from "../../../support/archives/archives.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
 import { has, needs } from "../../../support/vitest/machine.ts";
 
@@ -49,7 +49,7 @@ test("loses entries of old and new accounts and reports it, and recovers afterwa
     warn: () => {},
     error: (words: string) => void complaints.push(words),
   };
-  const logs = new LocalLogs({
+  const logs = new WrittenLogs({
     folder: mounted,
     clock: createSystemClock(),
     logger,

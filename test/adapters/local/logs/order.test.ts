@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { comparePositions, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -18,11 +18,11 @@ const acme = "acme" as AccountId;
 const app = "app" as DeploymentName;
 
 let folder: string;
-let logs: LocalLogs;
+let logs: WrittenLogs;
 /** The clock's time, which tests set. It may go back. */
 let now = 1_000n as Instant;
 const open = (): void => {
-  logs = new LocalLogs({
+  logs = new WrittenLogs({
     ...{ folder, logger: silent, retentionDays: 30, maxBytes: 2 ** 30 },
     clock: { now: () => now, sleep: () => Promise.resolve() },
   });

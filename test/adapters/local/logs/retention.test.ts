@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/log-file.ts";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
+import { LogPages } from "../../../../adapters/local/logs/log-pages.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -13,6 +13,7 @@ import type { LogEntry, NewLogEntry } from "../../../../core/domain/logs/entry.t
 import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 
 const acme = "acme" as AccountId;
 const [app, other] = ["app", "other"] as DeploymentName[] as [DeploymentName, DeploymentName];
@@ -40,14 +41,16 @@ interface Opened {
 }
 
 const withFile = (work: (opened: Opened) => void): void => {
-  const file = new LogFile(join(folder, "one.sqlite"));
+  const path = join(folder, "one.sqlite");
+  const file = new LogFile(path);
+  using pages = new LogPages(path);
   work({
     write: (entries) => expect(file.write(entries.map(rowOf))).toEqual([]),
     retain: (before, maxBytes) => {
       while (file.retain(before, maxBytes));
     },
-    newest: (service) => file.newest({ owner: acme, service }, 1_000_000).entries,
-    after: (entry) => file.after({ owner: acme, service: entry.service }, entry, 1000).entries,
+    newest: (service) => pages.newest({ owner: acme, service }, 1_000_000).entries,
+    after: (entry) => pages.after({ owner: acme, service: entry.service }, entry, 1000).entries,
   });
   file.close();
 };
@@ -97,8 +100,10 @@ test("removes the oldest entries of the account across deployments", () => {
 });
 
 test("one step removes a bounded amount, however long the lines are", () => {
-  const file = new LogFile(join(folder, "one.sqlite"));
-  const left = () => file.newest({ owner: acme, service: app }, 1_000_000, undefined).entries.length;
+  const path = join(folder, "one.sqlite");
+  const file = new LogFile(path);
+  using pages = new LogPages(path);
+  const left = () => pages.newest({ owner: acme, service: app }, 1_000_000, undefined).entries.length;
   file.write(Array.from({ length: 3000 }, (_, n) => rowOf(entry(app, n))));
   expect(file.retain(10_000n as Instant, 2 ** 30)).toBe(true);
   expect(left()).toBe(2500);
@@ -124,9 +129,9 @@ test("reuses freed space", () => {
   });
 });
 
-const open = (clock: ManualClock, retentionDays: number): LocalLogs => {
+const open = (clock: ManualClock, retentionDays: number): WrittenLogs => {
   const logger = { debug: () => {}, info: () => {}, warn: (message: string) => expect.fail(message), error: () => {} };
-  return new LocalLogs({ folder, clock, logger, retentionDays, maxBytes: 2 ** 30 });
+  return new WrittenLogs({ folder, clock, logger, retentionDays, maxBytes: 2 ** 30 });
 };
 
 test("a running store removes entries, also of accounts that are inactive since its start", async () => {
@@ -164,7 +169,7 @@ test("an unreadable file of an account does not stop the removal for others", as
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
   const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
-  const logs = new LocalLogs({ folder, clock, logger, retentionDays: 3, maxBytes: 2 ** 30 });
+  const logs = new WrittenLogs({ folder, clock, logger, retentionDays: 3, maxBytes: 2 ** 30 });
   for (const name of ["0", "zzz"]) mkdirSync(join(folder, `${name}.sqlite`));
   const line: NewLogEntry = { owner: acme, service: app, text: "x", severity: "INFO", logName: "stdout" };
   expect((await logs.append([line])).isOk()).toBe(true);

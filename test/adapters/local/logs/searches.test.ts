@@ -1,7 +1,6 @@
 /** Searches run next to the server's own work: expensive ones block no one, and can be cancelled. */
 
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import { Searches } from "../../../../adapters/local/logs/searches.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -11,6 +10,7 @@ import { everything, type LogFilter } from "../../../../core/domain/logs/filter/
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
 import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 import { catastrophicLines, catastrophicPatterns } from "../../../support/vitest/catastrophic.ts";
 import { sampled } from "../../../support/vitest/sampled.ts";
 
@@ -18,9 +18,9 @@ const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 let folder: Folder;
-let logs: LocalLogs;
+let logs: WrittenLogs;
 const open = (): void => {
-  logs = new LocalLogs({
+  logs = new WrittenLogs({
     ...{ folder: folder.path, clock: createSystemClock(), logger: silent, retentionDays: 30, maxBytes: 2 ** 30 },
   });
 };

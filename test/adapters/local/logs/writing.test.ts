@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/log-file.ts";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
+import { LogPages } from "../../../../adapters/local/logs/log-pages.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -15,13 +15,14 @@ import type { Instant } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { noTelemetry } from "../../../../core/ports/telemetry.ts";
 import { every } from "../../../contracts/log-steps.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 
 const acme = "acme" as AccountId;
 const app = "app" as DeploymentName;
 const scope = { owner: acme, service: app };
 
 let folder: string;
-let logs: LocalLogs;
+let logs: WrittenLogs;
 let complaints: string[];
 let lost: number[];
 beforeEach(() => {
@@ -33,7 +34,7 @@ beforeEach(() => {
   const logger = { debug: complain, info: complain, warn: complain, error: complain };
   const telemetry = { ...noTelemetry, logLost: (entries: number) => void lost.push(entries) };
   const clock = createSystemClock();
-  logs = new LocalLogs({ folder, clock, logger, telemetry, retentionDays: 30, maxBytes: 2 ** 30 });
+  logs = new WrittenLogs({ folder, clock, logger, telemetry, retentionDays: 30, maxBytes: 2 ** 30 });
 });
 afterEach(async () => {
   await logs.close();
@@ -164,11 +165,13 @@ test("loses only an entry that cannot be written, and reports it", async () => {
 });
 
 test("a refused row does not lose the others of its batch", () => {
-  const file = new LogFile(join(folder, "one.sqlite"));
+  const path = join(folder, "one.sqlite");
+  const file = new LogFile(path);
   const row = (ns: bigint) => rowOf({ ...line(String(ns)), instant: ns as Instant, code: ordinalCode(0) });
   expect(file.write([row(1n), row(1n), row(2n)])).toHaveLength(1);
-  expect(file.newest(scope, 10).entries.map(({ text }) => text)).toEqual(["1", "2"]);
   file.close();
+  using pages = new LogPages(path);
+  expect(pages.newest(scope, 10).entries.map(({ text }) => text)).toEqual(["1", "2"]);
 });
 
 test("loses and reports a batch if the file cannot be written, and writes the next one", async () => {

@@ -15,7 +15,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LocalLogs } from "../../../../adapters/local/logs/log-store.ts";
 import { createLocalSql } from "../../../../adapters/local/sql/engine.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
@@ -23,6 +22,7 @@ import type { ProcessSqlEngine } from "../../../../adapters/shared/sql/process/e
 import { noBilling } from "../../../../adapters/shared/sql/tables/billing.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { WrittenLogs } from "../../../support/logs/written-logs.ts";
 import { recorder } from "../../../support/providers/memory-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
@@ -31,12 +31,12 @@ const IDLE_MS = 300;
 /** https://duckdb.org/docs/stable/internals/storage: one header of the file and two of the database. */
 const HEADERS = 3 * 4096;
 let folder: string;
-let logs: LocalLogs;
+let logs: WrittenLogs;
 let sql: ProcessSqlEngine;
 
 const open = (idleMillis = 60_000): void => {
   const { logger } = recorder();
-  logs = new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
+  logs = new WrittenLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
   sql = createLocalSql({ folder: join(folder, "sql"), logs, billing: noBilling, idleMillis, maxProcesses: 2 });
 };
 
