@@ -82,6 +82,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "Commands see the folder of tools read-only.",
     "chmodSync",
     "mkdirSync",
+    "renameSync",
     "writeFileSync",
   ),
   "adapters/local/builds/tree-writer.ts": {
@@ -111,12 +112,17 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "mkdirSync",
     "openSync",
   ),
+  "adapters/local/data-folder/read-only-file.ts": outOfReach("Reads a file in the platform's folder.", "DatabaseSync"),
   "adapters/local/data-folder/repair.ts": outOfReach(
     "Replaces files of the state.",
     ".chmod",
     "copyFileSync",
     "open",
     "renameSync",
+  ),
+  "adapters/local/data-folder/replaceable-file.ts": outOfReach(
+    "Reads a file in the platform's folder.",
+    "DatabaseSync",
   ),
   "adapters/local/data-folder/set-aside.ts": outOfReach("Moves damaged files of the state.", "mkdirSync", "renameSync"),
   "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),

@@ -1,6 +1,15 @@
 /** The programs for builds and services: the platform's own Node.js, the machine's npm and Python. */
 import { execFile } from "node:child_process";
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
@@ -50,8 +59,12 @@ export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): T
   chmodSync(folder, 0o755);
   const scripts = npm === undefined ? {} : { npm, npx: join(dirname(npm), "npx-cli.js") };
   for (const [name, script] of Object.entries(scripts)) {
-    writeFileSync(join(folder, name), shim(node, script));
-    chmodSync(join(folder, name), 0o755);
+    // Renamed when it is complete, because running services may call the earlier one.
+    const file = join(folder, name);
+    const made = `${file}.${process.pid}`;
+    writeFileSync(made, shim(node, script));
+    chmodSync(made, 0o755);
+    renameSync(made, file);
   }
   return { node, npm, shims: folder, python: onPath("python3", path) };
 };

@@ -5,7 +5,7 @@
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
 import { explainFileError, isDamage } from "./data-folder-error.ts";
 import { openDatabase, withCompanions } from "./layout.ts";
@@ -24,13 +24,20 @@ export interface ReplaceableFileOptions {
 
 class FailedCheck extends Error {}
 
+/** Throws if a page cannot be read. */
+const check = (db: DatabaseSync): void => {
+  const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
+  if (verdict !== "ok") throw new FailedCheck(verdict);
+};
+
+const isBroken = (cause: unknown): boolean => isDamage(cause) || cause instanceof FailedCheck;
+
 const open = (path: string, schema: string): DatabaseSync => {
   const db = openDatabase(path, { timeout: 5000 });
   try {
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     db.exec(schema);
-    const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
-    if (verdict !== "ok") throw new FailedCheck(verdict);
+    check(db);
     return db;
   } catch (error) {
     db.close();
@@ -61,11 +68,18 @@ export class ReplaceableFile {
       return work(this.#db);
     } catch (cause) {
       if (!isDamage(cause)) throw cause;
-      this.#db.close();
-      this.#db = undefined;
-      this.#setAside(cause);
-      this.#db = this.#open();
-      return work(this.#db);
+      return work(this.#replace(cause));
+    }
+  }
+
+  /** Replaces the file if one of its pages cannot be read. Reads all pages from the disk, through a new connection. */
+  check(): void {
+    try {
+      using db = new DatabaseSync(this.#path, { readOnly: true, timeout: 5000 });
+      check(db);
+    } catch (cause) {
+      if (!isBroken(cause)) throw cause;
+      this.#replace(cause);
     }
   }
 
@@ -79,11 +93,18 @@ export class ReplaceableFile {
     try {
       return open(this.#path, schema);
     } catch (cause) {
-      if (!isDamage(cause) && !(cause instanceof FailedCheck) && !isFolder(this.#path))
-        throw explainFileError(cause, this.#path) ?? cause;
+      if (!isBroken(cause) && !isFolder(this.#path)) throw explainFileError(cause, this.#path) ?? cause;
       this.#setAside(cause);
       return open(this.#path, schema);
     }
+  }
+
+  #replace(cause: unknown): DatabaseSync {
+    this.#db?.close();
+    this.#db = undefined;
+    this.#setAside(cause);
+    this.#db = this.#open();
+    return this.#db;
   }
 
   #setAside(cause: unknown): void {

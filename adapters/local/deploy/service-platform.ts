@@ -5,6 +5,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { type CronJob, cronJobOf } from "../../../core/domain/schedules/cron-job.ts";
+import type { LastFire } from "../../../core/domain/schedules/fire-policy.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -22,7 +23,7 @@ import type { Containers } from "../containers/containers.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Runner } from "../sandbox/runner.ts";
 import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
-import type { LastFires } from "../schedules/last-fires.ts";
+import type { FiredService } from "../schedules/last-fires.ts";
 import type { DeployRows } from "../state/deploys.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 import type { SettingRows } from "../state/settings.ts";
@@ -39,7 +40,7 @@ const rolloutFailureOf = (error: unknown): DeployFailure => {
 export interface PlatformDeps {
   readonly rows: ServiceRows;
   readonly notes: DeployRows;
-  readonly lastFires: LastFires;
+  readonly lastFireOf: (service: FiredService) => LastFire | null;
   readonly engine: Engine;
   readonly settings: Pick<SettingRows, "keepPorts">;
   /** Returns the public address of a service. @param port its own port */
@@ -232,7 +233,7 @@ export class LocalPlatform implements ServicePlatform {
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
       lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
-      lastFire: this.#deps.lastFires.find(stored),
+      lastFire: stored.serving?.template.schedule == null ? null : this.#deps.lastFireOf(stored),
     };
   }
 

@@ -14,10 +14,12 @@ const schema = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+export const ENGINE_FILE = "engine.sqlite";
+
 export const openEngineFile = (dataDir: string, logger: Logger): ReplaceableFile =>
   new ReplaceableFile({
     dataDir,
-    name: "engine.sqlite",
+    name: ENGINE_FILE,
     schema,
     whenReplaced: "set aside the damaged file of the engine; the latest fires of schedules are lost",
     logger,

@@ -47,8 +47,6 @@ export interface Engine {
   end(candidate: Rollout): Promise<void>;
   /** Resolves when routes and schedules match the state. */
   apply(): Promise<AppliedState>;
-  /** Counts instances by state, and waiting requests. */
-  load(): Omit<Load, "logEntriesWaiting">;
 }
 
 export interface EngineDeps {
@@ -166,6 +164,7 @@ export class LocalEngine implements Engine {
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
   }
 
+  /** Counts instances by state, and waiting requests. */
   load(): Omit<Load, "logEntriesWaiting"> {
     const pools = this.#deps.ingress.pools().map((pool) => pool.load);
     const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);

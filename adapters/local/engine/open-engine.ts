@@ -8,53 +8,59 @@ import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { Telemetry } from "../../../core/ports/telemetry.ts";
 import { serveStorage } from "../../shared/volumes/endpoint.ts";
 import { ImageStore } from "../builds/image-store.ts";
-import type { Toolchain } from "../builds/toolchain.ts";
+import { findToolchain } from "../builds/toolchain.ts";
 import type { LocalConfig } from "../config.ts";
 import { makeLayout } from "../data-folder/layout.ts";
 import { Leftovers } from "../data-folder/leftovers.ts";
-import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { answersOnLoopback, readDomain } from "../ingress/domain.ts";
 import { Ingress } from "../ingress/index.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { RUN_FOLDER } from "../instances/instance-notes.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 import { chooseRunner } from "../sandbox/choose-runner.ts";
+import { takeScope } from "../sandbox/scope.ts";
 import { assignedUsers } from "../sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "../sandbox/users/uid-range.ts";
 import { CronTimers } from "../schedules/cron-timers.ts";
-import type { LastFires } from "../schedules/last-fires.ts";
-import type { StoredState } from "../state/stored-state.ts";
+import { LastFires } from "../schedules/last-fires.ts";
+import { openState } from "../state/database.ts";
+import { lockDataDir } from "../state/lock-data-dir.ts";
+import { SettingRows } from "../state/settings.ts";
+import { StoredState } from "../state/stored-state.ts";
+import { openBillingFile } from "../usage/billing-file.ts";
 import { Meter } from "../usage/meter.ts";
 import { loadPrices } from "../usage/prices.ts";
 import { LocalObjects } from "../volumes/local-objects.ts";
-import { LocalEngine } from "./engine.ts";
+import { type Engine, LocalEngine } from "./engine.ts";
+import { openEngineFile } from "./engine-file.ts";
 
 export interface EngineOptions {
   readonly config: LocalConfig;
   readonly dataDir: string;
-  /** Names the instances' control groups, process marks and containers. */
-  readonly scope: string;
-  readonly state: StoredState;
-  readonly usage: ReplaceableFile;
-  readonly lastFires: LastFires;
-  /** The key that signs URLs. */
-  readonly storageKey: string;
-  readonly toolchain: Toolchain;
-  /** The variables that locate the container engine. */
+  /** Supplies the PATH for finding programs, and the variables that locate the container engine. */
   readonly environment: NodeJS.ProcessEnv;
+  /** False if closing must delete the images in the container engine. */
+  readonly keepsImages: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
 }
 
-export interface OpenedEngine extends AsyncDisposable {
-  readonly engine: LocalEngine;
-  readonly logs: LogWriter;
+/** The engine, as the server uses it. */
+export interface EngineConnection {
+  readonly engine: Engine;
+  readonly logs: Pick<LogWriter, "append" | "writeAll" | "repair" | "isLosing">;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
   /** The port of signed URLs. */
   readonly storagePort: number;
+  /** Replaces the engine's files that cannot be read. The server calls it after such a read. */
+  checkFiles(): void;
+}
+
+export interface OpenedEngine extends EngineConnection, AsyncDisposable {
+  readonly logs: LogWriter;
 }
 
 /**
@@ -67,16 +73,34 @@ const SPARE_PORTS = 32;
 const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
+/** Creates the state of a new data folder, or updates the state of an earlier version. Returns the parts that the engine keeps. */
+const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, stack: AsyncDisposableStack) => {
+  using db = openState(dataDir, { acceptState: config.acceptState, logger });
+  const settings = new SettingRows(db);
+  const { name: scope, release } = await takeScope(settings.named("scope"), logger);
+  stack.defer(release);
+  const storageKey = await settings.getOrCreate("storage_key", async () => ids.secret(43));
+  const file = openEngineFile(dataDir, logger);
+  stack.defer(() => file.close());
+  return { scope, storageKey, file, lastFires: new LastFires(file, db) };
+};
+
 export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> => {
-  const { config, dataDir, scope, state, usage, lastFires, storageKey } = options;
-  const { toolchain, environment, clock, ids, logger, telemetry } = options;
+  const { config, dataDir, environment, clock, ids, logger, telemetry } = options;
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
+  stack.use(lockDataDir(dataDir, logger));
+  const { scope, storageKey, file, lastFires } = await prepareState(options, stack);
+  const state = stack.use(new StoredState(dataDir));
+  makeLayout(dataDir, logger);
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
   const logs = new LogWriter({ folder: at("logs"), clock, logger, telemetry, retentionDays, maxBytes });
   stack.defer(() => logs.close());
+  const usage = openBillingFile(dataDir, logger);
+  stack.defer(() => usage.close());
+  const toolchain = findToolchain(at("tools", "bin"), environment);
   const meter = new Meter({ file: usage, prices: loadPrices(config.priceList), clock, logger });
   stack.defer(() => meter.close());
   const uidRange = readUidRange(config.uidRange) as UidRange;
@@ -85,6 +109,9 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
     allowedPorts: config.allowHostPort,
   });
   stack.defer(() => chosen.close());
+  const { containers } = chosen;
+  // Runs after the instances have ended, because the container engine keeps an image that is in use.
+  if (typeof containers !== "string" && !options.keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   const leftovers = new Leftovers(at("sandbox", "leftovers"), logger);
   stack.defer(() => leftovers.close());
   await leftovers.open();
@@ -152,12 +179,16 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
   });
   stack.defer(() => engine.close());
   stack.defer(telemetry.watchLoad(() => ({ ...engine.load(), logEntriesWaiting: logs.waiting })));
+  engine.watch();
   const teardown = stack.move();
   return {
     engine,
     logs,
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
+    checkFiles: () => {
+      for (const one of [usage, file]) one.check();
+    },
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),
   };
 };

@@ -15,8 +15,9 @@ import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
+import { fileIdOf } from "../data-folder/file-id.ts";
 import { LogFile } from "./log-file.ts";
-import { fileIdOf, LOG_ENDING, logPath } from "./log-path.ts";
+import { LOG_ENDING, logPath } from "./log-path.ts";
 import { LogRepairs } from "./log-repairs.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 

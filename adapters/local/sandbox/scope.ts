@@ -30,12 +30,13 @@ const hold = async (name: string): Promise<Server | undefined> => {
 
 const close = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
 
-const nameOf = (value: string): string => value.slice(0, 16);
+/** Returns the scope of a stored value. */
+export const scopeName = (value: string): string => value.slice(0, 16);
 
 const makeNew = (remembered: Remembered): string => {
   const value = randomUUID().replaceAll("-", "");
   remembered.set(value);
-  return nameOf(value);
+  return scopeName(value);
 };
 
 /**
@@ -44,7 +45,7 @@ const makeNew = (remembered: Remembered): string => {
  */
 export const takeScope = async (remembered: Remembered, logger: Logger): Promise<Scope> => {
   const known = remembered.get();
-  const name = known === undefined ? makeNew(remembered) : nameOf(known);
+  const name = known === undefined ? makeNew(remembered) : scopeName(known);
   if (process.platform !== "linux") return { name, release: async () => undefined };
   const held = await hold(name);
   if (held !== undefined) return { name, release: () => close(held) };

@@ -1,12 +1,14 @@
-/** Stores the outcome of each schedule's latest attempt in the engine's file. Mirrored in memory. */
+/** Stores the outcome of each schedule's latest attempt in the engine's file. */
 import type { DatabaseSync } from "node:sqlite";
 import type { LastFire } from "../../../core/domain/schedules/fire-policy.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
+import type { Logger } from "../../../core/ports/system.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
+import type { ReadOnlyFile } from "../data-folder/read-only-file.ts";
 import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
-import { insert, selectAll } from "../state/sql.ts";
+import { insert, selectAll, selectFirst } from "../state/sql.ts";
 
 /** Identifies a deployment. A deleted one that is created again has another `createdAt`. */
 export interface FiredService extends ScheduledService {
@@ -35,41 +37,51 @@ const moveFrom = (state: DatabaseSync, db: DatabaseSync): void => {
   if (rows.length > 0) state.exec(`UPDATE schedules SET last_fire = NULL WHERE ${stored}`);
 };
 
+/** Returns a function that reads the latest fire of a service's schedule, in the server. */
+export const lastFireReader =
+  (file: Pick<ReadOnlyFile, "use">, logger: Logger) =>
+  ({ owner, name, createdAt }: FiredService): LastFire | null => {
+    const sql = "SELECT fire FROM last_fires WHERE owner = ? AND name = ? AND created_at = ?";
+    try {
+      const row = file.use((db) => selectFirst<Pick<Row, "fire">>(db, sql, owner, name, createdAt));
+      return row === undefined ? null : (JSON.parse(row.fire) as LastFire);
+    } catch (cause) {
+      // A deployment must be listed without its latest fire, too.
+      logger.warn("could not read the latest fire of a schedule", { name, cause });
+      return null;
+    }
+  };
+
+/** Writes the latest fires, in the engine. Remembers which schedules have one. */
 export class LastFires {
   readonly #file: ReplaceableFile;
-  readonly #fires = new Map<string, FiredService & { readonly fire: LastFire }>();
+  readonly #fired = new Map<string, ScheduledService>();
 
   constructor(file: ReplaceableFile, state: DatabaseSync) {
     this.#file = file;
     const rows = file.use((db) => {
       moveFrom(state, db);
-      return selectAll<Row>(db, "SELECT owner, name, created_at, fire FROM last_fires");
+      return selectAll<ScheduledService>(db, "SELECT owner, name FROM last_fires");
     });
-    for (const { created_at: createdAt, fire, ...service } of rows)
-      this.#fires.set(keyOf(service), { ...service, createdAt, fire: JSON.parse(fire) as LastFire });
-  }
-
-  find(service: FiredService): LastFire | null {
-    const found = this.#fires.get(keyOf(service));
-    return found?.createdAt === service.createdAt ? found.fire : null;
+    for (const service of rows) this.#fired.set(keyOf(service), service);
   }
 
   note(service: FiredService, fire: LastFire): void {
     const { owner, name, createdAt } = service;
     const row = { owner, name, created_at: createdAt, fire: JSON.stringify(fire) };
     this.#file.use((db) => insert(db, "INSERT OR REPLACE INTO last_fires", row));
-    this.#fires.set(keyOf(service), { owner, name, createdAt, fire });
+    this.#fired.set(keyOf(service), { owner, name });
   }
 
   /** Forgets the fires of schedules that are not in `services`. */
   retain(services: readonly ScheduledService[]): void {
     const kept = new Set(services.map(keyOf));
-    for (const [key, service] of this.#fires) if (!kept.has(key)) this.#forget(service);
+    for (const [key, service] of this.#fired) if (!kept.has(key)) this.#forget(service);
   }
 
   #forget(service: ScheduledService): void {
     const { owner, name } = service;
     this.#file.use((db) => void db.prepare("DELETE FROM last_fires WHERE owner = ? AND name = ?").run(owner, name));
-    this.#fires.delete(keyOf(service));
+    this.#fired.delete(keyOf(service));
   }
 }

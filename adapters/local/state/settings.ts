@@ -17,6 +17,11 @@ export class SettingRows {
     insert(this.#db, "INSERT OR REPLACE INTO settings", { name, value });
   }
 
+  /** Returns access to one setting. */
+  named(name: string) {
+    return { get: () => this.get(name), set: (value: string) => this.set(name, value) };
+  }
+
   /** Returns a setting and creates it on first use. If two processes race, both get the first value. */
   async getOrCreate(name: string, make: () => Promise<string>): Promise<string> {
     const present = this.get(name);

@@ -24,11 +24,13 @@ const schema = `
   INSERT OR IGNORE INTO batches (only, last) VALUES (1, 0);
 `;
 
+export const BILLING_FILE = "billing.sqlite";
+
 /** Opens `billing.sqlite` of a data folder. */
 export const openBillingFile = (dataDir: string, logger: Logger): ReplaceableFile =>
   new ReplaceableFile({
     dataDir,
-    name: "billing.sqlite",
+    name: BILLING_FILE,
     schema,
     whenReplaced: "set aside the damaged file of metered usage; the SQL table 'billing' starts empty",
     logger,

@@ -3,7 +3,7 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { decimalText } from "../../../core/domain/usage/decimal.ts";
 import { periodOfDay } from "../../../core/domain/usage/month.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
-import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
+import type { ReadOnlyFile } from "../data-folder/read-only-file.ts";
 import { amountOf, type Sku, skuFacts } from "./skus.ts";
 
 /** Amounts and costs are exact decimals, as text. */
@@ -44,9 +44,9 @@ const rowOf = ({ deployment, day, sku, currency, grains, cost }: Stored): Billin
 };
 
 export class BillingRows {
-  readonly #file: ReplaceableFile;
+  readonly #file: Pick<ReadOnlyFile, "use">;
 
-  constructor(file: ReplaceableFile) {
+  constructor(file: Pick<ReadOnlyFile, "use">) {
     this.#file = file;
   }
 

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fileIdOf } from "../../../../adapters/local/logs/log-path.ts";
+import { fileIdOf } from "../../../../adapters/local/data-folder/file-id.ts";
 import { readableRows } from "../../../../adapters/local/logs/readable-rows.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";

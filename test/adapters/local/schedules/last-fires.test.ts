@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { silent } from "../../../../adapters/local/accounts/identity.ts";
 import { openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
-import { type FiredService, LastFires } from "../../../../adapters/local/schedules/last-fires.ts";
+import { type FiredService, LastFires, lastFireReader } from "../../../../adapters/local/schedules/last-fires.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { insert } from "../../../../adapters/local/state/sql.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -30,7 +30,7 @@ const openIn = (dataDir: string) => {
     file.close();
     db.close();
   };
-  return { db, file, fires: new LastFires(file, db), [Symbol.dispose]: close };
+  return { fires: new LastFires(file, db), find: lastFireReader(file, silent), [Symbol.dispose]: close };
 };
 
 /** Stores a fire as an earlier version did. */
@@ -53,8 +53,8 @@ test("returns no fire for a deployment that was created again", () => {
   using folder = folderWith();
   using opened = openIn(folder.path);
   opened.fires.note(app, fireOf(204));
-  expect(opened.fires.find(app)).toEqual(fireOf(204));
-  expect(opened.fires.find(service("app", "2026-01-03T00:00:00+00:00"))).toBeNull();
+  expect(opened.find(app)).toEqual(fireOf(204));
+  expect(opened.find(service("app", "2026-01-03T00:00:00+00:00"))).toBeNull();
 });
 
 test("forgets the fires of removed schedules, also after a restart", () => {
@@ -65,7 +65,7 @@ test("forgets the fires of removed schedules, also after a restart", () => {
     opened.fires.retain([service("third")]);
   }
   using opened = openIn(folder.path);
-  const found = ["app", "other", "third"].map((name) => opened.fires.find(service(name))?.status);
+  const found = ["app", "other", "third"].map((name) => opened.find(service(name))?.status);
   expect(found).toEqual([undefined, undefined, 204]);
 });
 
@@ -74,16 +74,16 @@ test("moves the fires of an earlier version's state, so that they never come bac
   storeInState(folder.path, app, fireOf(204));
   {
     using opened = openIn(folder.path);
-    expect(opened.fires.find(app)).toEqual(fireOf(204));
+    expect(opened.find(app)).toEqual(fireOf(204));
     opened.fires.note(app, fireOf(500));
   }
   {
     using opened = openIn(folder.path);
-    expect(opened.fires.find(app)).toEqual(fireOf(500));
+    expect(opened.find(app)).toEqual(fireOf(500));
   }
   rmSync(join(folder.path, "engine.sqlite"));
   using opened = openIn(folder.path);
-  expect(opened.fires.find(app)).toBeNull();
+  expect(opened.find(app)).toBeNull();
 });
 
 test("stores fires in a new file if the engine's file is missing or damaged", () => {
@@ -97,9 +97,9 @@ test("stores fires in a new file if the engine's file is missing or damaged", ()
     }
     damage();
     using opened = openIn(folder.path);
-    expect(opened.fires.find(app)).toBeNull();
+    expect(opened.find(app)).toBeNull();
     opened.fires.note(app, fireOf(500));
-    expect(opened.fires.find(app)).toEqual(fireOf(500));
+    expect(opened.find(app)).toEqual(fireOf(500));
   }
 });
 
@@ -120,5 +120,5 @@ test("a killed process keeps the latest fire", () => {
   const { signal, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   expect([signal, stderr]).toEqual(["SIGKILL", ""]);
   using opened = openIn(folder.path);
-  expect(opened.fires.find(app)).toEqual(fireOf(404));
+  expect(opened.find(app)).toEqual(fireOf(404));
 });

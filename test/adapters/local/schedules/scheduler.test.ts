@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { silent } from "../../../../adapters/local/accounts/identity.ts";
 import { openEngineFile } from "../../../../adapters/local/engine/engine-file.ts";
 import { CronTimers } from "../../../../adapters/local/schedules/cron-timers.ts";
-import { LastFires } from "../../../../adapters/local/schedules/last-fires.ts";
+import { LastFires, lastFireReader } from "../../../../adapters/local/schedules/last-fires.ts";
 import { LocalScheduler } from "../../../../adapters/local/schedules/scheduler.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { ScheduleRows } from "../../../../adapters/local/state/schedules.ts";
@@ -104,7 +104,7 @@ const start = async (deployed: readonly CronJob[] = []) => {
     pass,
     close,
     rows,
-    lastFire: () => lastFires.find({ ...job(""), createdAt }),
+    lastFire: () => lastFireReader(file, logger)({ ...job(""), createdAt }),
   };
 };
 

@@ -1,0 +1,210 @@
+/** The server of a data folder: everything but the engine. */
+import { join } from "node:path";
+import { timestampOf } from "../../core/domain/wire/instant.ts";
+import { unavailable } from "../../core/errors.ts";
+import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
+import { createIdentity, type JwtIssuer } from "../jwt/index.ts";
+import { createDiskSpool } from "../shared/archives/disk-spool.ts";
+import { compileRe2 } from "../shared/logs/re2.ts";
+import { noBilling } from "../shared/usage/none.ts";
+import { keptSigningKey } from "./accounts/identity.ts";
+import { ImageStore } from "./builds/image-store.ts";
+import { createLocalBuilder } from "./builds/index.ts";
+import { findToolchain, networkEnvironment } from "./builds/toolchain.ts";
+import { localCapabilities } from "./capabilities.ts";
+import type { LocalConfig } from "./config.ts";
+import { makeLayout } from "./data-folder/layout.ts";
+import { Leftovers } from "./data-folder/leftovers.ts";
+import { ReadOnlyFile } from "./data-folder/read-only-file.ts";
+import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
+import { LocalPlatform } from "./deploy/service-platform.ts";
+import { ENGINE_FILE } from "./engine/engine-file.ts";
+import type { EngineConnection } from "./engine/open-engine.ts";
+import { watchHealth } from "./health.ts";
+import { readDomain, serviceUrl } from "./ingress/domain.ts";
+import { LocalLogs } from "./logs/log-store.ts";
+import { chooseRunner } from "./sandbox/choose-runner.ts";
+import { scopeName } from "./sandbox/scope.ts";
+import { assignUsers, chooseUsers } from "./sandbox/users/account-users.ts";
+import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
+import { lastFireReader } from "./schedules/last-fires.ts";
+import { LocalScheduler } from "./schedules/scheduler.ts";
+import { billingSourceOf } from "./sql/billing-source.ts";
+import { createLocalSql } from "./sql/engine.ts";
+import { AccountUserRows } from "./state/account-users.ts";
+import { openState } from "./state/database.ts";
+import { DeployRows } from "./state/deploys.ts";
+import { createKeyRows } from "./state/keys.ts";
+import { ScheduleRows } from "./state/schedules.ts";
+import { ServiceRows } from "./state/services.ts";
+import { SettingRows } from "./state/settings.ts";
+import { StateCopy } from "./state/state-copy.ts";
+import { VolumeRows } from "./state/volumes.ts";
+import { BILLING_FILE } from "./usage/billing-file.ts";
+import { BillingRows } from "./usage/billing-rows.ts";
+import { LocalObjects } from "./volumes/local-objects.ts";
+import { Quarantine } from "./volumes/quarantine.ts";
+import { VolumeRecords } from "./volumes/records.ts";
+import { LocalVolumes } from "./volumes/volume-store.ts";
+
+export interface ServerOptions {
+  readonly config: LocalConfig;
+  readonly dataDir: string;
+  readonly connection: EngineConnection;
+  /** Additional issuers of bearer tokens. */
+  readonly issuers: readonly JwtIssuer[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+export interface LocalProvider {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  /** Everything `createControlPlane` needs. */
+  readonly ports: Ports;
+  /** The cost of running services, by account. */
+  readonly billing: BillingRows;
+  /** The port that routes requests to services by host name. */
+  readonly ingressPort: number;
+  /** A value stored under a name across restarts, such as the API's port. */
+  remembered(name: string): { get(): string | undefined; set(value: string): void };
+  /** Returns true if no API key exists. The lock of the data folder excludes other servers. */
+  claimFirstKey(): boolean;
+  /** Stops every instance, within the drain and grace times, and releases the data folder. */
+  close(): Promise<void>;
+}
+
+/** Opens the server of a data folder whose engine is open: the API's ports, builds, SQL, and all decisions. */
+export const openServer = async (options: ServerOptions): Promise<LocalProvider> => {
+  const { config, dataDir, connection, issuers, environment, clock, ids, logger } = options;
+  const at = (...parts: string[]) => join(dataDir, ...parts);
+  await using stack = new AsyncDisposableStack();
+
+  const db = stack.use(openState(dataDir, { acceptState: config.acceptState, logger }));
+  const copy = new StateCopy(db, dataDir, logger);
+  stack.defer(() => copy.close());
+  const settings = new SettingRows(db);
+  const scope = scopeName(settings.get("scope") as string);
+  const rows = new ServiceRows(db, () => ids.id());
+  const notes = new DeployRows(db);
+  const schedules = new ScheduleRows(db);
+  const keys = createKeyRows(db);
+
+  const uidRange = readUidRange(config.uidRange) as UidRange;
+  // Builds belong to the server, which may restart while services run, so its start must not end their instances.
+  const buildScope = `${scope}b`;
+  const chosen = await chooseRunner(config.runner, {
+    ...{ scope: buildScope, imageScope: scope, folder: at("sandbox", "builds"), uidRange, environment, logger },
+    allowedPorts: config.allowHostPort,
+  });
+  stack.defer(() => chosen.close());
+  const { containers, runner } = chosen;
+  const { engine, ingressPort, storagePort } = connection;
+  const checkFiles = () => connection.checkFiles();
+  const engineFile = stack.use(new ReadOnlyFile(at(ENGINE_FILE), checkFiles));
+  const billing = new BillingRows(stack.use(new ReadOnlyFile(at(BILLING_FILE), checkFiles)));
+  const logs = new LocalLogs({ folder: at("logs"), writer: connection.logs });
+  stack.defer(() => logs.close());
+  await endInterruptedDeploys(rows, notes, logs, clock);
+  settings.set("ingress_port", String(ingressPort));
+  if (storagePort !== ingressPort) settings.set("storage_port", String(storagePort));
+  const domain = config.domain === undefined ? undefined : readDomain(config.domain);
+  const urlOf = (name: string, port: number) =>
+    domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, name, ingressPort);
+
+  const toolchain = findToolchain(at("tools", "bin"), environment);
+  const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(billing) });
+  stack.defer(() => sql.close());
+
+  const leftovers = new Leftovers(at("leftovers"), logger);
+  stack.defer(() => leftovers.close());
+  await leftovers.open();
+  await leftovers.take(at("spool"));
+  makeLayout(dataDir, logger);
+  const userOf = chooseUsers(runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
+  const images = new ImageStore(at("images"), leftovers, async (id) => {
+    if (typeof containers !== "string") await containers.removeImage(id);
+  });
+
+  const volumeRows = new VolumeRows(db);
+  const objects = new LocalObjects({ storage: at("storage"), volumes: volumeRows, userOf, ids });
+  const volumes = new LocalVolumes({
+    rows: volumeRows,
+    objects,
+    records: new VolumeRecords(at("storage", "records")),
+    quarantine: new Quarantine(at("storage", "quarantine"), () => timestampOf(clock.now())),
+    ids,
+    clock,
+    logger,
+    userOf,
+    key: settings.get("storage_key") as string,
+    base: urlOf("storage", storagePort),
+  });
+  stack.defer(() => volumes.close());
+  await volumes.open();
+  const owners = new Set([...rows.all(), ...volumeRows.all()].map(({ owner }) => owner));
+  assignUsers(owners, userOf, logger);
+  const platform = new LocalPlatform({
+    ...{ rows, notes, engine, settings, urlOf, images, runner, containers, userOf, clock, logger },
+    lastFireOf: lastFireReader(engineFile, logger),
+    log: (entry) => void logs.append([entry]),
+  });
+  stack.defer(() => platform.settle());
+  await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
+  if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
+  await platform.open();
+  const scheduler = new LocalScheduler({ rows: schedules, engine, logger });
+  await scheduler.open(platform.jobs());
+  const findDown = watchHealth({ dataDir, db, losesLogs: () => connection.logs.isLosing, logger });
+
+  const provider: Provider = {
+    contractVersion: CONTRACT_VERSION,
+    capabilities: localCapabilities(config, chosen, toolchain),
+    services: platform,
+    builder: createLocalBuilder({
+      images,
+      runner,
+      containers,
+      toolchain,
+      userOf,
+      limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
+      network: networkEnvironment(environment),
+      cacheDir: at("cache"),
+      scope: buildScope,
+      ids,
+      logger,
+    }),
+    volumes,
+    scheduler,
+    logs,
+    sql,
+    spool: createDiskSpool(at("spool"), ids, false),
+    check: () =>
+      ResultAsync.fromSafePromise(findDown()).andThen((down) =>
+        down.length === 0 ? okAsync(undefined) : errAsync({ ...unavailable(`Not ready: ${down.join("; ")}.`), down }),
+      ),
+  };
+  const identity = createIdentity({
+    records: keys,
+    loadSigningKey: keptSigningKey(settings),
+    issuers,
+    clock,
+    ids,
+    logger,
+  });
+  const teardown = stack.move();
+  return {
+    provider,
+    identity,
+    ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
+    billing,
+    ingressPort,
+    remembered: (name) => settings.named(name),
+    claimFirstKey: () => keys.count() === 0,
+    close: () => teardown.disposeAsync(),
+  };
+};
