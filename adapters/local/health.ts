@@ -13,7 +13,7 @@ export interface HealthDeps {
   readonly dataDir: string;
   readonly db: DatabaseSync;
   /** True while log entries are being lost. */
-  readonly losesLogs: () => boolean;
+  readonly losesLogs: () => Promise<boolean>;
   readonly logger: Logger;
 }
 
@@ -100,6 +100,6 @@ const findDown = async ({ dataDir, db, losesLogs, logger }: HealthDeps): Promise
       down.push(name + reasonOf(cause, path));
       logger.error(`not ready: ${name}`, { path, cause });
     }
-  if (losesLogs() && !down.some((name) => name.startsWith("logs"))) down.push("log entries are being lost");
+  if ((await losesLogs()) && !down.some((name) => name.startsWith("logs"))) down.push("log entries are being lost");
   return down;
 };

@@ -16,6 +16,7 @@ import { silent } from "./accounts/identity.ts";
 import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
 import { explainStartError } from "./data-folder/data-folder-error.ts";
 import { openEngine } from "./engine/open-engine.ts";
+import { connectEngine } from "./engine/socket/connect-engine.ts";
 import { type LocalProvider, openServer } from "./open-server.ts";
 
 export interface LocalDeps {
@@ -30,10 +31,15 @@ export interface LocalDeps {
   readonly environment?: NodeJS.ProcessEnv;
   /** False for a temporary data folder: `close()` deletes the images in the container engine. Defaults to true. */
   readonly keepsImages?: boolean;
+  /**
+   * The Unix socket of an engine that another process runs for the data folder. If undefined, the engine runs in this process,
+   * and its services end with this process.
+   */
+  readonly engineSocket?: string;
 }
 
 const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
-  const { telemetry = noTelemetry, issuers = [], keepsImages = true, ...given } = deps;
+  const { telemetry = noTelemetry, issuers = [], keepsImages = true, engineSocket, ...given } = deps;
   const base = {
     config,
     dataDir,
@@ -44,7 +50,10 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     ...given,
   };
   await using stack = new AsyncDisposableStack();
-  const connection = stack.use(await openEngine({ ...base, telemetry, keepsImages }));
+  const connection =
+    engineSocket === undefined
+      ? stack.use(await openEngine({ ...base, telemetry, keepsImages }))
+      : stack.use(await connectEngine(engineSocket));
   const server = await openServer({ ...base, issuers, connection });
   stack.defer(() => server.close());
   const teardown = stack.move();

@@ -104,7 +104,10 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   stack.defer(() => chosen.close());
   const { containers, runner } = chosen;
   const { engine, ingressPort, storagePort } = connection;
-  const checkFiles = () => connection.checkFiles();
+  const checkFiles = () =>
+    void connection
+      .checkFiles()
+      .catch((cause: unknown) => logger.warn("could not check the engine's files", { cause }));
   const engineFile = stack.use(new ReadOnlyFile(at(ENGINE_FILE), checkFiles));
   const billing = new BillingRows(stack.use(new ReadOnlyFile(at(BILLING_FILE), checkFiles)));
   const logs = new LocalLogs({ folder: at("logs"), writer: connection.logs });
@@ -159,7 +162,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   await platform.open();
   const scheduler = new LocalScheduler({ rows: schedules, engine, logger });
   await scheduler.open(platform.jobs());
-  const findDown = watchHealth({ dataDir, db, losesLogs: () => connection.logs.isLosing, logger });
+  const findDown = watchHealth({ dataDir, db, losesLogs: () => connection.losesLogs(), logger });
 
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,

@@ -125,6 +125,13 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "DatabaseSync",
   ),
   "adapters/local/data-folder/set-aside.ts": outOfReach("Moves damaged files of the state.", "mkdirSync", "renameSync"),
+  "adapters/local/engine/socket/serve-engine.ts": outOfReach(
+    "Makes a socket in the platform's folder, or in a new private folder.",
+    "chmodSync",
+    "mkdtemp",
+    "rm",
+    "rmSync",
+  ),
   "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),
   "adapters/local/containers/exec-targets.ts": {
     functions: ["openSync"],

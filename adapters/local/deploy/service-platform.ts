@@ -1,7 +1,6 @@
 /** The local ServicePlatform: rows store the services, and the engine runs them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
-import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { type CronJob, cronJobOf } from "../../../core/domain/schedules/cron-job.ts";
@@ -12,30 +11,22 @@ import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
-import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
+import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
-import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import { readOncePerTurn } from "../../shared/runtime/read-once-per-turn.ts";
 import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import { MAX_FIRE_SECONDS } from "../capabilities.ts";
 import type { Containers } from "../containers/containers.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Runner } from "../sandbox/runner.ts";
-import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
+import type { UserOf } from "../sandbox/users/account-users.ts";
 import type { FiredService } from "../schedules/last-fires.ts";
 import type { DeployRows } from "../state/deploys.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 import type { SettingRows } from "../state/settings.ts";
-
-/** Returns the failure for an error during a rollout. The operator's log has the error itself. */
-const rolloutFailureOf = (error: unknown): DeployFailure => {
-  if (error instanceof NoUserLeft) return error.failure;
-  const fault = diskFaultOf(error);
-  if (fault === undefined) return OWN_BUG;
-  const message = describeDiskFault(fault, "the revision gets no traffic", "Deploy again");
-  return { reason: "provider_unavailable", message };
-};
+import { rolloutFailureOf } from "./rollout-failure.ts";
 
 export interface PlatformDeps {
   readonly rows: ServiceRows;
@@ -151,7 +142,7 @@ export class LocalPlatform implements ServicePlatform {
     signal: AbortSignal,
     say: (message: string) => void,
   ): Promise<RolloutEvent> {
-    const { rows, images, engine, runner, userOf, clock } = this.#deps;
+    const { rows, images, engine, runner, userOf, clock, logger } = this.#deps;
     const { name } = template;
     const now = () => timestampOf(clock.now());
     const image = images.find(template.image);
@@ -162,7 +153,8 @@ export class LocalPlatform implements ServicePlatform {
       });
     const rollout = rows.begin(template, expected, now());
     if ("reason" in rollout) return failed(rollout);
-    const { revision } = rollout;
+    const { revision, createdAt } = rollout;
+    const candidate = { name, createdAt, revision: revision.id };
     // Undoes the steps of a failed rollout, in reverse order.
     await using taken = new AsyncDisposableStack();
     taken.defer(() => this.#abandon(name, revision.id));
@@ -172,9 +164,11 @@ export class LocalPlatform implements ServicePlatform {
     userOf(template.owner);
     await this.#apply();
     const startedAt = Date.now();
-    const failure = await engine.start(rollout, { listenMillis: listenDeadlineMs, signal, say });
+    taken.defer(() =>
+      engine.end(candidate).catch((cause: unknown) => logger.warn("could not end an instance", { name, cause })),
+    );
+    const failure = await engine.start(candidate, { listenMillis: listenDeadlineMs, signal, say });
     if (failure !== undefined) return failed(failure);
-    taken.defer(() => engine.end(rollout));
     say(`Listening after ${Date.now() - startedAt} ms`);
     const refused = await mayServe?.();
     if (refused !== undefined) return failed(refused);

@@ -3,29 +3,31 @@
  * makes every decision. It changes the state, and then calls the engine to apply it.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
-import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import { type DeployFailure, deployReasons } from "../../../core/domain/deploy/reason.ts";
+import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Severity } from "../../../core/domain/logs/entry.ts";
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
+import { INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { type ImageStore, imageMissing } from "../builds/image-store.ts";
 import type { LocalConfig } from "../config.ts";
+import { rolloutFailureOf } from "../deploy/rollout-failure.ts";
 import type { Ingress } from "../ingress/index.ts";
 import { Pool } from "../ingress/pool.ts";
 import { describeExit } from "../instances/describe-exit.ts";
 import type { Instance, InstanceDeps } from "../instances/instance.ts";
 import { type StartOptions, startInstance } from "../instances/start-instance.ts";
 import type { CronTimers } from "../schedules/cron-timers.ts";
-import type { Rollout } from "../state/services.ts";
 import type { StoredState } from "../state/stored-state.ts";
-import { changesTo, type RunningService } from "./reconcile.ts";
+import { type Candidate, changesTo, type RunningService } from "./reconcile.ts";
 
 /** How often the engine checks the state for changes that it missed, in milliseconds. */
 const LOOK_MS = 1000;
 
-const keyOf = ({ createdAt, revision }: Rollout): string => `${createdAt} ${revision.id}`;
+const keyOf = ({ createdAt, revision }: Candidate): string => `${createdAt} ${revision}`;
 
 /** How to start a candidate. */
 export type CandidateOptions = Pick<StartOptions, "listenMillis" | "signal" | "say">;
@@ -42,16 +44,16 @@ export interface Engine {
    * Starts an instance of a revision that receives no requests yet, a candidate. When `apply` finds the revision in the state,
    * the instance joins the service.
    */
-  start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined>;
+  start(candidate: Candidate, options: CandidateOptions): Promise<DeployFailure | undefined>;
   /** Stops the candidate, if it is running and has not joined its service. */
-  end(candidate: Rollout): Promise<void>;
+  end(candidate: Candidate): Promise<void>;
   /** Resolves when routes and schedules match the state. */
   apply(): Promise<AppliedState>;
 }
 
 export interface EngineDeps {
   readonly config: LocalConfig;
-  readonly state: Pick<StoredState, "services" | "jobs" | "hasChanged">;
+  readonly state: Pick<StoredState, "services" | "jobs" | "hasChanged" | "rollingTemplate">;
   readonly timers: Pick<CronTimers, "apply">;
   readonly ingress: Ingress;
   readonly images: Pick<ImageStore, "find">;
@@ -66,7 +68,7 @@ export class LocalEngine implements Engine {
   /** The number of instances, by account. */
   readonly #instances = new Map<AccountId, number>();
   readonly #running = new Map<DeploymentName, RunningService>();
-  readonly #candidates = new Map<string, Instance>();
+  readonly #candidates = new Map<string, Candidate & { readonly owner: AccountId; readonly instance: Instance }>();
   readonly #drains: BackgroundTasks;
   #applied: Promise<void> = Promise.resolve();
   #hasFailed = false;
@@ -77,34 +79,43 @@ export class LocalEngine implements Engine {
     this.#drains = new BackgroundTasks(deps.logger);
   }
 
-  async start(candidate: Rollout, options: CandidateOptions): Promise<DeployFailure | undefined> {
-    const { id, template } = candidate.revision;
+  async start(candidate: Candidate, options: CandidateOptions): Promise<DeployFailure | undefined> {
+    const template = this.#deps.state.rollingTemplate(candidate);
+    if (template === undefined) return { reason: "superseded", message: deployReasons.superseded };
+    const { owner } = template;
     const image = this.#deps.images.find(template.image);
     if (image === undefined) return imageMissing;
-    if (!this.#take(template.owner))
+    if (!this.#take(owner))
       return {
         reason: "quota_exceeded",
         message: `Your account already runs its maximum of ${this.#deps.config.instancesPerAccount} instances. Stop or delete a deployment first.`,
       };
-    const spec = { template, revision: id, image };
+    const spec = { template, revision: candidate.revision, image };
     const started = await startInstance(this.#deps.instances, spec, { ...options, verifies: true }).catch((cause) => {
-      this.#give(template.owner);
-      throw cause;
+      this.#deps.logger.error("could not start an instance", { name: candidate.name, cause });
+      return rolloutFailureOf(cause);
     });
     if ("reason" in started) {
-      this.#give(template.owner);
+      this.#give(owner);
       return started;
     }
-    this.#candidates.set(keyOf(candidate), started);
-    return undefined;
+    this.#candidates.set(keyOf(candidate), { ...candidate, owner, instance: started });
+    if (!options.signal.aborted) return undefined;
+    await this.end(candidate);
+    return INTERRUPTED;
   }
 
-  async end(candidate: Rollout): Promise<void> {
-    const instance = this.#candidates.get(keyOf(candidate));
-    if (instance === undefined) return;
+  async end(candidate: Candidate): Promise<void> {
+    const known = this.#candidates.get(keyOf(candidate));
+    if (known === undefined) return;
     this.#candidates.delete(keyOf(candidate));
-    this.#give(candidate.revision.template.owner);
-    await instance.stop();
+    this.#give(known.owner);
+    await known.instance.stop();
+  }
+
+  /** The candidates that have not joined their service. */
+  get candidates(): readonly Candidate[] {
+    return [...this.#candidates.values()];
   }
 
   /** Calls run one after another, so that each one starts from the result of the previous one. */
@@ -146,20 +157,20 @@ export class LocalEngine implements Engine {
         await ingress.addService(name);
         this.#running.set(name, { owner, createdAt, revision: null });
       } else {
-        this.#serve({ createdAt, revision: change.revision });
+        this.#serve(createdAt, change.revision);
         this.#running.set(name, { owner, createdAt, revision: change.revision.id });
       }
     }
   }
 
   /** Routes the service's requests to a revision. Adds its candidate to the pool. */
-  #serve(candidate: Rollout): void {
-    const { id, template } = candidate.revision;
+  #serve(createdAt: Timestamp, { id, template }: Revision): void {
     const pool = this.#pool(template, id);
-    const instance = this.#candidates.get(keyOf(candidate));
-    if (instance !== undefined) {
-      this.#candidates.delete(keyOf(candidate));
-      pool.add(instance);
+    const key = keyOf({ name: template.name, createdAt, revision: id });
+    const candidate = this.#candidates.get(key);
+    if (candidate !== undefined) {
+      this.#candidates.delete(key);
+      pool.add(candidate.instance);
     }
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
   }

@@ -50,16 +50,19 @@ export interface EngineOptions {
 /** The engine, as the server uses it. */
 export interface EngineConnection {
   readonly engine: Engine;
-  readonly logs: Pick<LogWriter, "append" | "writeAll" | "repair" | "isLosing">;
+  readonly logs: Pick<LogWriter, "append" | "writeAll" | "repair">;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
   /** The port of signed URLs. */
   readonly storagePort: number;
   /** Replaces the engine's files that cannot be read. The server calls it after such a read. */
-  checkFiles(): void;
+  checkFiles(): Promise<void>;
+  /** Whether log entries were lost within the last 30 seconds. */
+  losesLogs(): Promise<boolean>;
 }
 
 export interface OpenedEngine extends EngineConnection, AsyncDisposable {
+  readonly engine: LocalEngine;
   readonly logs: LogWriter;
 }
 
@@ -186,9 +189,10 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
     logs,
     ingressPort: ingress.port,
     storagePort: ingress.storagePort,
-    checkFiles: () => {
+    checkFiles: async () => {
       for (const one of [usage, file]) one.check();
     },
+    losesLogs: async () => logs.isLosing,
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),
   };
 };

@@ -20,6 +20,15 @@ export interface RunningService {
   readonly revision: string | null;
 }
 
+/** Identifies a revision that is rolling out. The state has its template. */
+export interface Candidate {
+  readonly name: DeploymentName;
+  /** The time at which the service was created: another service may get the same name and revision ids later. */
+  readonly createdAt: Timestamp;
+  /** The revision's id. */
+  readonly revision: string;
+}
+
 export type Change =
   | { readonly kind: "remove"; readonly name: DeploymentName }
   | { readonly kind: "add"; readonly wanted: WantedService }

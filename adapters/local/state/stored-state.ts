@@ -5,9 +5,10 @@
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import type { WantedService } from "../engine/reconcile.ts";
+import type { Candidate, WantedService } from "../engine/reconcile.ts";
 import type { StoredJob } from "../schedules/cron-timers.ts";
 import { AccountUserRows } from "./account-users.ts";
 import { STATE_FILE } from "./inspect.ts";
@@ -61,6 +62,14 @@ export class StoredState implements Disposable {
       this.#db.exec("ROLLBACK");
     }
     return [...this.#services.values()].map(({ service }) => service);
+  }
+
+  /** The template of a revision that is rolling out; undefined if another change has replaced the rollout. */
+  rollingTemplate({ name, createdAt, revision }: Candidate): ServiceTemplate | undefined {
+    const rolling =
+      "SELECT rolling_id AS id, rolling FROM services WHERE name = ? AND created_at = ? AND rolling_id = ?";
+    const row = selectFirst<{ id: string; rolling: string }>(this.#db, rolling, name, createdAt, revision);
+    return row === undefined ? undefined : readRevision(row.id, row.rolling)?.template;
   }
 
   /** The schedules of all services. */

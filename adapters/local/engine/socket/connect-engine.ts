@@ -1,0 +1,127 @@
+/** The server's side of the socket: an engine in another process. */
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import { isWritable } from "../../../../core/domain/logs/entry.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import { ResultAsync } from "../../../../core/result.ts";
+import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
+import type { AppliedState } from "../engine.ts";
+import type { EngineConnection } from "../open-engine.ts";
+import { type CallName, greeting, type InputOf, PROTOCOL } from "./protocol.ts";
+
+/** The engine did not complete a call. */
+export class EngineUnreachable extends Error {}
+
+interface Call {
+  readonly signal?: AbortSignal | undefined;
+  readonly say?: (message: string) => void;
+}
+
+interface Line {
+  readonly say?: string;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+const open = (agent: Agent, path: string, name: CallName, input: unknown, signal: AbortSignal | undefined) => {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = { "content-type": "application/json" };
+  const sent = request({ agent, socketPath: path, path: `/${name}`, method: "POST", headers, signal }, resolve);
+  sent.once("error", reject);
+  sent.end(JSON.stringify(input));
+  return promise;
+};
+
+async function* linesOf(response: IncomingMessage): AsyncGenerator<Line> {
+  let rest = "";
+  for await (const text of response.setEncoding("utf8") as AsyncIterable<string>) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line) as Line;
+  }
+}
+
+/** Returns the result of a call. Throws `EngineUnreachable` if the connection ends first, and the signal's reason if it aborts. */
+const caller = (agent: Agent, path: string) => {
+  return async <Name extends CallName>(name: Name, input: InputOf<Name>, call: Call = {}): Promise<unknown> => {
+    const { signal, say } = call;
+    try {
+      for await (const line of linesOf(await open(agent, path, name, input, signal))) {
+        if (line.say !== undefined) say?.(line.say);
+        else if (line.error === undefined) return line.result;
+        else throw new Error(line.error);
+      }
+      signal?.throwIfAborted();
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof Error && !("code" in cause)) throw cause;
+      throw new EngineUnreachable(`The engine does not answer the call '${name}'. It may have stopped.`, { cause });
+    }
+    throw new EngineUnreachable(`The engine ended during the call '${name}'.`);
+  };
+};
+
+const greet = async (answer: unknown) => {
+  const greeted = greeting.safeParse(answer);
+  if (!greeted.success) throw new Error("The socket belongs to another program, or to another version of the engine.");
+  const { protocol, ...ports } = greeted.data;
+  if (protocol === PROTOCOL) return ports;
+  throw new Error(
+    `The engine speaks version ${protocol} of its protocol, but this server speaks version ${PROTOCOL}. Restart Portside so that both have the same version.`,
+  );
+};
+
+/** An engine in another process. */
+export interface RemoteEngine extends EngineConnection, Disposable {
+  /** Resolves when the engine has ended, or the connection is disposed. */
+  readonly ended: Promise<void>;
+}
+
+/** Connects to the engine. Throws if it does not listen at the path, or speaks another version of the protocol. */
+export const connectEngine = async (path: string): Promise<RemoteEngine> => {
+  const agent = new Agent({ keepAlive: true });
+  const call = caller(agent, path);
+  const closed = new AbortController();
+  const ports = await greet(await call("hello", {}));
+  const opened = Promise.withResolvers<void>();
+  const session = call("session", {}, { signal: closed.signal, say: () => opened.resolve() });
+  const ended = session.then(
+    () => undefined,
+    () => undefined,
+  );
+  await Promise.race([opened.promise, session]);
+  return {
+    ...ports,
+    ended,
+    engine: {
+      start: async (candidate, { listenMillis, signal, say }) => {
+        try {
+          const failure = await call("start", { candidate, listenMillis }, { signal, say });
+          return (failure ?? undefined) as DeployFailure | undefined;
+        } catch (cause) {
+          if (signal.aborted) return INTERRUPTED;
+          throw cause;
+        }
+      },
+      end: async (candidate) => void (await call("end", { candidate })),
+      apply: async () => (await call("apply", {})) as AppliedState,
+    },
+    logs: {
+      append: (entries) => {
+        const refused = unavailable("The log cannot be written. Try again.", 5);
+        const work = call("append", { entries: entries.filter(isWritable) }).then((isStored) => {
+          if (isStored !== true) throw new Error("the engine could not write the log");
+        });
+        return ResultAsync.fromPromise(work, () => refused);
+      },
+      writeAll: async (owner) => void (await call("writeAll", { owner })),
+      repair: async (owner, damaged) => void (await call("repair", { owner, damaged })),
+    },
+    checkFiles: async () => void (await call("checkFiles", {})),
+    losesLogs: async () => (await call("losesLogs", {})) === true,
+    [Symbol.dispose]: () => {
+      closed.abort();
+      agent.destroy();
+    },
+  };
+};

@@ -1,0 +1,156 @@
+/** The engine's side of the socket: answers the calls of the server. */
+import { chmodSync, rmSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { z } from "zod";
+import type { Logger } from "../../../../core/ports/system.ts";
+import type { OpenedEngine } from "../open-engine.ts";
+import type { Candidate } from "../reconcile.ts";
+import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL } from "./protocol.ts";
+
+/** How long candidates of a server that died may wait for the commit of their rollout. */
+const ABANDONED_MS = 10_000;
+
+/** The longest path of a Unix socket, in bytes: https://man7.org/linux/man-pages/man7/unix.7.html; macOS allows 103. */
+const MAX_PATH = 103;
+
+/** A response that is sent in parts. */
+interface Call {
+  readonly signal: AbortSignal;
+  readonly say: (message: string) => void;
+}
+
+type Handlers = { readonly [Name in CallName]: (input: InputOf<Name>, call: Call) => Promise<unknown> };
+
+/** The part of an engine that the server calls. */
+export type ServedEngine = Pick<OpenedEngine, "ingressPort" | "storagePort" | "checkFiles" | "losesLogs"> & {
+  readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "candidates">;
+  readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+const handlersOf = (
+  { engine, logs, ingressPort, storagePort, checkFiles, losesLogs }: ServedEngine,
+  onSessionEnd: () => void,
+): Handlers => ({
+  hello: async () => ({ protocol: PROTOCOL, ingressPort, storagePort }) satisfies z.infer<typeof greeting>,
+  session: async (_input, { signal, say }) => {
+    say("open");
+    await aborted(signal);
+    onSessionEnd();
+  },
+  start: async ({ candidate, listenMillis }, { signal, say }) =>
+    (await engine.start(candidate, { listenMillis, signal, say })) ?? null,
+  end: async ({ candidate }) => engine.end(candidate),
+  apply: async () => engine.apply(),
+  append: async ({ entries }) => (await logs.append(entries)).isOk(),
+  writeAll: async ({ owner }) => logs.writeAll(owner),
+  repair: async ({ owner, damaged }) => logs.repair(owner, damaged),
+  checkFiles: async () => checkFiles(),
+  losesLogs: async () => losesLogs(),
+});
+
+class Rejected extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const readBody = async (request: IncomingMessage): Promise<unknown> => {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > MAX_BODY) throw new Rejected(413, `The message is larger than ${MAX_BODY} bytes.`);
+    parts.push(part);
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString());
+  } catch {
+    throw new Rejected(400, "The message is not JSON.");
+  }
+};
+
+const callOf = (request: IncomingMessage): CallName => {
+  const name = (request.url ?? "").slice(1);
+  if (request.method !== "POST" || !Object.hasOwn(inputs, name))
+    throw new Rejected(404, "The engine has no such call.");
+  return name as CallName;
+};
+
+/** Answers one call. Each line of the response is JSON: progress as `{ say }`, and at last `{ result }` or `{ error }`. */
+const answer = async (handlers: Handlers, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const ended = new AbortController();
+  response.once("close", () => ended.abort());
+  const write = (line: object) => {
+    if (!response.destroyed) response.write(`${JSON.stringify(line)}\n`);
+  };
+  const name = callOf(request);
+  const parsed = inputs[name].safeParse(await readBody(request));
+  if (!parsed.success) throw new Rejected(400, `The input of '${name}' is not valid.`);
+  const handler = handlers[name] as (input: unknown, call: Call) => Promise<unknown>;
+  const result = await handler(parsed.data, { signal: ended.signal, say: (message) => write({ say: message }) });
+  write({ result: result ?? null });
+  response.end();
+};
+
+const fail = (response: ServerResponse, logger: Logger, cause: unknown): void => {
+  const rejected = cause instanceof Rejected;
+  if (!rejected) logger.error("a call of the server failed in the engine", { cause });
+  if (!response.headersSent) response.statusCode = rejected ? cause.status : 500;
+  const message = rejected ? cause.message : "The engine failed. Its log has the cause.";
+  response.end(`${JSON.stringify({ error: message })}\n`);
+};
+
+/** Ends, after a while, the candidates that a dead server left. The engine adopts those whose rollout was committed. */
+const abandonCandidates = (engine: ServedEngine["engine"], logger: Logger): NodeJS.Timeout => {
+  const left: readonly Candidate[] = engine.candidates;
+  const end = (candidate: Candidate) =>
+    engine.end(candidate).catch((cause: unknown) => logger.error("could not end an instance", { ...candidate, cause }));
+  return setTimeout(() => left.forEach((candidate) => void end(candidate)), ABANDONED_MS).unref();
+};
+
+export interface EngineSocket extends AsyncDisposable {
+  readonly path: string;
+}
+
+/**
+ * Serves the engine on a Unix socket that only this user can connect to.
+ * @param wanted the path of the socket, in a folder that only this user can open. If it is too long for a socket, the socket is
+ * in a new temporary folder.
+ */
+export const serveEngine = async (served: ServedEngine, wanted: string, logger: Logger): Promise<EngineSocket> => {
+  const path =
+    Buffer.byteLength(wanted) <= MAX_PATH ? wanted : join(await mkdtemp(join(tmpdir(), "portside-")), "engine.sock");
+  const timers = new Set<NodeJS.Timeout>();
+  const handlers = handlersOf(served, () => timers.add(abandonCandidates(served.engine, logger)));
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
+    answer(handlers, request, response).catch((cause: unknown) => fail(response, logger, cause));
+  });
+  // A socket file outlives a killed engine. The data folder's lock excludes another engine.
+  rmSync(path, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });
+  chmodSync(path, 0o600);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      for (const timer of timers) clearTimeout(timer);
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      if (path !== wanted) await rm(dirname(path), { recursive: true, force: true });
+    },
+  };
+};

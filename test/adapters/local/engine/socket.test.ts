@@ -1,0 +1,279 @@
+/** The engine and the server speak over a Unix socket. */
+import { spawnSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { connectEngine } from "../../../../adapters/local/engine/socket/connect-engine.ts";
+import { inputs, MAX_BODY } from "../../../../adapters/local/engine/socket/protocol.ts";
+import { type ServedEngine, serveEngine } from "../../../../adapters/local/engine/socket/serve-engine.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import { errAsync, okAsync } from "../../../../core/result.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { silentLogger } from "../../../support/logs/silent-logger.ts";
+import { needs } from "../../../support/vitest/machine.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+const candidate = {
+  name: "app" as DeploymentName,
+  createdAt: "2026-01-01T00:00:00+00:00" as Timestamp,
+  revision: "app-00001",
+};
+const entry: NewLogEntry = {
+  ...{ owner: "acme" as AccountId, service: candidate.name, severity: "INFO", logName: "platform" },
+  json: { event: "deploy", message: "line\u2028separator" },
+};
+
+const fakeEngine = () => {
+  const candidates: (typeof candidate)[] = [];
+  const served = {
+    ingressPort: 1234,
+    storagePort: 1235,
+    engine: {
+      start: vi.fn<ServedEngine["engine"]["start"]>(async () => undefined),
+      end: vi.fn<ServedEngine["engine"]["end"]>(async () => undefined),
+      apply: vi.fn<ServedEngine["engine"]["apply"]>(async () => ({ ports: { app: 4000 } })),
+      get candidates() {
+        return [...candidates];
+      },
+    },
+    logs: {
+      append: vi.fn<ServedEngine["logs"]["append"]>(() => okAsync(undefined)),
+      writeAll: vi.fn<ServedEngine["logs"]["writeAll"]>(async () => undefined),
+      repair: vi.fn<ServedEngine["logs"]["repair"]>(async () => undefined),
+    },
+    checkFiles: vi.fn<ServedEngine["checkFiles"]>(async () => undefined),
+    losesLogs: vi.fn<ServedEngine["losesLogs"]>(async () => true),
+  };
+  return { served, candidates };
+};
+
+const open = async () => {
+  const folder = folderWith();
+  const { served, candidates } = fakeEngine();
+  const socket = await serveEngine(served, join(folder.path, "engine.sock"), silentLogger);
+  onTestFinished(async () => {
+    await socket[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+  return { ...served, candidates, path: socket.path, close: () => socket[Symbol.asyncDispose]() };
+};
+
+const connected = async (path: string) => {
+  const remote = await connectEngine(path);
+  onTestFinished(() => remote[Symbol.dispose]());
+  return remote;
+};
+
+const starting = (signal = new AbortController().signal, say: (message: string) => void = () => undefined) => ({
+  ...{ listenMillis: 1000, signal, say },
+});
+
+test("passes every call with its input and its result", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  expect([remote.ingressPort, remote.storagePort]).toEqual([1234, 1235]);
+  expect(await remote.engine.start(candidate, starting())).toBeUndefined();
+  expect(engine.engine.start.mock.calls[0]?.[0]).toEqual(candidate);
+  const failure = { reason: "crashed", message: "It crashed.", exitCode: 3, logTail: ["a\u2028b"] } as const;
+  engine.engine.start.mockResolvedValueOnce(failure);
+  expect(await remote.engine.start(candidate, starting())).toEqual(failure);
+  await remote.engine.end(candidate);
+  expect(engine.engine.end).toHaveBeenCalledWith(candidate);
+  expect(await remote.engine.apply()).toEqual({ ports: { app: 4000 } });
+  expect((await remote.logs.append([entry])).isOk()).toBe(true);
+  expect(engine.logs.append).toHaveBeenCalledWith([entry]);
+  engine.logs.append.mockReturnValueOnce(errAsync(unavailable("The log cannot be written.", 5)));
+  expect((await remote.logs.append([entry])).isErr()).toBe(true);
+  await remote.logs.writeAll(entry.owner);
+  expect(engine.logs.writeAll).toHaveBeenCalledWith("acme");
+  await remote.logs.repair(entry.owner, "1:2");
+  expect(engine.logs.repair).toHaveBeenCalledWith("acme", "1:2");
+  await remote.checkFiles();
+  expect(engine.checkFiles).toHaveBeenCalledOnce();
+  expect(await remote.losesLogs()).toBe(true);
+});
+
+test("drops an entry that JSON cannot represent, and no other", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  expect((await remote.logs.append([{ ...entry, json: { big: 1n } }, entry])).isOk()).toBe(true);
+  expect(engine.logs.append).toHaveBeenCalledWith([entry]);
+});
+
+test("reports progress in order, before the result", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  engine.engine.start.mockImplementationOnce(async (_candidate, { say }) => {
+    for (let n = 0; n < 100; n++) say(`step ${n}`);
+    return undefined;
+  });
+  const said: string[] = [];
+  await remote.engine.start(
+    candidate,
+    starting(undefined, (message) => said.push(message)),
+  );
+  expect(said).toEqual(Array.from({ length: 100 }, (_, n) => `step ${n}`));
+});
+
+test("a failed call fails with a message, and the next one works", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  engine.engine.apply.mockRejectedValueOnce(new Error("a secret detail"));
+  await expect(remote.engine.apply()).rejects.toThrow("The engine failed. Its log has the cause.");
+  expect(await remote.engine.apply()).toEqual({ ports: { app: 4000 } });
+});
+
+test("an aborted start is aborted in the engine, and ends as interrupted", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  const abort = new AbortController();
+  const inEngine = Promise.withResolvers<void>();
+  engine.engine.start.mockImplementationOnce(async (_candidate, { signal }) => {
+    abort.abort();
+    await vi.waitFor(() => expect(signal.aborted).toBe(true));
+    inEngine.resolve();
+    return undefined;
+  });
+  expect(await remote.engine.start(candidate, starting(abort.signal))).toMatchObject({ reason: "interrupted" });
+  await inEngine.promise;
+});
+
+test("ends candidates ten seconds after their server died, and no newer ones", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  engine.candidates.push(candidate);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  remote[Symbol.dispose]();
+  while (vi.getTimerCount() === 0) await new Promise(setImmediate);
+  const newer = { ...candidate, revision: "app-00002" };
+  engine.candidates.push(newer);
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(engine.engine.end).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(engine.engine.end.mock.calls).toEqual([[candidate]]);
+});
+
+test("the server learns that the engine has ended, and its calls fail", async () => {
+  const engine = await open();
+  const remote = await connected(engine.path);
+  const begun = Promise.withResolvers<void>();
+  engine.engine.apply.mockImplementationOnce(() => {
+    begun.resolve();
+    return new Promise(() => undefined);
+  });
+  const pending = remote.engine.apply();
+  const failed = expect(pending).rejects.toThrow(/^The engine /);
+  await begun.promise;
+  await engine.close();
+  await failed;
+  await remote.ended;
+  await expect(remote.engine.apply()).rejects.toThrow("The engine does not answer the call 'apply'");
+  expect((await remote.logs.append([entry])).isErr()).toBe(true);
+});
+
+test("refuses an engine of another protocol version, and a socket of another program", async () => {
+  using folder = folderWith();
+  const path = join(folder.path, "engine.sock");
+  let answer: unknown = { protocol: 2, ingressPort: 1, storagePort: 2 };
+  const server = createServer((_request, response) => response.end(`${JSON.stringify({ result: answer })}\n`));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  onTestFinished(() => void server.close());
+  await expect(connectEngine(path)).rejects.toThrow("version 2 of its protocol, but this server speaks version 1");
+  answer = { hello: "world" };
+  await expect(connectEngine(path)).rejects.toThrow("belongs to another program");
+  await expect(connectEngine(join(folder.path, "nothing.sock"))).rejects.toThrow("does not answer");
+});
+
+test("only the engine's user can connect", async (context) => {
+  const engine = await open();
+  expect(statSync(engine.path).mode & 0o777).toBe(0o600);
+  needs(context, "root");
+  const script = `require("net").connect(${JSON.stringify(engine.path)})
+    .on("connect", () => process.exit(0)).on("error", ({ code }) => { console.log(code); process.exit(1); })`;
+  const { stdout } = spawnSync(process.execPath, ["-e", script], {
+    uid: 65_534,
+    gid: 65_534,
+    encoding: "utf8",
+    cwd: "/",
+  });
+  expect(stdout.trim()).toBe("EACCES");
+});
+
+test("uses a private temporary folder if the path is too long for a socket", async () => {
+  using folder = folderWith();
+  const { served } = fakeEngine();
+  const wanted = join(folder.path, "x".repeat(100), "engine.sock");
+  await using socket = await serveEngine(served, wanted, silentLogger);
+  expect(socket.path.length).toBeLessThan(104);
+  expect(statSync(join(socket.path, "..")).mode & 0o777).toBe(0o700);
+  using remote = await connectEngine(socket.path);
+  expect(remote.ingressPort).toBe(1234);
+});
+
+/** Sends raw bytes, and resolves when the engine closes the connection or the bytes are sent. */
+const send = (path: string, bytes: Uint8Array): Promise<void> =>
+  new Promise((resolve) => {
+    const socket = connect(path, () => socket.end(bytes));
+    socket.on("error", () => undefined);
+    socket.on("data", () => undefined);
+    socket.on("close", () => resolve());
+  });
+
+const post = (path: string, name: string, body: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ socketPath: path, path: name, method: "POST" }, (response) => {
+      response.resume();
+      response.once("end", () => resolve(response.statusCode ?? 0));
+    });
+    sent.once("error", reject);
+    sent.end(body);
+  });
+
+const asText = (value: Uint8Array) => Buffer.from(value).toString("latin1");
+
+test("answers good calls after any bytes", async () => {
+  const engine = await open();
+  const names = Object.keys(inputs).filter((name) => name !== "session");
+  const head = fc
+    .constantFrom(...names)
+    .chain((name) =>
+      fc.nat(10_000_000_000).map((length) => `POST /${name} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`),
+    );
+  const bytes = fc.uint8Array({ maxLength: 500 });
+  const noise = fc.oneof(
+    bytes,
+    fc.tuple(head, bytes).map(([text, rest]) => Buffer.concat([Buffer.from(text), rest])),
+  );
+  await fc.assert(
+    fc.asyncProperty(noise, async (one) => {
+      await send(engine.path, one);
+      expect(await post(engine.path, "/losesLogs", "{}"), asText(one)).toBe(200);
+    }),
+    runs(200),
+  );
+});
+
+test("rejects unknown calls, and inputs of another shape, without calling the engine", async () => {
+  const engine = await open();
+  const names = ["start", "end", "append", "writeAll", "repair"];
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...names), fc.jsonValue(), async (name, input) => {
+      expect(await post(engine.path, `/${name}`, JSON.stringify(input))).toBe(400);
+    }),
+    runs(200),
+  );
+  expect(await post(engine.path, "/start", "{")).toBe(400);
+  for (const name of ["/", "/constructor", "/__proto__", "/start/x", "/../start"])
+    expect(await post(engine.path, name, "{}"), name).toBe(404);
+  expect(await post(engine.path, "/append", `{"entries":["${"x".repeat(MAX_BODY)}"]}`)).toBe(413);
+  const called = [engine.engine.start, engine.engine.end, engine.logs.append, engine.logs.writeAll, engine.logs.repair];
+  for (const one of called) expect(one).not.toHaveBeenCalled();
+});
