@@ -1,8 +1,8 @@
-/** Cookie-based session affinity: the cookie contains the instance's id. https://www.rfc-editor.org/rfc/rfc6265 */
+/** Session affinity by a cookie that contains the ID of an instance. https://www.rfc-editor.org/rfc/rfc6265 */
 
 const COOKIE = "portside_affinity";
 
-/** Returns the instance id in a client's cookie. */
+/** Returns the instance ID in the client's affinity cookie, or undefined if there is no valid one. */
 export const affinityInstance = (header: string | undefined): string | undefined => {
   if (header === undefined || !header.includes(COOKIE)) return undefined;
   for (const pair of header.split(";")) {

@@ -58,7 +58,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
       if (stream.destroyed || stream.headersSent) return;
       stream.respond({ [HTTP2_HEADER_STATUS]: answer.status, ...errorHeaders(answer, requestId) });
       stream.end(errorBody(answer));
-      // Discard the rest of the request, so that the client reads the response.
+      // Discard the rest of the request. Some clients read the response only after they have sent everything.
       stream.resume();
     },
     cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),

@@ -1,4 +1,4 @@
-/** The ingress's own responses: refusals, timeouts, broken instances. */
+/** The error responses that the ingress sends, such as for a full queue, a timeout or a broken connection. */
 import type { ServerResponse } from "node:http";
 import type { RouteRefusal } from "./service-route.ts";
 
@@ -22,7 +22,7 @@ const refusals: Readonly<Record<Exclude<RouteRefusal["kind"], "did_not_start">, 
 export const responseToRefusal = (refusal: RouteRefusal): ErrorResponse => {
   if (refusal.kind !== "did_not_start") return refusals[refusal.kind];
   const { reason } = refusal.failure;
-  // Only the owner may read the details, which are in the log.
+  // The details are in the log, which only the owner may read.
   if (reason !== "image_not_found") return unavailable(`The service does not start (${reason}).`, 5);
   const noImage = "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.";
   return unavailable(noImage, 30);
@@ -51,7 +51,7 @@ export const errorHeaders = ({ retryAfter }: ErrorResponse, requestId: string): 
   ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
 });
 
-/** Responds instead of the service. */
+/** Sends the response in place of the service. */
 export const sendErrorResponse = (res: ServerResponse, answer: ErrorResponse, requestId: string): void => {
   const body = errorBody(answer);
   res.writeHead(answer.status, { ...errorHeaders(answer, requestId), "content-length": Buffer.byteLength(body) });

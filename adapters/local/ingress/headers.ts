@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Scheme } from "./domain.ts";
 
-/** Headers of one connection, not of the message. */
+/** Headers that are not copied to the next hop. Most of them concern one connection, not the message. */
 const HOP_BY_HOP = new Set([
   "connection",
   "keep-alive",
@@ -13,7 +13,7 @@ const HOP_BY_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  // Handled by our own server.
+  // Handled by this server.
   "expect",
   // Set below.
   "x-request-id",
@@ -22,10 +22,13 @@ const HOP_BY_HOP = new Set([
   "x-forwarded-host",
 ]);
 
-/** Headers that route and frame a message. They never count as connection headers, even if `Connection` lists them. */
+/**
+ * Names that `namedByConnection` omits: options of `Connection`, and headers that route or frame a message. The proxy
+ * needs the latter even if `Connection` lists them.
+ */
 const NEEDED: ReadonlySet<string> = new Set(["close", "keep-alive", "upgrade", "host", "content-length"]);
 
-/** Further headers that the message's `Connection` header lists. */
+/** Returns the other headers that concern one connection, as listed in the `Connection` header. */
 export const namedByConnection = (connection: string | undefined): string[] =>
   connection === undefined
     ? []
@@ -35,7 +38,7 @@ export const namedByConnection = (connection: string | undefined): string[] =>
         .map((name) => name.trim())
         .filter((name) => !NEEDED.has(name));
 
-/** The values that the proxy adds to the headers of a request. */
+/** The values that the proxy adds to a request's headers. */
 export interface ForwardedRequest {
   readonly requestId: string;
   readonly remoteIp: string;
@@ -43,7 +46,7 @@ export interface ForwardedRequest {
   readonly scheme: Scheme;
 }
 
-/** Returns the request headers for the service as a flat list; keeps order, case and repetitions. */
+/** Returns the request's headers for the service, as a flat list that keeps order, case and repetitions. */
 export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, scheme }: ForwardedRequest): string[] => {
   const raw = req.rawHeaders;
   const named = namedByConnection(req.headers.connection);

@@ -6,8 +6,8 @@ import { isUnreachable, type PooledInstance } from "./pooled-instance.ts";
 import type { RelayedBody } from "./relayed-body.ts";
 
 /**
- * Close idle connections before common servers do (gunicorn: 2 s). A request sent into a closing connection is lost, and
- * not every request may be retried.
+ * Shorter than the idle timeouts of common servers (gunicorn: 2 s). A request on a connection that the server is
+ * closing is lost, and not every request may be retried.
  */
 const KEEP_ALIVE_MS = 1000;
 
@@ -22,31 +22,31 @@ const connectTo = ({ origin }: PooledInstance): Dispatcher =>
     maxHeaderSize: 256 * 1024,
   });
 
-/** Responses up to this size are buffered and sent in one write with their head. */
+/** A body up to this size that arrives in one chunk is sent in one write with its head. */
 const ONE_WRITE_BYTES = 16 * 1024;
 
 export type ExchangeEnd =
   | { readonly kind: "done" }
-  /** The response broke off after its head was sent. */
+  /** The response ended early, after its head had been sent. */
   | { readonly kind: "cut" }
-  /** The request's head must not be forwarded. */
+  /** The request's head is invalid, so nothing was forwarded. */
   | { readonly kind: "refused" }
-  /** The instance did not respond. If `unsent`, it received no part of the request, so the caller may try another instance. */
+  /** The instance did not respond. If `unsent`, it received nothing, and the caller may try another instance. */
   | { readonly kind: "broken"; readonly unsent: boolean };
 
-/** The reason phrase, or an empty string if it has characters that cannot be written. */
+/** Returns the reason phrase, or an empty string if it contains characters that Node.js cannot write. */
 const plainReason = (reason: string | undefined): string =>
   reason !== undefined && /^[\t\x20-\x7e]*$/.test(reason) ? reason : "";
 
-/** How an exchange ended before any response. */
+/** Returns how an exchange ended that failed before any response. */
 const endBefore = (code: string | undefined): ExchangeEnd =>
-  // Node's parser accepts some heads that undici rejects, such as two Host headers.
+  // Node.js accepts some heads that undici rejects, such as those with two Host headers.
   code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: isUnreachable(code) };
 
 export interface Http1ExchangeOptions extends ForwardedRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** The request's body; another exchange may take it over if this one ends `unsent`. */
+  /** The request's body. If this exchange ends `unsent`, another one may use it. */
   readonly body: RelayedBody | null;
   readonly pooled: PooledInstance;
   /** Affinity cookie to set in the response. */
@@ -76,7 +76,8 @@ export class Http1Exchange implements Dispatcher.DispatchHandler {
 
   begin(): void {
     const { body } = this.#options;
-    // undici sends the head with the first bytes of the body. While it waits for them, an idle connection could close.
+    // undici selects a connection immediately, but sends the head only with the first bytes of the body. The connection
+    // could become idle and close in between.
     if (body === null) this.#dispatch();
     else body.whenBegun(() => this.#dispatch());
   }
@@ -110,7 +111,7 @@ export class Http1Exchange implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
     message?: string,
   ): void {
-    // Informational responses, such as early hints, concern only this connection.
+    // Informational responses, such as early hints, are not forwarded.
     if (status < 200) return;
     const { res, requestId, cookie } = this.#options;
     this.#started = true;
@@ -119,7 +120,7 @@ export class Http1Exchange implements Dispatcher.DispatchHandler {
       this.#held = false;
       controller.resume();
     });
-    // Send the head now if no body arrives with it: an event stream may be silent for a long time.
+    // If no body arrives with the head, send the head now: an event stream may be silent for a long time.
     setImmediate(() => {
       if (this.#wrote || this.#ended || res.destroyed) return;
       if (this.#first === undefined) flushHead(res);
@@ -154,7 +155,7 @@ export class Http1Exchange implements Dispatcher.DispatchHandler {
     const { res } = this.#options;
     if (res.chunkedEncoding && trailers !== undefined && Object.keys(trailers).length > 0)
       res.addTrailers(trailers as Record<string, string>);
-    // One write for head and body needs text; Latin-1 maps every byte to a character.
+    // Node.js combines head and body in one write only if the body is a string. Latin-1 preserves every byte.
     if (this.#first === undefined) res.end();
     else if (this.#first.length <= ONE_WRITE_BYTES) res.end(this.#first.toString("latin1"), "latin1");
     else res.end(this.#first);

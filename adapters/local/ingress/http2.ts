@@ -1,5 +1,5 @@
 /**
- * Forwards to services that use HTTP/2 (h2c): clients' streams share one session per instance; trailers are preserved.
+ * Forwards requests to services that use HTTP/2 without TLS (h2c). All requests to an instance share one session.
  * https://www.rfc-editor.org/rfc/rfc9113
  */
 import {
@@ -32,7 +32,7 @@ import type { ActiveRevision, Admission, ServiceRoute } from "./service-route.ts
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
   constants;
 
-/** Headers that concern one connection. The proxy does not forward them. */
+/** Headers that are not copied to the instance. Most of them concern one connection. */
 const dropped = new Set([
   "connection",
   "keep-alive",
@@ -50,7 +50,7 @@ const sessionOf = async (pooled: PooledInstance): Promise<ClientHttp2Session | u
   let session = pooled.http2;
   if (session === undefined || session.closed || session.destroyed) {
     session = connect(pooled.origin);
-    // A broken session breaks its streams, which report the error.
+    // The streams of the session report the error.
     session.on("error", () => undefined);
     pooled.http2 = session;
   }
@@ -89,7 +89,7 @@ interface Outcome {
   readonly responseBytes: number;
 }
 
-/** Connects the client to an instance's stream; resolves when the stream has closed. */
+/** Connects the client to a stream of an instance. Resolves when the stream has closed. */
 const exchange = (
   client: ClientSide,
   stream: ClientHttp2Stream,
@@ -118,7 +118,8 @@ const exchange = (
     stream.on("response", (headers, flags) => {
       if (over) return;
       status = Number(headers[HTTP2_HEADER_STATUS]);
-      // A response may consist of its head alone, like a failed gRPC call; it must not gain trailers.
+      // A response may have neither a body nor trailers, as for a failed gRPC call. The client must not get trailers
+      // either.
       const whole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       try {
         client.respond(
@@ -138,18 +139,18 @@ const exchange = (
     });
     stream.on("trailers", (trailers) => client.trailers(trailers));
     stream.on("end", () => {
-      // Node also emits `end` for streams that were reset or lost their session, sometimes without an error code. It has
-      // destroyed those streams.
+      // Node.js also emits `end` for a stream that was reset or lost its session, sometimes without an error code. Such
+      // a stream is destroyed.
       if (over || stream.destroyed) return;
       over = true;
       client.sink.end();
-      // The service responded without reading the whole request, and will not read the rest.
+      // The service has responded without reading the whole request.
       if (!stream.writableFinished) giveUp();
     });
     stream.on("error", () => undefined);
     stream.once("close", () => {
       clearTimeout(timer);
-      // The stream was reset before or during the response; Node does not treat every reset as an error.
+      // If the stream did not end, it was reset. Node.js does not report every reset as an error.
       fail(BROKEN_CONNECTION);
       resolve({ status, responseBytes });
     });
@@ -160,7 +161,7 @@ const exchange = (
     if (!client.endsWithHead) client.body.pipe(stream);
   });
 
-/** Forwards to an instance; tries another if the first refuses connections. */
+/** Forwards the request to an instance, or to another one if the first refuses the connection. */
 const forward = async (
   client: ClientSide,
   route: ServiceRoute,
@@ -198,7 +199,7 @@ const forward = async (
       const cookie = sticky && affinity !== id ? affinityCookie(id) : undefined;
       return await exchange(client, stream, serving.template.timeout * 1000, requestId, cookie);
     } catch {
-      // The head is valid in HTTP/1.1 but not in HTTP/2.
+      // The head is invalid in HTTP/2.
       return refuse(BAD_HEADERS);
     } finally {
       lease.release();
@@ -207,7 +208,7 @@ const forward = async (
   return refuse(BROKEN_CONNECTION);
 };
 
-/** Serves a request of an HTTP/1.1 or HTTP/2 client with an HTTP/2 service. */
+/** Forwards the request of an HTTP/1.1 or HTTP/2 client to an HTTP/2 service and logs it. */
 export const serveOverHttp2 = async (deps: ProxyDeps, client: ClientSide, route: ServiceRoute): Promise<void> => {
   const begun = performance.now();
   const requestId = saneRequestId(client.headers["x-request-id"]) ?? deps.ids.id();

@@ -1,6 +1,6 @@
 /**
- * The ingress. Every service has a stable loopback port. All services share one more port, on which the host name selects the
- * service: `NAME.localhost` or `NAME.DOMAIN`.
+ * The ingress. Every service has a stable loopback port. In addition, all services share one port, on which the host
+ * name selects the service: `NAME.localhost` or `NAME.DOMAIN`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
@@ -21,13 +21,13 @@ export interface IngressConfig extends ProxyDeps {
   /** The shared port; 0 for any free port. */
   readonly port: number;
   readonly drainMillis: number;
-  /** Handles requests to the shared port below the platform's own path. */
+  /** Handles requests to the platform's own paths on the shared port and the port of signed URLs. */
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0; undefined for any free port. */
   readonly previousSharedPort: number | undefined;
   /**
-   * The previous port of signed URLs, or "any"; undefined if they use the shared port. In a separate network, a service
-   * may itself listen on the shared port's number.
+   * The previous port of signed URLs, "any" for any free port, or undefined to use the shared port. Services with
+   * separate networks need a separate port, because they may themselves listen on the shared port's number.
    */
   readonly previousStoragePort: number | "any" | undefined;
   /** Number of ports to reserve for future services. */
@@ -36,16 +36,16 @@ export interface IngressConfig extends ProxyDeps {
   readonly previousPort: (service: string) => number | undefined;
 }
 
-/** The platform owns paths below this, on every host name. */
+/** Paths with this prefix belong to the platform, on every host name. */
 const PLATFORM_PATH = "/_portside/";
 
-/** A listening port that is or will be assigned to a service. */
+/** A listening port that belongs to a service or is reserved for one. */
 interface ServicePort {
   route: ServiceRoute | undefined;
   readonly listener: Listener;
 }
 
-/** Maximum number of reserved ports of deleted services. Beyond that, new services get the oldest. */
+/** Maximum number of ports of deleted services that stay reserved. If there are more, new services get the oldest. */
 const MAX_KEPT = 128;
 
 export class Ingress {
@@ -55,8 +55,8 @@ export class Ingress {
   #storage: Listener | undefined;
   #spare: ServicePort[] = [];
   /**
-   * Ports of deleted services, oldest first. The networks of running services still forward to them, so no other program on
-   * this machine may get them.
+   * Ports of deleted services, oldest first. The networks of running services still forward to these ports, so no other
+   * program on this machine may get them.
    */
   readonly #kept = new Map<number, ServicePort>();
   #closing = false;
@@ -93,7 +93,7 @@ export class Ingress {
     await this.#refill();
   }
 
-  /** Returns the service's own port; opens its listener at the first call. */
+  /** Returns the service's own port, which the first call opens. */
   async addService(service: string): Promise<number> {
     const present = this.portOf(service);
     if (present !== undefined) return present;
@@ -128,7 +128,10 @@ export class Ingress {
     this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openServicePort(0)));
   }
 
-  /** Returns the service's previous port, or else a spare one to which the networks of running services already forward. */
+  /**
+   * Returns the service's previous port. A service without one gets a spare port, to which the networks of running
+   * services already forward.
+   */
   async #servicePortFor(previous: number | undefined): Promise<ServicePort> {
     const kept = previous === undefined ? undefined : this.#kept.get(previous);
     if (kept !== undefined) {
@@ -175,7 +178,7 @@ export class Ingress {
     this.#spare.unshift(oldest);
   }
 
-  /** Removes a service; running requests have the drain time to finish. */
+  /** Removes a service. Its running requests may finish within the drain time. */
   async removeService(service: string): Promise<void> {
     const servicePort = this.#services.get(service);
     if (servicePort?.route === undefined) return;
@@ -232,7 +235,7 @@ export class Ingress {
         else void serveUpgrade(deps, req, socket, head, route);
       },
       stream: (stream, headers) => {
-        // The stream's close event follows.
+        // The `close` event that follows ends the request.
         stream.on("error", () => undefined);
         const route = find(
           headers[constants.HTTP2_HEADER_AUTHORITY] as string | undefined,

@@ -6,9 +6,9 @@ import { listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;
-  /** Whether to send `100 Continue` immediately; otherwise `request` sends it or refuses. */
+  /** Whether to send `100 Continue` immediately. If not, `request` sends it or rejects the request. */
   mayContinue(req: IncomingMessage): boolean;
-  /** Whether an upgrade request goes to `upgrade`; all others go to `request`. */
+  /** Whether an upgrade request goes to `upgrade` instead of `request`. */
   mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
@@ -23,7 +23,7 @@ export interface Listener {
   readonly port: number;
   /** Stops accepting connections and closes idle ones; busy ones close after their requests. */
   stop(): void;
-  /** Closes idle connections and keeps listening. Returns a function that closes the connections that were busy. */
+  /** Closes idle connections and keeps listening. Returns a function that closes the connections that are busy now. */
   release(): () => void;
   /** Closes all connections. */
   close(): void;
@@ -52,9 +52,9 @@ const peek = (socket: Socket, http1: Server, http2: Server): void => {
 };
 
 /**
- * Listens on `host`; if that is a loopback address, on both loopback families. Uses any free port if `preferredPort` is 0 or
- * in use.
- * @param strict fail if the port is in use
+ * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
+ * `preferredPort` is 0 or unavailable.
+ * @param strict whether to fail if the port is unavailable
  */
 export const listen = async (
   host: string,
@@ -75,7 +75,8 @@ export const listen = async (
     handlers.request(req, res);
   });
   http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
-  // The server does not listen itself but receives connections. This event starts its timers for slow and idle ones.
+  // The server receives its connections from `peek` and never listens. This event starts its timers for slow and idle
+  // connections.
   http1.emit("listening");
   const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
   http2.on("stream", (stream, headers) => handlers.stream(stream, headers));

@@ -1,6 +1,6 @@
 /**
- * The instances of one revision. The pool starts them for waiting requests, fills them to the declared concurrency, stops
- * idle ones, and drains when another revision takes over.
+ * The instances of one revision. The pool starts them for waiting requests, fills them to the declared concurrency,
+ * stops idle ones, and drains when another revision takes over.
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instance } from "../instances/instance.ts";
@@ -29,7 +29,7 @@ export type Refusal =
   | { readonly kind: "full" }
   | { readonly kind: "waited_too_long" }
   | { readonly kind: "did_not_start"; readonly failure: DeployFailure }
-  /** Another revision has taken over; ask its pool. */
+  /** Another revision has taken over. The caller must try its pool. */
   | { readonly kind: "retired" }
   | { readonly kind: "client_gone" };
 
@@ -44,12 +44,12 @@ interface Waiter {
   readonly resolve: (outcome: Lease | Refusal) => void;
 }
 
-/** Delays after failed starts, in milliseconds, so that a broken service does not restart in a tight loop. */
+/** Delays after consecutive failed starts, in milliseconds. */
 const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
 
 /**
- * An instance that refuses connections has probably just exited. Wait this long for that, because a signal would hide its
- * exit code.
+ * An instance that refuses connections is probably exiting. The pool waits this long before it stops the instance,
+ * because a signal would hide the exit code.
  */
 const ENDING_MS = 1000;
 
@@ -89,7 +89,7 @@ export class Pool {
     return this.#instances.reduce((sum, pooled) => sum + pooled.active, 0);
   }
 
-  /** Adds an instance that a rollout has started, with its share of the budget. */
+  /** Adds an instance that a rollout has started and already counted against the account's budget. */
   add(instance: Instance): void {
     this.#join(new PooledInstance(instance));
   }
@@ -100,7 +100,7 @@ export class Pool {
     return this.#place(affinity);
   }
 
-  /** Waits for a place, or returns a refusal. */
+  /** Waits for a place. */
   acquire(affinity: string | undefined, signal: AbortSignal): Promise<Lease | Refusal> {
     const now = this.tryAcquire(affinity);
     if (now !== undefined) return Promise.resolve(now);
@@ -130,8 +130,8 @@ export class Pool {
   }
 
   /**
-   * Takes no new requests, sends waiting ones to the next revision, and stops each instance when its requests have ended
-   * or `drainMillis` have passed. Resolves when no instance is left.
+   * Takes no new requests, sends waiting ones to the next revision, and stops each instance when its requests have
+   * ended or `drainMillis` have passed. Resolves when no instance is left.
    */
   async retire(drainMillis: number): Promise<void> {
     this.#retired = true;
@@ -146,7 +146,7 @@ export class Pool {
     await Promise.all([...this.#instances].map((pooled) => this.#stop(pooled)));
   }
 
-  /** Removes an instance that no longer listens. Its process may still run. */
+  /** Sends no more requests to an instance that does not listen. Stops it if its processes do not exit soon. */
   giveUp(pooled: PooledInstance): void {
     if (pooled.leaving) return;
     pooled.leaving = true;
@@ -283,7 +283,7 @@ export class Pool {
     this.#left(pooled, exit);
   }
 
-  /** Scale to zero. A single timer for the whole pool, due when the next instance will have been idle long enough. */
+  /** Scales to zero. The pool has one timer, which expires when the next instance has been idle for `idleMillis`. */
   #watchIdle(): void {
     if (this.#idleTimer !== undefined || this.#retired) return;
     const idle = this.#instances.filter((pooled) => pooled.active === 0 && !pooled.leaving);

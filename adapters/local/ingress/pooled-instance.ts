@@ -1,20 +1,19 @@
-/** An instance in a pool, with the connections of the forwarders to it. */
+/** An instance in a pool, with the connections that forward requests to it. */
 import type { ClientHttp2Session } from "node:http2";
 import type { Dispatcher } from "undici";
 import type { Instance } from "../instances/instance.ts";
 
-/** Whether the connection was never established, so the instance received nothing. */
+/** True if the connection was never established, so the instance has received nothing. */
 export const isUnreachable = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";
 
 export class PooledInstance {
   readonly instance: Instance;
   active = 0;
   idleSince = Date.now();
-  /** Gets no more requests. */
+  /** If true, the instance gets no more requests. */
   leaving = false;
-  /** The pool itself is stopping the instance. */
+  /** If true, the pool is stopping the instance, so its exit is not a crash. */
   stopping = false;
-  /** The forwarders' connections to the instance. */
   http1: Dispatcher | undefined;
   http2: ClientHttp2Session | undefined;
 

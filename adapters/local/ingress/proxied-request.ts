@@ -1,4 +1,4 @@
-/** Handles a request from arrival to log entry: admits it, forwards it, enforces its timeout, responds. */
+/** Handles an HTTP/1.1 request: waits for an instance, forwards the request, enforces its timeout and logs it. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
@@ -29,7 +29,7 @@ export interface ProxyDeps {
   readonly log: (entry: NewLogEntry) => void;
 }
 
-/** Maximum number of instances to try if they refuse connections. */
+/** Maximum number of instances that a request tries if they refuse connections. */
 export const MAX_ATTEMPTS = 3;
 
 class ProxiedRequest {
@@ -128,7 +128,7 @@ class ProxiedRequest {
     this.#exchange?.abort(new Error("the request passed its timeout"));
   }
 
-  /** True if the client has a response or has closed the connection. */
+  /** True if a response has begun or the client has closed the connection. */
   get #answered(): boolean {
     return this.#over || this.#res.headersSent || this.#res.destroyed;
   }
@@ -137,7 +137,7 @@ class ProxiedRequest {
     if (!this.#answered) sendErrorResponse(this.#res, answer, this.#requestId);
   }
 
-  /** Called when the response is complete, or the client has closed the connection. */
+  /** Called when the response is complete or the client has closed the connection. */
   #closed(): void {
     if (this.#over) return;
     this.#over = true;

@@ -10,7 +10,7 @@ export class RelayedBody extends Readable {
   constructor(req: IncomingMessage) {
     super();
     this.#req = req;
-    // Readers get the error too. This handler covers the time before the first reader.
+    // Without a handler, an error before the first reader would crash the process.
     this.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => {
       if (!this.destroyed && !this.push(chunk)) req.pause();
@@ -26,7 +26,7 @@ export class RelayedBody extends Readable {
     req.on("error", (error) => this.destroy(error));
   }
 
-  /** Calls the listener once the first bytes have arrived, or the body is known to be empty. */
+  /** Calls the listener when the first bytes have arrived or the body has ended empty. */
   whenBegun(listener: () => void): void {
     if (this.#begun) listener();
     else this.#onBegun = listener;
@@ -43,7 +43,7 @@ export class RelayedBody extends Readable {
   }
 }
 
-/** False if the body has another transfer coding, such as gzip, which the proxy would have to decode. */
+/** False if the body has a transfer coding other than chunked, such as gzip, which the proxy cannot decode. */
 export const hasKnownTransferCoding = (req: IncomingMessage): boolean => {
   const coding = req.headers["transfer-encoding"];
   return coding === undefined || coding.toLowerCase() === "chunked";

@@ -1,7 +1,7 @@
-/** Decides when to start an instance, and which one gets a request. Pure. Scale to zero is in pool.ts. */
+/** Decides how many instances to start, and which instance gets a request. Pure. The pool itself scales to zero. */
 
 export interface PoolLoad {
-  /** Requests waiting for a place. */
+  /** Requests that wait for a place. */
   readonly waiting: number;
   /** Instances that are starting. */
   readonly starting: number;
@@ -13,17 +13,17 @@ export interface PoolLoad {
   readonly maxInstances: number;
 }
 
-/** Number of instances to start now: enough for the waiting requests that starting instances will not absorb. */
+/** Returns the number of instances to start now for the waiting requests, in addition to those that already start. */
 export const instancesToStart = ({ waiting, starting, ready, concurrency, maxInstances }: PoolLoad): number => {
   const needed = Math.ceil(waiting / concurrency) - starting;
   return Math.max(0, Math.min(needed, maxInstances - ready - starting));
 };
 
-/** Older instances are filled up to this share of their concurrency first, so that spare ones can become idle. */
+/** Older instances get requests first, up to this share of their concurrency. The newer ones can become idle. */
 const FILL = 0.6;
 
 /**
- * The index of the instance for the next request; undefined if all are full.
+ * Returns the index of the instance for the next request, or undefined if all are full.
  * @param active number of requests per instance, oldest instance first
  */
 export const chooseInstance = (active: readonly number[], concurrency: number): number | undefined => {

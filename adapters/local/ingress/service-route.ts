@@ -1,4 +1,4 @@
-/** A service in the ingress: its settings, the pool that takes its requests, and the pools that drain. */
+/** The route to a service: its serving revision, and the pools of earlier revisions while they drain. */
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Lease, Pool, Refusal } from "./pool.ts";
 
@@ -49,7 +49,7 @@ export class ServiceRoute {
     return serving === undefined || lease === undefined ? undefined : { lease, serving };
   }
 
-  /** Waits for a place in the revision that serves at that time. */
+  /** Waits for a place in the serving revision, even if another revision takes over meanwhile. */
   async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | RouteRefusal> {
     for (;;) {
       const serving = this.#serving;

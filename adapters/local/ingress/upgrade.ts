@@ -1,4 +1,4 @@
-/** WebSocket and other upgrades: joins two sockets until the request's timeout. */
+/** Forwards upgraded connections, such as WebSockets, until either side closes them or the request times out. */
 
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
@@ -22,8 +22,8 @@ import { requestEntry } from "./request-log.ts";
 import type { ActiveRevision, ServiceRoute } from "./service-route.ts";
 
 /**
- * True if a request may switch protocols. HTTP/2 is excluded: its clients start with it directly, and servers may ignore
- * the offer to upgrade (RFC 9113, 3.1).
+ * True if a request may switch protocols. Upgrades to HTTP/2 are excluded: RFC 9113, section 3.1, deprecates them, and
+ * clients start HTTP/2 directly.
  */
 export const mayUpgrade = (req: IncomingMessage): boolean =>
   req.method === "GET" && !hasBody(req) && req.headers.upgrade?.toLowerCase() !== "h2c";
@@ -136,7 +136,7 @@ export const serveUpgrade = async (
     if (head.length > 0) joined.write(head);
     joined.pipe(socket).pipe(joined);
   });
-  // The service refused the upgrade: forward its response, but no bytes that the client sent after its request.
+  // The service rejected the upgrade. Forward its response, but not the bytes that the client sent after its request.
   upstream.on("response", (answer) => {
     const whole = { ...answerHead(answer), connection: "close" };
     socket.write(headText(answer.statusCode ?? 502, "Refused", whole), "latin1");

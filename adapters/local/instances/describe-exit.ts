@@ -3,18 +3,18 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { Exit } from "../sandbox/runner.ts";
 
-/** V8 aborts the process (SIGABRT) with a message when its heap is full. */
+/** When its heap is full, V8 prints a message and aborts the process with SIGABRT. */
 const heapFull = (exit: Exit, tail: readonly string[]): boolean =>
   exit.signal === "SIGABRT" && tail.some((line) => line.includes("JavaScript heap out of memory"));
 
-/** Messages of language runtimes whose allocation failed. */
+/** Messages that language runtimes print when an allocation fails. */
 const REFUSED =
   /ERR_MEMORY_ALLOCATION_FAILED|Array buffer allocation failed|^MemoryError\b|std::bad_alloc|out of memory|OutOfMemoryError|NoMemoryError|Cannot allocate memory/;
 
 const wasRefused = ({ code, dataLimited }: Exit, tail: readonly string[]): boolean =>
   dataLimited === true && code !== 0 && tail.some((line) => REFUSED.test(line));
 
-/** True if the service exceeded its memory limit, whether the platform or its own runtime ended it. */
+/** True if the service exceeded its memory limit and was ended by the platform or its own runtime. */
 export const ranOutOfMemory = (exit: Exit, tail: readonly string[]): boolean =>
   exit.outOfMemory || heapFull(exit, tail) || wasRefused(exit, tail);
 

@@ -14,7 +14,7 @@ const signalNames: Readonly<Record<number, string>> = {
   31: "SIGSYS",
 };
 
-/** Shells, sandboxes and containers report a command that a signal ended as 128 + the signal's number. */
+/** Shells, sandboxes and containers report the exit code 128 + N if signal N ended the command. */
 export const exitOf = (code: number | null, signal: string | null): Exit => {
   const hidden = code !== null && code > 128 ? signalNames[code - 128] : undefined;
   return { code: hidden === undefined ? code : null, signal: hidden ?? signal, outOfMemory: false };

@@ -1,4 +1,4 @@
-/** Checks whether a service speaks HTTP/2 without TLS (h2c), as a client with prior knowledge does (RFC 9113, section 3.3). */
+/** Checks whether a service speaks HTTP/2 without TLS (h2c) to clients with prior knowledge (RFC 9113, section 3.3). */
 import { connect } from "node:net";
 import type { Address } from "./listen-state.ts";
 
@@ -19,7 +19,10 @@ export type Http2ProbeResult =
   /** The service sent nothing, or an incomplete frame, before the timeout. */
   | "silent";
 
-/** Judges the first bytes of a reply: a server begins with a SETTINGS frame of stream 0. Returns undefined for an incomplete header. Pure. */
+/**
+ * Judges the first bytes of a reply. An HTTP/2 server begins with a SETTINGS frame on stream 0. Returns undefined if
+ * the frame's header is incomplete. Pure.
+ */
 export const judgeHttp2 = (bytes: Buffer): Exclude<Http2ProbeResult, "silent"> | undefined => {
   if (bytes.length < FRAME_HEADER) return undefined;
   const [type, flags] = [bytes[3], bytes[4]];
@@ -35,7 +38,7 @@ export const probeHttp2 = ({ host, port }: Address, timeoutMs = ANSWER_TIMEOUT_M
       socket.destroy();
       resolve(answer);
     };
-    // Not `socket.setTimeout`, which restarts with every byte.
+    // `socket.setTimeout` would restart with every byte.
     const timer = setTimeout(() => finish("silent"), timeoutMs);
     socket.once("connect", () => socket.write(PREFACE));
     socket.on("data", (chunk: Buffer) => {

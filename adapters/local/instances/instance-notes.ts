@@ -1,6 +1,6 @@
 /**
- * Records the running instances in the data folder, for `portside exec`. A service can forge what its process reports about
- * itself, but not these files.
+ * Records the running instances in the data folder, for `portside exec`. A service can forge the name and the
+ * environment of its process, but not these files.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,11 +11,13 @@ const noteSchema = z.object({ service: z.string(), job: z.string() });
 
 export type InstanceNote = z.output<typeof noteSchema>;
 
-/** The name of the folder below the data folder that holds the notes. */
+/** The folder of the notes, relative to the data folder. */
 export const RUN_FOLDER = "run";
 const ENDING = ".instance";
 
-/** Writes the note and returns a function that removes it. If that fails, the next start of the server removes the note. */
+/**
+ * Writes the note and returns a function that removes it. If that fails, the next start of the server removes the note.
+ */
 export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger): (() => void) => {
   const file = join(runDir, `${note.job}${ENDING}`);
   const forget = (): void => {
@@ -35,7 +37,7 @@ export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger)
   return forget;
 };
 
-/** Returns the notes of the platform's instances; undefined if no platform has run on this data folder. */
+/** Returns the notes of the platform's instances, or undefined if no platform has run on this data folder. */
 export const readInstanceNotes = (runDir: string): readonly InstanceNote[] | undefined => {
   try {
     return readdirSync(runDir)

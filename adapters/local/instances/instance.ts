@@ -16,9 +16,9 @@ import { type Address, accepts, type ListenState, loopback, staysOpen } from "./
 
 export interface InstanceDeps {
   readonly runner: Runner;
-  /** Runs images built from a Dockerfile; a string is the reason that none can run. */
+  /** Runs images built from a Dockerfile. A string is the reason why containers are unavailable. */
   readonly containers: Containers | string;
-  /** True if Node.js needs its memory limit as an option, because no control group shows it the limit. */
+  /** True if Node.js needs an option for its memory limit because it cannot read the limit from a control group. */
   readonly tellsNodeItsMemory: boolean;
   readonly toolchain: Toolchain;
   readonly volumes: VolumeFolders;
@@ -31,13 +31,13 @@ export interface InstanceDeps {
   readonly cacheDir: string;
   readonly scope: string;
   readonly ids: Ids;
-  /** @param at the time of the entry, if another process such as a container engine recorded it */
+  /** @param at the time of the entry, if another process, such as a container engine, recorded the time */
   readonly log: (entry: NewLogEntry, at?: Instant) => Promise<void> | undefined;
   readonly logger: Logger;
   /** Starts metering an instance; the returned function stops it. Undefined if usage is not metered. */
   readonly meter?: (template: ServiceTemplate) => () => void;
   readonly graceMillis: number;
-  /** How long a service may listen on another port or address before its start fails. */
+  /** How long a service may listen only on another port or address before its start fails. */
   readonly elsewhereMillis: number;
 }
 
@@ -63,17 +63,17 @@ export class Instance {
     this.#tail = tail;
   }
 
-  /** The address at which this machine connects to the instance. */
+  /** The address through which the platform connects to the instance. */
   get address(): Address {
     return this.#running.address ?? loopback(this.port);
   }
 
-  /** Resolves when the command runs, or has failed to start. */
+  /** Resolves when the command runs or has failed to start. */
   get begun(): Promise<void> {
     return this.#running.begun;
   }
 
-  /** Resolves when the command has exited and none of its processes is left. */
+  /** Resolves when the command and all its processes have exited. */
   get exited(): Promise<Exit> {
     return this.#running.exited;
   }
@@ -87,22 +87,25 @@ export class Instance {
     return this.#running.processes();
   }
 
-  /** Whether something accepts connections at the instance's address. */
+  /** Whether any program accepts connections at the instance's address. */
   accepts(): Promise<boolean> {
     return this.#running.accepts?.() ?? accepts(this.address);
   }
 
-  /** Checks with a connection: in a separate network, the kernel does not show which address families a socket accepts. */
+  /**
+   * Opens a connection to check that the service accepts IPv4, which the kernel's socket tables do not show for a
+   * service with a separate network. Returns true without a check for other services.
+   */
   async connects(): Promise<boolean> {
     return this.#running.accepts === undefined || staysOpen(this.address);
   }
 
-  /** Whether the instance speaks HTTP/2. Opens a separate connection. */
+  /** Opens a separate connection to check whether the instance speaks HTTP/2. */
   probeHttp2(): Promise<Http2ProbeResult> {
     return probeHttp2(this.address);
   }
 
-  /** @param open whether something accepts connections on the instance's port */
+  /** @param open whether any program accepts connections on the instance's port */
   look(open: boolean): Promise<ListenState> {
     return this.#running.look(this.port, open);
   }

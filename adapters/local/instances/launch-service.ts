@@ -1,4 +1,7 @@
-/** Starts the command of a service: a built source runs with this machine's programs, a container image with its own. */
+/**
+ * Starts a service's command: a built source with this machine's programs, or a container image with the programs in
+ * it.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";
@@ -32,7 +35,7 @@ const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage)
   return { NODE_OPTIONS: `${own} --max-old-space-size=${mebibytes}`.trim() };
 };
 
-/** The variables that the platform sets for every service, whatever the runner. */
+/** Returns the variables that the platform sets for every service, independent of the runner. */
 const platformVariables = (
   { spec: { template, revision }, mounts }: Launch,
   port: number,
@@ -95,7 +98,8 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
-      // In this order the sandbox creates no mount point inside the build output, where a symbolic link could redirect it.
+      // The build output is last, so the sandbox creates no mount point inside it, which a symbolic link could
+      // redirect.
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },
@@ -130,7 +134,7 @@ const launchImage = (launch: Launch, image: string): Running => {
   );
 };
 
-/** @param hostPort the port for the service, unless the service has a separate network */
+/** @param hostPort a free port of this machine; unused if the runner gives services separate networks */
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
@@ -148,7 +152,7 @@ export const launchService = (
     return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
   };
   const launch = { deps, spec, id, port, mounts, onLine };
-  // Written before the start: an instance without a note must not run.
+  // Write the note before the start, because `portside exec` does not find an instance without a note.
   const forget = noteInstance(deps.runDir, { service: template.name, job: `${deps.scope}.${id}` }, deps.logger);
   let running: Running;
   try {

@@ -1,6 +1,6 @@
 /**
- * Detects whether a service is ready. A connection shows whether the port is open; the sockets of its processes distinguish a
- * service that listens on another port or address from a slow one.
+ * Detects whether a service is ready. A connection shows whether its port is open. The sockets of its processes show
+ * whether it listens on another port or address.
  */
 import { connect } from "node:net";
 import { countSocketsIn, type Listener, listenersIn, listenersOf } from "../../shared/runtime/listening.ts";
@@ -33,15 +33,15 @@ export const accepts = (address: Address): Promise<boolean> => connects(address,
 
 const HANGS_UP_MS = 200;
 
-/** True if the connection stays open. pasta accepts every connection, and closes those that the service does not accept. */
+/** True if a connection stays open. pasta accepts every connection, and closes it if the service does not accept it. */
 export const staysOpen = (address: Address): Promise<boolean> => connects(address, HANGS_UP_MS);
 
 const REACHABLE = ["0.0.0.0", "::", "127.0.0.1"];
 
 export type ListenState =
-  /** The service listens on its port. The warning reports an address that would not work on a cloud. */
+  /** The service listens on its port. The warning names an address that does not work on a cloud. */
   | { readonly kind: "right"; readonly warning?: string }
-  /** The service listens on another port or address. */
+  /** The service listens only on another port or address. */
   | { readonly kind: "elsewhere"; readonly message: string }
   /** The service listens on its port, but does not respond yet. */
   | { readonly kind: "silent"; readonly message: string }
@@ -53,8 +53,8 @@ const formatListener = ({ address, port }: Listener): string =>
   `${address.includes(":") ? `[${address}]` : address}:${port}`;
 
 /**
- * Judges a service's listening sockets by the port that it must listen on. Pure.
- * @param ownNetwork whether the service's loopback interface is separate from the platform's
+ * Compares a service's listening sockets with the port on which it must listen. Pure.
+ * @param ownNetwork whether the service has a separate loopback interface
  */
 export const judgeListeners = (listeners: readonly Listener[], port: number, ownNetwork = false): ListenState => {
   const right = listeners.filter((one) => one.port === port);
@@ -85,12 +85,15 @@ export interface CommandNetwork {
   readonly opened: readonly number[];
 }
 
-/** The count of sockets misses a change if one closes while another opens, so the tables are also read this often. */
+/**
+ * The number of sockets stays the same if one closes while another opens, so the tables are also read at this interval.
+ */
 const TABLES_POLL_MS = 250;
 
 /**
- * Returns a function that reports where the command listens. Reading the kernel's tables takes milliseconds of CPU that the
- * starting command needs, so the function reads them only if the number of sockets changed or `TABLES_POLL_MS` have passed.
+ * Returns a function that reports where the command listens. Reading the kernel's tables takes milliseconds of CPU
+ * time, which the starting command needs. The function reads them only if the number of sockets has changed or
+ * `TABLES_POLL_MS` have passed.
  */
 export const watchNetwork = ({ pid, inside = 0, opened }: CommandNetwork): (() => Promise<ListenState>) => {
   let seen: { readonly count: string | undefined; readonly at: number; readonly state: ListenState } | undefined;
@@ -105,9 +108,12 @@ export const watchNetwork = ({ pid, inside = 0, opened }: CommandNetwork): (() =
   };
 };
 
-/** Reports where the processes listen in the machine's own network. */
+/**
+ * Reports where the processes listen in the machine's own network.
+ * @param open whether any program accepts connections on the port
+ */
 export const listenStateOf = async (pids: readonly number[], port: number, open: boolean): Promise<ListenState> => {
-  // Without /proc the connection is the only evidence.
+  // Without /proc, only `open` shows whether the service listens.
   if (process.platform !== "linux") return open ? { kind: "right" } : { kind: "nothing" };
   const state = judgeListeners(await listenersOf(pids), port);
   const isLost = open && state.kind !== "right" && pids.length > 0 && (await accepts(loopback(port)));

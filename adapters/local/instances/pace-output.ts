@@ -1,28 +1,28 @@
 /**
- * Paces the reading of output, so that one writer takes at most a seventh of this process's time; the process also serves
- * requests. A pipe that is read slowly blocks its writer; other writers are stopped with a `Brake`.
+ * Paces the reading of output. This process also serves requests, so one writer may take at most 15 percent of its
+ * time. A pipe that is read slowly blocks its writer. A `Brake` stops other writers.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The share of this process's time for one output. Unused time accumulates up to `BURST_MS`. */
 const SHARE = 0.15;
 const BURST_MS = 50;
-/** A chunk that took longer spent most of that time waiting, so only this much counts. */
+/** The most that one chunk counts. A longer time was mostly spent waiting. */
 const MAX_WORK_MS = 5;
 
-/** Stops and resumes a writer that no pipe blocks. */
+/** Stops and resumes a writer that a full pipe does not block. */
 export interface Brake {
   pause(): void;
   resume(): void;
 }
 
-/** The reader is behind if it waited for less than `BEHIND_SHARE` of this time. */
+/** The reader is behind if it spent less than `BEHIND_SHARE` of this time waiting for output. */
 const BEHIND_MS = 250;
 const BEHIND_SHARE = 0.15;
-/** The reader has caught up if it waited for this long. */
+/** The reader has caught up if it waited this long for a chunk. */
 const CAUGHT_UP_MS = 20;
 
-/** Detects from the waiting time of a reader whether its writer is ahead, and brakes the writer. */
+/** Pauses a writer while its reader is behind. A reader that seldom waits for output is behind. */
 class Backpressure {
   readonly #brake: Brake;
   #since = performance.now();
@@ -64,15 +64,15 @@ class Backpressure {
   }
 }
 
-/** A token bucket of this process's time for one output. */
+/** A token bucket that limits the share of this process's time for one output. */
 export class Allowance {
   #left = BURST_MS;
   #since = performance.now();
 
   /**
-   * Counts work that has just ended. If the budget is used up, returns a promise that resolves when reading may continue.
+   * Counts work that has just ended. If the bucket is empty, returns a promise that resolves when reading may continue.
    * @param millis the elapsed time
-   * @param work the part of it that counts
+   * @param work the part of `millis` that counts
    */
   spend(millis: number, work = millis): Promise<void> | undefined {
     const now = performance.now();
@@ -83,7 +83,7 @@ export class Allowance {
   }
 }
 
-/** Yields the chunks of an output, with pauses while the output is continuous. */
+/** Yields the chunks of an output, and pauses if they take too much time. */
 export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
   const pressure = brake === undefined ? undefined : new Backpressure(brake);

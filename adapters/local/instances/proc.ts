@@ -14,7 +14,8 @@ const read = (path: string): string | undefined => tryOr(() => readFileSync(path
 
 /** Parses the text of /proc/PID/stat. Returns undefined for a zombie. Pure. */
 export const parseStat = (pid: number, stat: string): ProcessInfo | undefined => {
-  // The command is in parentheses and may itself contain some, so count fields from the last one.
+  // The program's name is in parentheses and may itself contain parentheses, so the fields are counted from the last
+  // one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
   const [parent, session, threads] = [1, 3, 17].map((at) => Number(fields[at])) as [number, number, number];
@@ -41,10 +42,10 @@ export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] =>
   return [...tree];
 };
 
-/** Bytes of memory that no file on a disk backs. */
+/** Bytes of memory that are not backed by a file on a disk. */
 export interface MemoryUse {
   readonly own: number;
-  /** The shared memory that this process has touched. */
+  /** Only the shared memory that this process has touched. */
   readonly shared: number;
 }
 
@@ -69,7 +70,7 @@ export const parseSharedMappings = (text: string): Map<string, number> => {
 export const sharedMappingsOf = (pid: number): Map<string, number> =>
   parseSharedMappings(read(`/proc/${pid}/maps`) ?? "");
 
-/** Returns the bytes used in a process's folder if the folder is an in-memory file system of this size, otherwise 0. */
+/** Returns the bytes used in a folder of a process, or 0 if the folder is not an in-memory file system of this size. */
 export const filesInMemory = (pid: number, folder: string, size: number): number =>
   tryOr(() => {
     const { bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root${folder}`);
@@ -85,7 +86,7 @@ export const threadsOf = (uid: number | undefined): number =>
 /** Returns the program name of a process, which the kernel cuts to 15 characters. */
 export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? "").trim();
 
-/** Returns the environment that the process started with, as `NAME=value` entries. */
+/** Returns the environment with which the process started, as `NAME=value` entries. */
 export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/environ`) ?? "").split("\0");
 
 /** Sends a signal. Ignores a process that has ended. */

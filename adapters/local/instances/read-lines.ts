@@ -1,5 +1,5 @@
 /**
- * Splits a byte stream into lines. Replaces invalid UTF-8, cuts a line over the limit into several, and applies
+ * Splits a byte stream into lines. Replaces invalid UTF-8, cuts a line that exceeds the limit into pieces, and applies
  * backpressure while `onLine` is busy.
  */
 import type { Readable } from "node:stream";
@@ -21,7 +21,7 @@ const cutAt = (bytes: Buffer, limit: number): number => {
   return at;
 };
 
-/** Returns the length without an incomplete UTF-8 sequence at the end. */
+/** Returns the number of bytes before an incomplete UTF-8 sequence at the end. */
 const wholeBytes = (bytes: Buffer): number => {
   let at = bytes.length - 1;
   while (at > bytes.length - 4 && at > 0 && ((bytes[at] as number) & 0xc0) === 0x80) at--;
@@ -30,7 +30,7 @@ const wholeBytes = (bytes: Buffer): number => {
   return at + width > bytes.length ? at : bytes.length;
 };
 
-/** After this time without a byte, an unfinished line is delivered: it may be a prompt or a progress indicator. */
+/** After this time without output, an unfinished line is delivered. It may be a prompt or a progress indicator. */
 const SILENCE_MS = 1000;
 
 type OnLine = (line: string) => Promise<void> | undefined;
@@ -53,8 +53,8 @@ export class LineSplitter {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let from = 0;
     for (let end = this.#rest.indexOf(NEWLINE); end >= 0; end = this.#rest.indexOf(NEWLINE, from)) {
-      // Awaiting each of many lines would be slow.
       if (end - from > MAX_LINE_BYTES) from = await this.#cut(from, end);
+      // An `await` for each line would be slow, so lines that need none are not awaited.
       const busy = this.#end(lineOf(this.#rest.subarray(from, end)));
       if (busy !== undefined) await busy;
       from = end + 1;
@@ -71,7 +71,7 @@ export class LineSplitter {
 
   #waitForEnd(): void {
     const silence = setTimeout(() => {
-      // The event loop may have been blocked rather than the writer silent: take the pending chunks first.
+      // Perhaps the writer was not silent and the event loop was blocked, so take pending chunks first.
       setImmediate(() => {
         if (this.#silence === silence) this.#show();
       });
@@ -84,7 +84,7 @@ export class LineSplitter {
     this.#silence = undefined;
   }
 
-  /** Delivers the pieces of an overlong line. Returns the position of the rest. */
+  /** Delivers all pieces of an overlong line except the last. Returns the position of the last piece. */
   async #cut(from: number, end: number): Promise<number> {
     let at = from;
     while (end - at > MAX_LINE_BYTES) {
@@ -95,7 +95,7 @@ export class LineSplitter {
     return at;
   }
 
-  /** Skips an empty end of a line that was delivered on silence. */
+  /** Delivers the end of a line. Skips an empty end if the silence timeout has delivered the beginning. */
   #end(line: string): Promise<void> | undefined {
     const empty = this.#begun && line === "";
     this.#begun = false;
@@ -112,13 +112,13 @@ export class LineSplitter {
   }
 }
 
-/** Calls `onLine` for each line, and for an unfinished line after a silence. Resolves at the end of the stream. */
+/** Calls `onLine` for each line, and for an unfinished line after `SILENCE_MS`. Resolves at the end of the stream. */
 export const readLines = async (stream: Readable, onLine: OnLine): Promise<void> => {
   const lines = new LineSplitter(onLine);
   try {
     for await (const chunk of paceOutput(stream)) await lines.take(chunk);
   } catch {
-    // The pipe broke when its process ended; the lines read so far are complete.
+    // The pipe broke because its process ended. The output read so far is valid.
   }
   await lines.end();
 };

@@ -13,14 +13,14 @@ import { launchService } from "./launch-service.ts";
 import type { ListenState } from "./listen-state.ts";
 
 export interface StartOptions {
-  /** Also checks with a connection, in the declared version of HTTP. Takes longer than checking the listening sockets. */
+  /** If true, also opens a connection to the service and checks HTTP/2 if it is declared. This takes longer. */
   readonly verifies?: boolean;
   readonly listenMillis: number;
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
 }
 
-/** The polling interval adds to the latency of a cold start, so it is short during the time in which most services start. */
+/** The polling interval adds to the latency of a cold start, so it is short while most services start. */
 const EAGER_TRY_MS = 4;
 const EAGER_FOR_MS = 500;
 const PATIENT_TRY_MS = 50;
@@ -37,11 +37,11 @@ const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
 });
 
 const NOT_HTTP2 =
-  "it declares use_http2 and does not speak HTTP/2 without TLS (h2c); serve h2c on PORT, or deploy without use_http2";
+  "it declares use_http2 but does not speak HTTP/2 without TLS (h2c); serve h2c on PORT, or deploy without use_http2";
 const SILENT_OVER_HTTP2 =
   "the service accepts connections, but does not answer over HTTP/2 without TLS (h2c), which it declares by use_http2";
 
-/** Returns where the instance listens, which the options may verify with a connection. */
+/** Returns where the instance listens. If `verifies` is set, checks the result with a connection. */
 const verifiedState = async (
   instance: Instance,
   open: boolean,
@@ -64,7 +64,7 @@ const trackListening = (deps: InstanceDeps, spec: InstanceSpec, instance: Instan
     problem: "nothing listens on PORT",
     /**
      * Returns undefined if the instance may still become ready.
-     * @param open whether something accepts connections on the instance's port
+     * @param open whether any program accepts connections on the instance's port
      */
     look: async (open: boolean): Promise<Outcome | undefined> => {
       const state = await verifiedState(instance, open, spec, options);
@@ -107,7 +107,7 @@ const awaitReady = async (
       return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was cancelled." } };
     const open = await instance.accepts();
     if (ended !== undefined) {
-      // The service has exited but the port is open: another program has the port.
+      // If the service has exited but the port is open, another program has the port.
       if (ended.lostPort === true || (open && ended.failure === undefined)) return { kind: "lost_port" };
       return { kind: "failed", failure: describeExit(ended, spec.template.memory, instance.tail) };
     }
@@ -123,13 +123,13 @@ const awaitReady = async (
   }
 };
 
-/** An image stays deployed after its container engine was removed, but cannot run. */
+/** A deployed image cannot run after its container engine was removed. */
 const engineMissing = (why: string): DeployFailure => ({
   reason: "provider_unavailable",
   message: `The service runs in a container, and ${why}.`,
 });
 
-/** Returns the user of the account's services (0: the platform's), or a failure if no user is left. */
+/** Returns the user ID for the account's services, 0 for the platform's own user, or a failure if no user is free. */
 const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure => {
   try {
     return deps.userOf(owner) ?? 0;
@@ -139,7 +139,7 @@ const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure =
   }
 };
 
-/** Waits until the command runs, at most `listenMillis`: a container engine may hang on something in the image. */
+/** Waits until the command runs, but at most `listenMillis`, because a container engine may hang on an image. */
 const begins = async (instance: Instance, { listenMillis, signal }: StartOptions): Promise<void> => {
   const begun = new AbortController();
   const late = sleep(listenMillis, undefined, { signal: AbortSignal.any([begun.signal, signal]) });
@@ -147,7 +147,7 @@ const begins = async (instance: Instance, { listenMillis, signal }: StartOptions
   begun.abort();
 };
 
-/** Fails with `provider_unavailable` if the machine has no resources left: disk, processes, control groups. */
+/** Fails with `provider_unavailable` if the machine has run out of a resource, such as disk space or processes. */
 const launchInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
@@ -160,7 +160,7 @@ const launchInstance = async (
   const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
   const user = built === undefined ? undefined : userFor(deps, spec.template.owner);
   if (typeof user === "object") return user;
-  // An earlier server may have run the builds as another user.
+  // An earlier run of the server may have built the files as another user.
   if (built !== undefined)
     for (const path of [built.app, ...built.programs])
       if (path === built.app || path.startsWith(`${deps.cacheDir}/`)) await chownFolder(path, user ?? 0);
@@ -184,7 +184,7 @@ const launchInstance = async (
 
 const PORT_TRIES = 3;
 
-/** Returns an instance that is ready, or a failure after which no process of the instance is left. */
+/** Returns a ready instance, or a failure. After a failure, no process of the instance is left. */
 export const startInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
