@@ -272,7 +272,7 @@ const sandbox = (): string => {
 
 ${MADE}
 
-A bubblewrap sandbox blocks these system calls of services, builds and \`portside shell\`, on x86-64 and arm64. On other processors it
+A bubblewrap sandbox blocks these system calls in services, builds and \`portside shell\`, on x86-64 and arm64. On other processors it
 has no filter, which \`portside doctor\` reports. A program that uses 32-bit system calls ends with \`SIGSYS\`.
 
 ${table(["call", "error", "reason"], [...groups, ...byArgument])}

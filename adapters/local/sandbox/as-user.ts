@@ -1,6 +1,6 @@
 /**
- * Starts a sandbox as another user. bubblewrap resolves the paths that it mounts with the rights of its user, and that
- * user cannot enter the data folder. So root first mounts everything in a separate namespace, below a folder that the user
+ * Starts a sandbox as another user. bubblewrap opens the paths that it mounts with the rights of its user, who cannot
+ * enter the data folder. Therefore root first mounts everything in a separate namespace, below a folder that the user
  * can enter, and then becomes the user. The mounts are invisible on the host and end with the sandbox.
  */
 import type { Bind, Job } from "./runner.ts";
@@ -9,15 +9,15 @@ import type { Bind, Job } from "./runner.ts";
 const STAGE = "/tmp";
 
 /**
- * Ends the sandbox with the server. bubblewrap drops its rights, so the kernel does not let it kill another user's processes
- * when it dies. `unshare` keeps its rights, and the end of the first process of its namespace ends all the others.
+ * Ends the sandbox with the server. bubblewrap drops its rights, so it cannot kill another user's processes when it
+ * ends. `unshare` keeps its rights, and its namespace ends with the namespace's first process.
  */
 const TIE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount-proc", "--kill-child"];
 
 export interface Staged {
-  /** The command line that runs the sandbox's command line as the user. */
+  /** The arguments that precede the sandbox's command line and run it as the user. */
   readonly argv: readonly string[];
-  /** The binds and folders of the job, at paths that the user can reach. */
+  /** The job's binds and folders, at paths that the user can enter. */
   readonly binds: readonly Bind[];
 }
 

@@ -1,6 +1,7 @@
 /**
  * Runs each command in a bubblewrap sandbox: separate mount, pid, ipc and uts namespaces, an empty read-only root that
- * contains the host's /usr, no capabilities, and a separate network if pasta works. https://github.com/containers/bubblewrap
+ * contains the host's /usr, no capabilities, and a separate network if pasta works.
+ * https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readlinkSync } from "node:fs";
@@ -22,10 +23,10 @@ import type { Watchdog } from "./watchdog.ts";
 /** In-memory file systems. Each may be as large as the memory limit, and its files count towards the limit. */
 const MEMORY_FOLDERS = ["/tmp", "/dev/shm"];
 
-/** The uid and gid of services as their sandbox shows them. */
+/** The uid and gid of services inside their sandboxes. */
 const NOBODY = "65534";
 
-/** /bin, /lib and similar are symbolic links into /usr on most systems, folders on the others. */
+/** On most systems, /bin, /lib and similar paths are symbolic links into /usr. On others they are folders. */
 const rootFolders = (): string[] =>
   hostFolders.flatMap((path) =>
     tryOr(
@@ -34,7 +35,7 @@ const rootFolders = (): string[] =>
     ),
   );
 
-/** Files with the only user and group of the sandbox besides root: nobody and nogroup. */
+/** Writes the sandbox's /etc/passwd and /etc/group. Besides root, they contain only nobody and nogroup. */
 const accountFiles = (folder: string): Bind[] => {
   mkdirSync(folder, { recursive: true });
   const files = {
@@ -66,17 +67,17 @@ const namespaces = ({ closesUserNamespaces }: Features, ownNetwork: boolean): st
   ...["--die-with-parent", "--new-session", "--hostname", "portside", "--cap-drop", "ALL"],
 ];
 
-/** The descriptors of the sandbox's own process, which closes all but the gate before the command starts. */
+/** Descriptors for the programs that set up the sandbox. All are closed before the job's command starts. */
 const ARGUMENTS = FIRST_DESCRIPTOR;
 const FILTER = ARGUMENTS + 1;
 const GATE = FILTER + 1;
 const NETWORK = GATE + 1;
 const FIRST_FOLDER = NETWORK + 1;
 
-/** The form in which bubblewrap reads arguments from a descriptor (`--args`). */
+/** Formats arguments for bubblewrap's option `--args`, which reads them from a descriptor. */
 export const argumentsFile = (args: readonly string[]): string => args.map((argument) => `${argument}\0`).join("");
 
-/** All arguments before the command. bubblewrap reads them from a file descriptor, so `ps` does not show them. */
+/** Returns all arguments before the command. bubblewrap reads them from a descriptor, so `ps` does not show them. */
 export const sandboxArguments = (
   job: Pick<Job, "binds" | "folders" | "cwd" | "env" | "limits" | "id">,
   base: readonly string[],
@@ -111,7 +112,7 @@ const baseArguments = (features: Features, ownNetwork: boolean): string[] => [
   ...["--dev", "/dev", "--dir", "/run", "--dir", "/var"],
 ];
 
-/** Minimal, because the command can read the environment of the sandbox's own process. */
+/** Minimal, because the command can read the environment of the programs that set up the sandbox. */
 const helperEnvironment = { PATH: "/usr/bin:/bin" };
 
 /** The settings shared by all sandboxes of a server. */
@@ -136,14 +137,14 @@ const trySandbox = (
   return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
 };
 
-/** Returns true if this machine can start a sandbox as another user, otherwise the obstacle. */
+/** Returns true if this machine can start a sandbox as another user, otherwise the reason why not. */
 const trySandboxAs = (user: number, trial: SandboxBase): true | string => {
   if (process.getuid?.() !== 0) return "the platform is not root";
   const { argv, binds } = stageFor(user, { binds: trial.files }, FIRST_FOLDER);
   return trySandbox(trial, argv, binds) ?? true;
 };
 
-/** The separate network of a job. Reads the machine's network once, so that files and network agree. */
+/** Returns a job's separate network and its resolver files. Reads the machine's settings once, so that both agree. */
 const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owner }: Job, folder: string) => {
   const host = readHostNetwork();
   const files = networks.nameFiles(folder, host, names, owner === undefined ? "" : ownerFolder(owner));
@@ -153,7 +154,7 @@ const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owne
 
 /**
  * Returns the runner, or the reason why it does not work on this machine.
- * @param folder for the sandbox's own files
+ * @param folder the folder for files that sandboxes mount
  */
 export const createBubblewrapRunner = (
   folder: string,
@@ -181,7 +182,8 @@ export const createBubblewrapRunner = (
     return launch(
       {
         job,
-        // Outermost first: joining the control group needs the server's own rights, and each later step needs fewer.
+        // The outermost step is first: joining the control group needs the server's rights. Each later step needs
+        // fewer.
         argv: joinGroup(group, network === undefined ? sandboxed : joinNetwork(NETWORK, sandboxed)),
         env: helperEnvironment,
         cwd: "/",

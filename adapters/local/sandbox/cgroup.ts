@@ -1,5 +1,5 @@
 /**
- * Enforces limits with control groups, if this process may create them: as root, or in a delegated version 2 group.
+ * Enforces limits with control groups. This process may create them if it is root or in a delegated version 2 group.
  * https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import {
@@ -22,7 +22,7 @@ export interface ControlGroup {
   /** The `cgroup.procs` files to which a process writes its id to join the group. */
   readonly joinFiles: readonly string[];
   processes(): number[];
-  /** True if the kernel has killed a process of the group because it was out of memory. */
+  /** True if the kernel has killed a process because the group exceeded its memory limit. */
   outOfMemory(): boolean;
   kill(): void;
   /** Removes the group. The caller must have killed its processes. */
@@ -49,7 +49,7 @@ const readNumbers = (path: string): number[] =>
 const oomKills = (path: string): number =>
   tryOr(() => Number(/^oom_kill (\d+)/m.exec(readFileSync(path, "utf8"))?.[1] ?? 0), 0);
 
-/** The kernel refuses to remove a group (EBUSY) until its last process has ended. */
+/** The kernel does not remove a group (EBUSY) until its last process has ended. */
 const removeFolder = async (path: string): Promise<void> => {
   for (let tries = 0; tries < 100; tries++) {
     try {
@@ -129,7 +129,7 @@ const version2 = (mount: string, scope: string): ControlGroups => {
   };
 };
 
-/** The prefix of the folder of a scope's groups. */
+/** A folder with this prefix contains the groups of one scope. */
 const PREFIX = "portside-";
 
 /** Returns the `cgroup.procs` files of the Portside control groups to which the process belongs. */
@@ -154,17 +154,17 @@ const offersAll = (folder: string): boolean => {
   return CONTROLLERS.every((name) => offered.includes(name)) && isWritable(join(folder, "cgroup.subtree_control"));
 };
 
-/** Throws if nothing is mounted, or for the root group of a container, which contains processes. */
+/** Throws if no control groups are mounted, or in a container, where the root group contains processes. */
 const rootGroup = (mount: string): string | undefined => {
   if (!offersAll(mount)) return undefined;
   delegateControllers(mount);
   return mount;
 };
 
-/** This process moves here: a group that delegates controllers must not contain processes. */
+/** The group to which this process moves, because a group that delegates controllers must not contain processes. */
 const SUPERVISOR = "supervisor";
 
-/** Returns the group of this process if it is delegated, as by systemd's `Delegate=yes`. */
+/** Returns the group of this process if it is delegated, for example by systemd's `Delegate=yes`. */
 const delegatedGroup = (mount: string, self: string): string | undefined => {
   const own = /^0::(\/.+)$/m.exec(readFileSync(self, "utf8"))?.[1];
   if (own === undefined) return undefined;
@@ -178,7 +178,7 @@ const delegatedGroup = (mount: string, self: string): string | undefined => {
     delegateControllers(base);
     return base;
   } catch (error) {
-    // The group contains another process.
+    // Delegation fails if the group contains another process.
     if (base === folder) writeFileSync(join(base, "cgroup.procs"), String(process.pid));
     throw error;
   }
@@ -188,7 +188,7 @@ const delegatedGroup = (mount: string, self: string): string | undefined => {
  * Returns the control groups that this process may use, or undefined.
  * @param scope a folder name that no other server uses
  * @param mount the mount point of the control group file system
- * @param self the file that names the groups of this process
+ * @param self the file that lists the groups of this process
  */
 export const findControlGroups = (
   scope: string,

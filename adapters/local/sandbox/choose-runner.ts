@@ -18,20 +18,20 @@ export interface ChosenRunner {
   readonly runner: Runner;
   /** The mechanism that enforces the limits of memory, CPU and processes. */
   readonly limits: "cgroup" | "watchdog";
-  /** Runs images built from a Dockerfile; a string is the reason that none can run. */
+  /** Runs images built from a Dockerfile. A string is the reason why containers are unavailable. */
   readonly containers: Containers | string;
-  /** The sandboxes' separate networks, or why they share the machine's network; undefined for the other runners. */
+  /** The sandboxes' networks, or the reason why sandboxes share the machine's network. Undefined for other runners. */
   readonly networks: Networks | string | undefined;
-  /** Why bubblewrap was not chosen; undefined if it was, or if another runner was configured. */
+  /** The reason why `auto` did not choose bubblewrap, otherwise undefined. */
   readonly reason: string | undefined;
   /** Removes the runner's networks, groups and containers. The caller must have ended all jobs. */
   close(): Promise<void>;
 }
 
 export interface RunnerNeeds {
-  /** Names the control groups, process marks and containers of the runner. Stays the same after a restart. */
+  /** Marks the runner's control groups, processes and containers. Stays the same after a restart. */
   readonly scope: string;
-  /** Names the data folder to which images in the container engine belong. */
+  /** Identifies the data folder to which images in the container engine belong. */
   readonly imageScope: string;
   /** Holds the runner's own files. */
   readonly folder: string;
@@ -43,9 +43,11 @@ export interface RunnerNeeds {
   readonly allowedPorts: readonly number[];
 }
 
-/** Sources without a Dockerfile run with this machine's own programs, which an engine in a virtual machine cannot mount. */
+/**
+ * Sources without a Dockerfile run with this machine's own programs, which an engine in a virtual machine cannot mount.
+ */
 const ENGINE_NOT_LOCAL =
-  "the engine runs on another or a virtual machine, so it can only build and run sources with a Dockerfile";
+  "the engine runs on another machine or in a virtual machine, so it can build and run only sources with a Dockerfile";
 
 const findContainers = async (needs: RunnerNeeds): Promise<Containers | string> => {
   const { folder, logger } = needs;

@@ -1,9 +1,12 @@
 /**
- * Rewrites a start command so that its last part replaces the shell (`exec`). A shell that waits prints "Terminated" when
- * SIGTERM ends its command, so every stop of a service would put an error in its log.
+ * Rewrites a start command to replace the shell with its last command (`exec`). A shell that waits for its command
+ * prints "Terminated" when SIGTERM ends the command, so every stop of a service would add an error to its log.
  */
 
-/** Reserved words and built-ins, which `exec` cannot run. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html */
+/**
+ * Reserved words and built-ins, which `exec` cannot run.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html
+ */
 const shellWords = new Set(
   [
     "! case do done elif else esac fi for if in select then until while [[ function time coproc",
@@ -14,13 +17,13 @@ const shellWords = new Set(
 
 const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\.|\$\{[^{}()`'"]*\}/gs;
 
-/** Replaces everything quoted with `x`, so that the remaining special characters are operators. */
+/** Replaces quoted text with `x`. The remaining special characters are operators. */
 const withoutQuotes = (command: string): string => command.replace(QUOTED, (part) => "x".repeat(part.length));
 
 /** Pipes, background jobs, groups, substitutions, comments, here-documents, several lines, unterminated quotes. */
 const NEEDS_SHELL = /['"`(){}#\n\r]|<<|(?<!\|)\|(?!\|)|(?<![&>])&(?!&)|\btrap\b/;
 
-/** Everything before the last command, and the variables that are set for that command only. */
+/** Matches everything before the last command, and the variables that are set only for this command. */
 const BEFORE_LAST = /^(?:.*(?:&&|\|\||;))?\s*(?:[A-Za-z_]\w*=\S*\s+)*/;
 
 /** Adds `exec` to the last command. Returns the command unchanged if that could change its meaning. */
@@ -29,7 +32,7 @@ export const execLast = (command: string): string => {
   if (NEEDS_SHELL.test(bare)) return command;
   const at = BEFORE_LAST.exec(bare)?.[0].length ?? 0;
   const [word = ""] = bare.slice(at).split(/\s/, 1);
-  // A word from a variable could be a built-in.
+  // A variable could expand to a built-in.
   if (!/^[\w./@+~-]+$/.test(word) || shellWords.has(word)) return command;
   return `${command.slice(0, at)}exec ${command.slice(at)}`;
 };

@@ -1,11 +1,14 @@
-/** The files, besides this machine's /usr, that a sandbox mounts read-only. */
+/** Files of this machine that a sandbox mounts read-only, besides /usr. */
 import { chmodSync, writeFileSync } from "node:fs";
 import type { Bind } from "./runner.ts";
 
-/** Symbolic links into /usr on most systems, folders on the others. Some do not exist. */
+/** Symbolic links into /usr on most systems, folders on others. Some do not exist. */
 export const hostFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/** Below /etc: settings of the network and the certificates. Never private keys, which a service that is root could read. */
+/**
+ * Network settings and certificates below /etc. The list must not contain private keys, which a service could read if
+ * the server runs as root.
+ */
 export const readableEtc = [
   "ssl/certs",
   "ssl/openssl.cnf",
@@ -20,10 +23,10 @@ export const readableEtc = [
   "ca-certificates",
 ];
 
-/** Writes the file in place, without replacing it: a running sandbox has mounted the file itself, not its path. */
+/** Overwrites the file in place, because running sandboxes have mounted the file itself, not its path. */
 export const writeMounted = (host: string, inside: string, text: string): Bind => {
   writeFileSync(host, text);
-  // Accounts' users must be able to read the file, whatever the umask.
+  // The accounts' users must be able to read the file even if the umask forbids it.
   chmodSync(host, 0o644);
   return { host, inside, writable: false };
 };

@@ -21,27 +21,31 @@ import type { Network } from "./network/pasta.ts";
 import { type Exit, type Job, MARKER, type OnLine, type Running } from "./runner.ts";
 import type { Watchdog, Watched } from "./watchdog.ts";
 
-/**
- * A descriptor that a command inherits besides its standard streams: data to read, an open descriptor of this process, a gate
- * at which the command checks that this process is alive, or the path of its network's namespaces once they exist.
- */
+/** A descriptor that a command inherits in addition to its standard streams. */
 export type Descriptor =
+  /** Data that the command reads. */
   | { readonly input: string | Uint8Array }
+  /** An open descriptor of this process. */
   | { readonly open: number }
+  /** A connection on which the command checks whether this process is alive. */
   | { readonly gate: true }
+  /**
+   * Receives the path of the command's network namespaces when they exist. False if the command has no separate
+   * network.
+   */
   | { readonly network: boolean };
 
 export interface Launch {
   readonly job: Job;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The host folder to start in. */
+  /** The working directory, as a path on the host. */
   readonly cwd: string;
-  /** File descriptors 3, 4, 5, and so on of the command. */
+  /** The command's file descriptors from `FIRST_DESCRIPTOR` on. */
   readonly descriptors?: readonly Descriptor[];
-  /** The names of the sandbox's own programs, which do not count as processes of the command. */
+  /** The names of the programs that set up the sandbox. They do not count as processes of the command. */
   readonly helpers?: readonly string[];
-  /** Folders of the command that are file systems in memory. */
+  /** The command's in-memory file systems. */
   readonly memoryFolders?: readonly string[];
   readonly group: ControlGroup | undefined;
   /** The separate network of the command, which ends with the command. */
@@ -52,14 +56,14 @@ export interface Launch {
 }
 
 /**
- * A process shows no environment during `execve`, and a poll may fall between the end of a parent and the start of its child.
- * So this many polls in a row must find no process.
+ * The number of consecutive polls that must find no process. One is not enough: a process shows no environment during
+ * `execve`, and a poll can miss a child that starts while its parent ends.
  */
 const QUIET_POLLS = 6;
 const POLL_MS = 20;
 const MAX_POLLS = 100;
 
-/** Kills every process with a matching entry in its environment. Gives up on a fork bomb after `MAX_POLLS`. */
+/** Kills every process with a matching entry in its environment. Gives up after `MAX_POLLS`, as for a fork bomb. */
 const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<void> => {
   let quiet = 0;
   for (let round = 0; round < MAX_POLLS && quiet < QUIET_POLLS; round++) {
@@ -75,19 +79,19 @@ const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<vo
 export const killMarked = (id: string): Promise<void> => killByEnvironment((entry) => entry === `${MARKER}=${id}`);
 
 /**
- * Kills the processes that an earlier server of the scope left. Must run before this server starts any process: then every
- * process with the scope's marker is an orphan.
+ * Kills the processes that an earlier server of the scope left behind. The caller must not have started a process with
+ * the scope's marker yet.
  */
 export const killOrphans = (scope: string): Promise<void> =>
   killByEnvironment((entry) => entry.startsWith(`${MARKER}=${scope}.`));
 
 /**
- * The shell of a start script waits for its command. SIGTERM to the shell would cut the command's shutdown short, because in a
- * sandbox the end of the first process ends all others.
+ * A shell that waits for its command must not get SIGTERM. A sandbox ends with its first process, so the end of the
+ * shell would interrupt the command's shutdown.
  */
 const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
 
-/** The descendants of the root process, and the processes of its session. */
+/** Returns the descendants of the root process and the processes of its session. */
 const membersIn = (table: readonly ProcessInfo[], root: number): number[] => {
   const session = table.filter((one) => one.session === root).map((one) => one.pid);
   return [...new Set([...treeOf(root, table), ...session])];
@@ -174,12 +178,15 @@ class Launched implements Running {
 
   kill(): void {
     for (const pid of this.#members()) signalProcess(pid, "SIGKILL");
-    // The child may not have joined its group yet. Once it has ended, the kernel may reuse its pid.
+    // The child may not have joined its group yet. After its exit, the kernel may have given its pid to another
+    // process.
     const { pid, exitCode, signalCode } = this.#child;
     if (pid !== undefined && exitCode === null && signalCode === null) signalProcess(pid, "SIGKILL");
   }
 
-  /** All processes, including those of the sandbox itself. A control group lists them without a process table. */
+  /**
+   * Returns all processes, including those of the sandbox itself. A control group lists them without a process table.
+   */
   #members(table?: readonly ProcessInfo[]): number[] {
     const { group } = this.#launch;
     const root = this.#child.pid;
@@ -188,8 +195,8 @@ class Launched implements Running {
   }
 
   /**
-   * The members without the sandbox's own processes, which are identified by name. A command that takes such a name avoids
-   * SIGTERM, but not its limits or SIGKILL.
+   * Removes the sandbox's own processes, which are identified by name. A command with one of these names avoids
+   * SIGTERM, but neither SIGKILL nor its limits.
    */
   #ofCommand(members: readonly number[]): number[] {
     const { helpers = [] } = this.#launch;
@@ -238,7 +245,7 @@ class Launched implements Running {
     });
     unwatch?.();
     const failure = this.#networkFailed ? { failure: NO_NETWORK } : {};
-    // Without a control group, search for the processes. Those of a sandbox end shortly after the sandbox itself.
+    // Without a control group, find the remaining processes by their marker. Those of a sandbox end shortly after it.
     if (group === undefined) await killMarked(job.id);
     else group.kill();
     await this.#launch.network?.then(

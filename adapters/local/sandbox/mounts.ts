@@ -1,6 +1,6 @@
 /**
- * Mounts the volumes of an instance. A sandbox or container mounts them at their paths. A plain process finds their folders in
- * PORTSIDE_MOUNTS, and through symbolic links at their paths if this user may create the links.
+ * Mounts the volumes of an instance. A sandbox or container mounts them at their paths. A plain process gets the paths
+ * of their folders in PORTSIDE_MOUNTS, and symbolic links at the mount paths if this user may create them.
  */
 import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -17,14 +17,14 @@ import type { OpenBind } from "./runner.ts";
 
 export interface VolumeFolders {
   folderOf(bucket: string): string;
-  /** The parent of all folders of volumes. */
+  /** The parent of all volume folders. */
   readonly under: string;
 }
 
 export interface InstanceMounts {
   readonly binds: readonly OpenBind[];
   readonly env: Readonly<Record<string, string>>;
-  /** Closes the open folders. The caller must call it once the instance has started or failed to. */
+  /** Closes the open folders. The caller must call it when the instance has started or has failed to start. */
   closeFolders(): Promise<void>;
   /** Removes the links. The caller must call it when no process of the instance is left. */
   removeLinks(): void;
@@ -33,8 +33,9 @@ export interface InstanceMounts {
 const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
 
 /**
- * Changes the owner of the volume's files to the user of the service, which takes time if they belong to another user. For a
- * container, which may have any user, lets every user write. The next service with a user becomes the owner of its files.
+ * Makes the service's user the owner of the volume's files, which takes time if they belong to another user. A
+ * container may run as any user, so every user may then write to the volume's folder. The folder then belongs to root,
+ * so the next service with a user takes over all files.
  */
 const chownVolume = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
   if (process.getuid?.() !== 0) return;
@@ -65,22 +66,24 @@ const openMount = async (
 
 const isWithin = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 
-/** Read-only folders of the host in the sandbox, in which no mount point can be created. */
+/** Folders of the host that the sandbox mounts read-only, so no mount point can be created in them. */
 const hosts = ["/usr", ...hostFolders];
 
 /** The parts of a built source that the sandbox mounts. */
 export interface MountedImage {
   /** The folder with the built source. */
   readonly app: string;
-  /** Folders of programs, mounted at their own paths. A build may have left symbolic links there, which bubblewrap follows. */
+  /**
+   * Folders of programs, mounted at their own paths. bubblewrap would follow symbolic links that a build left in them.
+   */
   readonly programs: readonly string[];
 }
 
-/** Creates the mount point if it lies within the read-only source. Returns the problem if it cannot. */
+/** Creates the mount point if it is within the read-only source. Returns the reason if the path cannot be used. */
 const createMountPoint = async (path: string, { app, programs }: MountedImage): Promise<string | undefined> => {
   const host = [...hosts, ...programs].find((folder) => path === folder || isWithin(path, folder));
   if (host !== undefined) return `nothing can be mounted under ${host} on this platform; use a path such as '/data'`;
-  if (path === APP) return `${APP} has the service's own files here; use a path such as '/data'`;
+  if (path === APP) return `${APP} contains the service's own files; use a path such as '/data'`;
   if (!isWithin(path, APP)) return undefined;
   await using image = await openRoot(app);
   await using _point = await descend(image, partsOf(path.slice(APP.length + 1)), true);
@@ -96,14 +99,14 @@ const mountProblem = (error: unknown): string =>
   error instanceof Blocked ? `'${error.at}' exists and is not a folder` : "its folder cannot be opened";
 
 interface Link {
-  /** The folder of the link, kept open: its path may lead elsewhere by the time the link is removed. */
+  /** The folder that contains the link. It stays open because its path may lead elsewhere when the link is removed. */
   readonly folder: Folder;
   readonly name: string;
   readonly target: string;
   instances: number;
 }
 
-/** The links that this process created, by path. */
+/** The links that this process has created, by path. */
 const links = new Map<string, Link>();
 const linking = new KeyedMutex();
 
@@ -122,11 +125,11 @@ const openLinkFolder = async (path: string, target: string): Promise<Link> => {
   return { folder: await descend(root, parts, true), name, target, instances: 0 };
 };
 
-/** Creates the link. Returns false if another program has a file at its path. */
+/** Creates the link. Returns false if its path is in use. */
 const makeLink = ({ folder, name, target, instances }: Link, under: string): boolean => {
   const present = targetOf(folder, name);
   if (present === target) return true;
-  // A link to another volume was left by a server that was killed.
+  // An unused link to another volume is left over from a server that was killed.
   if (present !== undefined && (instances > 0 || !isWithin(present, under))) return false;
   if (present !== undefined) unlinkSync(folder.at(name));
   symlinkSync(target, folder.at(name));
@@ -154,7 +157,7 @@ const linkAt = (path: string, target: string, under: string): Promise<(() => voi
       try {
         if (targetOf(link.folder, link.name) === target) unlinkSync(link.folder.at(link.name));
       } catch {
-        // Another program removed it first.
+        // Another program has removed the link.
       }
       void link.folder.close();
     };
@@ -173,7 +176,7 @@ const NOT_WITHIN =
 /**
  * Opens the folders that the instance mounts, or returns the failure of the first one that cannot be mounted.
  * @param image undefined for a container image, which accepts mounts at every path
- * @param user the user of the service; undefined for any user of a container
+ * @param user the user of the service; undefined for a container, which may run as any user
  */
 export const mountVolumes = async (
   runner: MountTarget,

@@ -1,4 +1,4 @@
-/** Runs commands as plain processes of this user. Works on every machine and isolates nothing. */
+/** Runs commands as plain processes of this user. This runner works on every machine and isolates nothing. */
 import type { ControlGroups } from "./cgroup.ts";
 import { launch } from "./launch.ts";
 import type { Job, Runner } from "./runner.ts";

@@ -1,6 +1,9 @@
-/** The system calls that a sandbox refuses, and why. Each has its number on x86-64 and, if it exists there, on arm64. */
+/**
+ * The system calls that a sandbox blocks, with reasons. Each has its number on x86-64 and, if arm64 has the call, on
+ * arm64.
+ */
 
-/** `EPERM`: not permitted. `ENOSYS`: the error of a kernel without the call, so that programs fall back to another call. */
+/** `EPERM`: not permitted. `ENOSYS`: the kernel does not have the call, so programs fall back to another call. */
 type Refusal = "EPERM" | "ENOSYS";
 
 interface RefusedGroup {
@@ -16,7 +19,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { unshare: [272, 97], setns: [308, 268] },
   },
   {
-    reason: "Takes its flags in memory, where a filter cannot read them. The C library falls back to `clone`.",
+    reason: "Reads its flags from memory, which a filter cannot read. The C library falls back to `clone`.",
     answer: "ENOSYS",
     calls: { clone3: [435, 435] },
   },
@@ -54,18 +57,18 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { bpf: [321, 280], perf_event_open: [298, 241], fanotify_init: [300, 262] },
   },
   {
-    reason: "Pause the kernel while it copies memory, a common technique of kernel exploits.",
+    reason: "Lets a process pause the kernel in the middle of a memory copy, a common technique in kernel exploits.",
     answer: "ENOSYS",
     calls: { userfaultfd: [323, 282] },
   },
   {
     reason:
-      "These run other calls without the filter, and have had many vulnerabilities. Programs fall back to ordinary calls.",
+      "Run other calls without the filter, and have had many vulnerabilities. Programs fall back to ordinary calls.",
     answer: "ENOSYS",
     calls: { io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] },
   },
   {
-    reason: "Read and change other processes. Debug a service outside the sandbox.",
+    reason: "Read or change other processes. To debug a service, run it outside the sandbox.",
     answer: "EPERM",
     calls: {
       ptrace: [101, 117],
@@ -78,12 +81,12 @@ export const refusedGroups: readonly RefusedGroup[] = [
     },
   },
   {
-    reason: "Allocate memory that is not charged to the process.",
+    reason: "Allocates memory that does not count as memory of the process.",
     answer: "ENOSYS",
     calls: { memfd_secret: [447, 447] },
   },
   {
-    reason: "Administer the machine: modules, the running kernel, swap, quotas, accounting, power.",
+    reason: "Administer the machine, such as its kernel modules, swap, quotas, accounting and power.",
     answer: "EPERM",
     calls: {
       init_module: [175, 105],
@@ -119,7 +122,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { iopl: [172], ioperm: [173], modify_ldt: [154] },
   },
   {
-    reason: "Are obsolete: current programs do not call them, and their code is hardly tested.",
+    reason: "Obsolete. Current programs do not use these calls, and their code is rarely tested.",
     answer: "ENOSYS",
     calls: {
       lookup_dcookie: [212, 18],
@@ -143,7 +146,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
   },
 ];
 
-/** Also refused if Portside itself counts memory, from `/proc`. */
+/** Blocked only without control groups. Portside then reads the use of memory from `/proc`. */
 export const uncountedMemory: RefusedGroup = {
   reason: "Allocate memory that belongs to no process, so Portside cannot count it without control groups.",
   answer: "ENOSYS",
@@ -153,10 +156,12 @@ export const uncountedMemory: RefusedGroup = {
 interface RefusedArgument {
   readonly call: string;
   readonly number: readonly [x64: number, arm64: number];
-  /** The index of the argument to test. Only its lower 32 bits count. */
+  /** The index of the argument to compare. Only its lower 32 bits count. */
   readonly argument: number;
   readonly reason: string;
-  /** Refuses an argument that has one of these bits (`hasBit`), equals one of these values (`is`), or equals none of them. */
+  /**
+   * Blocks arguments that have one of these bits (`hasBit`), equal one of these values (`is`) or equal none (`isNot`).
+   */
   readonly when:
     | { readonly hasBit: number }
     | { readonly is: readonly number[] }
@@ -164,7 +169,7 @@ interface RefusedArgument {
   readonly answer: Refusal | "EAFNOSUPPORT";
 }
 
-/** The CLONE_NEW* flags that `clone` takes (sched.h). */
+/** The CLONE_NEW* flags that `clone` accepts (sched.h). */
 const NAMESPACE_FLAGS = 0x7e02_0000;
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
 const FAMILIES = [1, 2, 10, 16];
@@ -174,7 +179,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "clone",
     number: [56, 220],
     argument: 0,
-    reason: "Creates a namespace if a `CLONE_NEW…` flag is set.",
+    reason: "Creates a namespace. Blocked only if a `CLONE_NEW…` flag is set.",
     when: { hasBit: NAMESPACE_FLAGS },
     answer: "EPERM",
   },
@@ -182,7 +187,8 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "ioctl",
     number: [16, 29],
     argument: 1,
-    reason: "Injects input into a terminal (`TIOCSTI`, `TIOCLINUX`), or loads a line discipline (`TIOCSETD`).",
+    reason:
+      "Blocked only for `TIOCSTI` and `TIOCLINUX`, which inject input into a terminal, and `TIOCSETD`, which loads a line discipline.",
     when: { is: [0x5412, 0x541c, 0x5423] },
     answer: "EPERM",
   },
@@ -191,7 +197,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     number: [41, 198],
     argument: 0,
     reason:
-      "Opens a socket other than `AF_UNIX`, `AF_INET`, `AF_INET6`, `AF_NETLINK`: some, such as `AF_VSOCK`, bypass network namespaces.",
+      "Allowed only for `AF_UNIX`, `AF_INET`, `AF_INET6` and `AF_NETLINK`. Other sockets, such as `AF_VSOCK`, can bypass network namespaces.",
     when: { isNot: FAMILIES },
     answer: "EAFNOSUPPORT",
   },
@@ -199,7 +205,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "socketpair",
     number: [53, 199],
     argument: 0,
-    reason: "Same as `socket`.",
+    reason: "The same as for `socket`.",
     when: { isNot: FAMILIES },
     answer: "EAFNOSUPPORT",
   },

@@ -1,6 +1,6 @@
 /**
- * The interface between services and builds, which run commands, and the runners, which start them. Callers need no knowledge
- * of sandboxes, and runners none of services.
+ * The interface through which services and builds run commands. Callers do not know how a runner isolates commands, and
+ * runners do not know the purpose of a command.
  */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -8,7 +8,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Address, ListenState } from "../instances/listen-state.ts";
 
-/** The environment variable that marks a job's processes. It identifies them even after their parents have ended. */
+/** The environment variable that marks a job's processes, even after their parents have ended. */
 export const MARKER = "PORTSIDE_INSTANCE";
 
 /** A folder or file of the host that the command sees at `inside`. */
@@ -18,7 +18,10 @@ export interface Bind {
   readonly writable: boolean;
 }
 
-/** An open folder that the command sees at `inside`. A path could lead elsewhere by the time it is mounted. */
+/**
+ * An open folder that the command sees at `inside`. It is open because its path could lead elsewhere when it is
+ * mounted.
+ */
 export interface OpenBind {
   readonly fd: number;
   /** The path on the host, if no service can write to any of its parent folders. */
@@ -40,25 +43,25 @@ export interface Job {
   /** Unique on this machine. Marks the job's processes. */
   readonly id: string;
   readonly argv: readonly [string, ...string[]];
-  /** As the command sees it. */
+  /** The working directory, as a path that the command sees. */
   readonly cwd: string;
-  /** The whole environment of the command, besides the marker. */
+  /** The complete environment of the command, without the marker. */
   readonly env: Readonly<Record<string, string>>;
   readonly binds: readonly Bind[];
-  /** Mounted after `binds`, by runners that map paths. The caller must close them once `begun` has resolved. */
+  /** Mounted after `binds`, by runners that map paths. The caller must close them when `begun` has resolved. */
   readonly folders?: readonly OpenBind[];
-  /** The uid and gid of its processes; defaults to those of this process. */
+  /** The uid and gid of the job's processes. Defaults to those of this process. */
   readonly user?: number;
   /** The account, for runners that isolate accounts from each other. */
   readonly owner?: AccountId;
   /**
-   * The port on which the command must listen: of the host, or of its separate network if the runner creates one.
-   * Undefined if the command takes no requests.
+   * The port on which the command must listen, in its separate network if the runner creates one, otherwise on the
+   * host. Undefined if the command takes no requests.
    */
   readonly port?: number;
-  /** Host names that resolve to the loopback address of its separate network. */
+  /** Host names that resolve to the loopback address of the job's separate network. */
   readonly names?: readonly string[];
-  /** Ports of the host's loopback address that its separate network must reach, such as a registry's. */
+  /** Ports of the host's loopback address that the job's separate network must reach, such as a registry's. */
   readonly hostPorts?: readonly number[];
   readonly limits: Limits;
 }
@@ -66,8 +69,8 @@ export interface Job {
 export type OutputStream = "stdout" | "stderr";
 
 /**
- * Receives a line without its line break, and its time if a container engine recorded it. Further output waits for a returned
- * promise.
+ * Receives a line of output without its line break, and the line's time if a container engine recorded the time. If it
+ * returns a promise, the runner reads more output only after the promise has resolved.
  */
 export type OnLine = (stream: OutputStream, line: string, at?: Instant) => Promise<void> | undefined;
 
@@ -77,11 +80,11 @@ export interface Exit {
   readonly signal: string | null;
   /** The command exceeded its memory limit and was killed. */
   readonly outOfMemory: boolean;
-  /** The command ran without a control group, so the kernel refused allocations far beyond its limit (RLIMIT_DATA). */
+  /** The command ran without a control group, so RLIMIT_DATA made allocations far beyond the memory limit fail. */
   readonly dataLimited?: boolean;
   /** A failure of the platform, not of the command. */
   readonly failure?: DeployFailure;
-  /** Another program has the port of the job. */
+  /** Another program has taken the job's port. */
   readonly lostPort?: boolean;
 }
 
@@ -92,16 +95,16 @@ export interface Running {
   readonly begun: Promise<void>;
   /** Resolves when the command has exited, its output has been read, and none of its processes is left. */
   readonly exited: Promise<Exit>;
-  /** The address at which this machine connects to it; defaults to the job's port on the loopback address. */
+  /** The address through which the platform connects to the command. Defaults to the job's port on 127.0.0.1. */
   readonly address?: Address | undefined;
-  /** Whether the command accepts connections; undefined if only a connection can show that. */
+  /** Whether the command accepts connections. Undefined if only a connection can show that. */
   accepts?: (() => Promise<boolean>) | undefined;
-  /** The ids of the command's processes on the host, without the sandbox's own. */
+  /** Returns the pids of the command's processes on the host, without the sandbox's own processes. */
   processes(): number[];
   /**
    * Reports where the command listens.
    * @param port the port of the host on which it must listen
-   * @param open whether something accepts connections on the port
+   * @param open whether any program accepts connections on the port
    */
   look(port: number, open: boolean): Promise<ListenState>;
   /** Sends SIGTERM to every process of the command. */
@@ -112,7 +115,7 @@ export interface Running {
 
 export interface Runner {
   readonly kind: "container" | "bubblewrap" | "process";
-  /** True if binds appear at their `inside` path. Otherwise a command sees host paths only. */
+  /** True if binds appear at their `inside` paths. Otherwise a command sees only host paths. */
   readonly mapsPaths: boolean;
   /** True if the runner supports the `folders` of a job. */
   readonly mountsFolders: boolean;
@@ -125,7 +128,7 @@ export interface Runner {
   start(job: Job, onLine: OnLine): Running;
 }
 
-/** Stops a command with SIGTERM, and after `graceMillis` with SIGKILL. */
+/** Stops a command with SIGTERM, and with SIGKILL if it still runs after `graceMillis`. */
 export const stopRunning = async (running: Running, graceMillis: number): Promise<Exit> => {
   running.terminate();
   const timer = setTimeout(() => running.kill(), graceMillis);

@@ -1,4 +1,7 @@
-/** The scope marks a server's processes, control groups and containers, so that its next start can find and end them. */
+/**
+ * The scope marks a server's processes, control groups and containers. The next start of the server finds and ends
+ * them.
+ */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -14,7 +17,10 @@ interface Remembered {
   set(value: string): void;
 }
 
-/** Linux only: listens on an abstract Unix socket, which the kernel closes however the process ends. */
+/**
+ * Holds the name until the process ends, or returns undefined if another process holds it. Linux only: listens on an
+ * abstract Unix socket, which the kernel closes even if the process is killed.
+ */
 const hold = async (name: string): Promise<Server | undefined> => {
   const server = createServer((socket) => socket.destroy());
   server.unref();
@@ -30,7 +36,7 @@ const hold = async (name: string): Promise<Server | undefined> => {
 
 const close = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
 
-/** Returns the scope of a stored value. */
+/** Returns the name of the scope for a stored value. */
 export const scopeName = (value: string): string => value.slice(0, 16);
 
 const makeNew = (remembered: Remembered): string => {
@@ -40,8 +46,8 @@ const makeNew = (remembered: Remembered): string => {
 };
 
 /**
- * Takes the scope of the data folder. A copied data folder has the scope of the original. If the server of the original runs,
- * the copy gets a new scope, because its start would end the instances of the original.
+ * Takes the scope of the data folder. A copied data folder has the scope of the original. While the server of the
+ * original runs, the copy gets a new scope. Otherwise the copy's server would end the instances of the original.
  */
 export const takeScope = async (remembered: Remembered, logger: Logger): Promise<Scope> => {
   const known = remembered.get();

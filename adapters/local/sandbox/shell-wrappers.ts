@@ -1,4 +1,4 @@
-/** Shell scripts that prepare the environment of a command and then `exec` it. */
+/** Shell scripts that set up a command's process and then `exec` the command. */
 
 import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import { threadsOf } from "../instances/proc.ts";
@@ -6,15 +6,19 @@ import type { ControlGroup } from "./cgroup.ts";
 import { enterNetwork } from "./network/enter-network.ts";
 import type { Job } from "./runner.ts";
 
-/** RLIMIT_DATA counts reserved memory, so it exceeds the limit by this much. The watchdog measures the memory in use. */
+/**
+ * RLIMIT_DATA exceeds the memory limit by this much, because it also counts memory that is reserved but not used. The
+ * watchdog measures the memory in use.
+ */
 const DATA_SLACK = 1024 ** 3;
 /**
- * The kernel compares each process's limit with the number of processes of the whole user. With a lower factor, one command
- * that forks would stop the user's other commands from forking. This limit only bounds growth between two watchdog polls.
+ * The kernel compares each process's limit with the number of processes of the whole user. With a lower factor, one
+ * command that forks would stop the user's other commands from forking. This limit only bounds growth between two
+ * watchdog polls.
  */
 const PROCESS_SLACK = 8;
 
-/** Moves the shell into the control group before it starts the command. */
+/** Runs the command in the control group. */
 export const joinGroup = (
   group: Pick<ControlGroup, "joinFiles"> | undefined,
   argv: readonly string[],
@@ -24,7 +28,10 @@ export const joinGroup = (
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
 };
 
-/** Reads the path of a network namespace from the descriptor and runs the command in it. Exits if the server closes it first. */
+/**
+ * Runs the command in a network. Reads the path of the network's namespaces from the descriptor, and exits if the
+ * server closes the descriptor first.
+ */
 export const joinNetwork = (descriptor: number, argv: readonly string[]): string[] => {
   const enter = enterNetwork('"$folder"').join(" ");
   const script = `read -r folder <&${descriptor} && exec ${enter} "$@" ${descriptor}<&-`;
@@ -35,7 +42,7 @@ export const joinNetwork = (descriptor: number, argv: readonly string[]): string
 export const limitResources = ({ limits, user, argv }: Pick<Job, "limits" | "user" | "argv">): string[] => {
   const dataKib = Math.ceil((limits.memory + DATA_SLACK) / 1024);
   const processes = limits.processes * PROCESS_SLACK + threadsOf(user ?? process.getuid?.());
-  // bash calls the process limit -u, dash -p.
+  // The process limit is `-u` in bash and `-p` in dash.
   const lines = [
     `ulimit -d ${dataKib} 2>/dev/null`,
     `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
@@ -44,11 +51,11 @@ export const limitResources = ({ limits, user, argv }: Pick<Job, "limits" | "use
 };
 
 /**
- * Runs the command only if the server is still alive once bubblewrap has set its parent-death signal. bubblewrap sets it late,
- * and the kernel does not report a death before that. Its first process installs the filter right after it set the signal, so
- * a filter on process 1 proves that a later death of the server ends the sandbox.
+ * Runs the command only if the server is still alive after bubblewrap has set its parent-death signal. The kernel does
+ * not report a death before that. bubblewrap's first process installs the filter right after it has set the signal. A
+ * filter on process 1 therefore proves that a later death of the server ends the sandbox.
  * https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
- * @param gate the descriptor on which the server replies to each line with a line
+ * @param gate the descriptor on which the server replies to each line
  */
 export const askServer = (gate: number, argv: readonly string[]): string[] => {
   const script = `tied() {

@@ -1,10 +1,10 @@
 /**
- * Compiles the refused calls into a seccomp filter: a classic BPF program that the kernel runs before every system call.
- * https://docs.kernel.org/userspace-api/seccomp_filter.html
+ * Compiles the blocked calls into a seccomp filter: a classic BPF program that the kernel runs before every system
+ * call. https://docs.kernel.org/userspace-api/seccomp_filter.html
  */
 import { refusedArguments, refusedGroups, uncountedMemory } from "./refused-calls.ts";
 
-/** AUDIT_ARCH_* (linux/audit.h), and the column of the machine's call numbers. */
+/** By machine: its AUDIT_ARCH_* constant (linux/audit.h), and the position of its call numbers in refused-calls.ts. */
 const machines: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
   x64: { audit: 0xc000_003e, column: 0 },
   arm64: { audit: 0xc000_00b7, column: 1 },
@@ -27,12 +27,12 @@ const KILL_PROCESS = 0x8000_0000;
 const errnos = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 };
 const answerOf = (name: keyof typeof errnos): number => 0x0005_0000 | errnos[name];
 
-/** Numbers from here on belong to the x32 ABI of x86-64. They include -1. */
+/** Call numbers from here on belong to the x32 ABI of x86-64. As an unsigned number, -1 is one of them. */
 const X32 = 0x4000_0000;
 
 interface Instruction {
   readonly code: number;
-  /** How many instructions to skip: if true, if false. */
+  /** The numbers of instructions to skip if the comparison is true, and if it is false. */
   readonly jump?: readonly [number, number];
   readonly value: number;
 }
@@ -48,7 +48,7 @@ const when = (code: number, value: number, then: readonly Instruction[]): Instru
 
 type Condition = (typeof refusedArguments)[number]["when"];
 
-/** Ends the program with a verdict on the last loaded argument. */
+/** Returns instructions that allow or block the call by the last loaded value. */
 const decide = (condition: Condition, answer: number): Instruction[] => {
   if ("hasBit" in condition) return [...when(HAS_BIT, condition.hasBit, [give(answer)]), give(ALLOW)];
   const [listed, other, values] = "is" in condition ? [answer, ALLOW, condition.is] : [ALLOW, answer, condition.isNot];
@@ -70,7 +70,7 @@ const encode = (program: readonly Instruction[]): Buffer => {
 export const filtersCalls = (machine: string): boolean => machine in machines;
 
 /**
- * Returns the filter. On a machine with unknown call numbers, it allows every call.
+ * Returns the filter. On a machine with unknown call numbers, the filter allows every call.
  * @param machine a value of `process.arch`
  * @param countsMemory whether control groups count the memory that belongs to no process
  */

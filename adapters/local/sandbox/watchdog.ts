@@ -1,12 +1,12 @@
 /**
- * Enforces limits without control groups: polls a command's memory every 100 ms and its processes every 500 ms, and reports a
- * command that exceeds them. Does not count kernel buffers of sockets and pipes.
+ * Enforces limits without control groups. Polls a command's memory every 100 ms and its processes every 500 ms, and
+ * reports a command that exceeds its limits. Does not count the kernel's buffers for sockets and pipes.
  */
 import { allProcesses, filesInMemory, memoryOf, type ProcessInfo, sharedMappingsOf } from "../instances/proc.ts";
 import type { Limits } from "./runner.ts";
 
 const POLL_MS = 100;
-/** Reading the whole process table is expensive, so new processes may go unnoticed this long. */
+/** Reading the whole process table is expensive, so new processes may go unnoticed for this long. */
 const TABLE_POLL_MS = 500;
 
 export interface Watched {
@@ -20,7 +20,7 @@ export interface Watched {
 
 interface Seen {
   readonly pids: readonly number[];
-  /** The largest observed size of shared memory by inode. Its pages stay while any part of it is mapped. */
+  /** The largest observed size of each shared memory, by inode. All its pages stay while any part is mapped. */
   readonly shared: ReadonlyMap<string, number>;
 }
 

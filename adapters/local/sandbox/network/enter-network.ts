@@ -6,9 +6,9 @@ export const isRoot = process.getuid?.() === 0;
 export const namespacesOf = (pid: number): string => `/proc/${pid}/ns`;
 
 /**
- * Returns the arguments to put before the command. A server that is not root has rights only in the user namespaces of its
- * networks.
- * @param folder the folder of the namespaces
+ * Returns the arguments that precede the command. A server that is not root must also enter the network's user
+ * namespace, because it has the necessary rights only there.
+ * @param folder the folder of the network's namespaces
  */
 export const enterNetwork = (folder: string): string[] =>
   isRoot

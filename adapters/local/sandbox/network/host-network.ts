@@ -1,13 +1,16 @@
-/** The properties of this machine's network that separate networks need: forbidden addresses, and the name servers. */
+/** Reads the settings that separate networks need from this machine: the forbidden addresses and the name servers. */
 import { existsSync, readFileSync } from "node:fs";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { tryOr } from "../../../shared/runtime/try-or.ts";
 
-/** Clouds serve credentials to virtual machines at the first four. Multicast reaches programs of this machine. */
+/**
+ * Subnets that are always forbidden. Clouds serve credentials to virtual machines at the first four. The last one is
+ * multicast, which reaches programs of this machine.
+ */
 const ALWAYS = ["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4"];
 
-/** The interface with the default route: https://docs.kernel.org/networking/ and proc(5), /proc/net/route. */
+/** Returns the interface of the default route: https://docs.kernel.org/networking/ and proc(5), /proc/net/route. */
 const defaultInterface = (): string | undefined => {
   const rows = readIfPresent("/proc/net/route").split("\n").slice(1);
   return rows.map((row) => row.split("\t")).find(([, to, , , , , , mask]) => to === mask && Number(to) === 0)?.[0];
@@ -17,7 +20,10 @@ const defaultInterface = (): string | undefined => {
 const isInnerBridge = (name: string, outer: string | undefined): boolean =>
   name !== outer && existsSync(`/sys/class/net/${name}/bridge`);
 
-/** Returns the IPv4 addresses of this machine and the subnets of its containers. The separate networks have no IPv6. */
+/**
+ * Returns the forbidden IPv4 subnets: `ALWAYS`, the addresses of this machine, and the subnets of its containers and
+ * virtual machines. The separate networks have no IPv6.
+ */
 export const closedSubnets = (): string[] => {
   const outer = defaultInterface();
   const own = Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
@@ -30,7 +36,7 @@ export const closedSubnets = (): string[] => {
   return [...new Set([...ALWAYS, ...own])];
 };
 
-/** Returns the first address of a subnet, by which a route names it. */
+/** Returns the first address of a subnet, as routes require it. */
 const networkOf = (cidr: string): string => {
   const [address = "", bits = "32"] = cidr.split("/");
   const value = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
@@ -39,7 +45,7 @@ const networkOf = (cidr: string): string => {
   return [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256).join(".");
 };
 
-/** The settings that a sandbox's network takes over from this machine. */
+/** The settings of this machine that a sandbox's network uses. */
 export interface HostNetwork {
   /** IPv4 subnets that the sandbox must not reach. */
   readonly closed: readonly string[];
@@ -47,17 +53,17 @@ export interface HostNetwork {
     /** The text of resolv.conf. */
     readonly settings: string;
     /**
-     * Whether pasta forwards DNS queries. If so, it rewrites the sender of replies, also of replies to programs that query the
-     * resolver directly, and those programs reject them.
+     * Whether pasta forwards DNS queries. If so, it rewrites the sender of all replies. Programs that query the
+     * resolver directly then reject the replies.
      */
     readonly isForwarded: boolean;
   };
 }
 
-/** A documentation address (RFC 5737). pasta forwards DNS queries to it to this machine's resolver. */
+/** A documentation address (RFC 5737), for which pasta forwards DNS queries to this machine's resolver. */
 export const RESOLVER = "198.51.100.53";
 
-/** @param subnets also single addresses, without the number of bits */
+/** @param subnets subnets in CIDR notation, or single addresses */
 export const blockListOf = (subnets: readonly string[]): BlockList => {
   const list = new BlockList();
   for (const subnet of subnets) {
@@ -69,8 +75,9 @@ export const blockListOf = (subnets: readonly string[]): BlockList => {
 };
 
 /**
- * Returns the text of resolv.conf for a separate network. pasta forwards queries if a resolver is on the loopback interface, on
- * this machine or in its cloud's link-local range; otherwise programs query the resolvers directly. Pure.
+ * Returns the text of resolv.conf for a separate network. Programs query this machine's resolvers directly if all of
+ * them are reachable. If one is on the loopback interface, at a forbidden address or at an IPv6 address, pasta forwards
+ * the queries. Pure.
  */
 export const resolverSettings = (text: string, closed: readonly string[]): string => {
   const list = blockListOf(["127.0.0.0/8", ...closed]);
@@ -83,7 +90,7 @@ export const resolverSettings = (text: string, closed: readonly string[]): strin
 
 const readIfPresent = (path: string): string => tryOr(() => readFileSync(path, "utf8"), "");
 
-/** Returns the text of /etc/hosts, with a line break at its end. https://man7.org/linux/man-pages/man5/hosts.5.html */
+/** Returns the text of /etc/hosts, with a line break at the end. https://man7.org/linux/man-pages/man5/hosts.5.html */
 export const readHosts = (): string => readIfPresent("/etc/hosts").replace(/(?<!\n)$/, "\n");
 
 /** Reads the current state of this machine's network. */

@@ -1,4 +1,7 @@
-/** Creates the networks of a server's sandboxes. Keeps a spare one, because creating it takes longer than starting a sandbox. */
+/**
+ * Creates the networks of a server's sandboxes. Keeps a spare one, because creating a network takes longer than
+ * starting a sandbox.
+ */
 
 import { join } from "node:path";
 import type { Logger } from "../../../../core/ports/system.ts";
@@ -8,9 +11,9 @@ import type { Bind } from "../runner.ts";
 import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./host-network.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
-/** A running sandbox may reach a new address of the machine for this long. */
+/** The longest time that a running sandbox can reach a new address of the machine. */
 const POLL_MS = 500;
-/** Creating a network takes CPU time, which the first requests to a service that has just started also need. */
+/** Delays the creation of a spare network, so that the first requests to a new service get the CPU time. */
 const PREPARE_MS = 100;
 
 /** The result of the trial, cached because it does not change while the server runs. */
@@ -27,7 +30,7 @@ const tryOne = async (id: string): Promise<string | undefined> => {
   }
 };
 
-/** Returns the reason that this machine cannot create networks, or undefined. */
+/** Returns the reason why this machine cannot create networks, or undefined. */
 export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
   trial ??= tryOne(`${scope}.trial`);
   return trial;
@@ -87,9 +90,10 @@ export class Networks {
   }
 
   /**
-   * Writes the files with which a sandbox resolves names.
-   * @param names host names that resolve to the loopback address, besides those of this machine
-   * @param key sandboxes with the same key share the file, so running ones see a change
+   * Writes the files that a sandbox uses to resolve names.
+   * @param names host names that resolve to the loopback address, in addition to the entries of this machine's
+   * /etc/hosts
+   * @param key sandboxes with the same key share the hosts file, so running sandboxes see changes
    */
   nameFiles(folder: string, { resolver }: HostNetwork, names: readonly string[], key: string): Bind[] {
     const settings = writeMounted(join(folder, "resolv.conf"), "/etc/resolv.conf", resolver.settings);
@@ -106,7 +110,7 @@ export class Networks {
     await Promise.all([...this.#open].map((network) => network.close()));
   }
 
-  /** Omits the service's own port, on which the platform must not listen inside the network. */
+  /** Returns the ports to open in a network. Omits the service's own port, which must stay free for the service. */
   #portsFor(inside: number | undefined): number[] {
     const ports = new Set([...this.#platformPorts(), ...this.#allowed]);
     if (inside !== undefined) ports.delete(inside);
@@ -140,7 +144,7 @@ export class Networks {
     this.#open.add(network);
     this.#polling ??= setInterval(() => this.#poll(), POLL_MS).unref();
     void network.ended.then(() => this.#forget(network));
-    // The machine may have got an address during the creation.
+    // The machine may have received an address during the creation.
     await this.#forbid(network, closedSubnets());
     return network;
   }
@@ -152,13 +156,13 @@ export class Networks {
     this.#polling = undefined;
   }
 
-  /** The machine may get further addresses while services run. */
+  /** Forbids addresses that the machine has received while services run. */
   #poll(): void {
     const closed = closedSubnets();
     for (const network of this.#open) void this.#forbid(network, closed);
   }
 
-  /** Ends the network, and so its service, if the subnets cannot be forbidden. */
+  /** Forbids the subnets in a network. If that fails, ends the network and thus its service. */
   async #forbid(network: Network, subnets: readonly string[]): Promise<void> {
     if ((await network.forbid(subnets)) || !this.#open.has(network)) return;
     this.#logger.error("could not forbid a new address of this machine in a sandbox's network; ended the sandbox", {

@@ -1,6 +1,7 @@
 /**
- * Creates a network namespace that reaches other machines through pasta, and on this machine only the given loopback ports.
- * pasta translates between the namespace and its own sockets, so it needs no rights on the machine. https://passt.top/
+ * Creates a network namespace that reaches other machines through pasta, and on this machine only the given loopback
+ * ports. pasta translates between the namespace and its own sockets, so it needs no rights on the machine.
+ * https://passt.top/
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +18,7 @@ export interface NetworkOptions {
   readonly id: string;
   /** The port on which the service listens; undefined if nothing in the network listens. */
   readonly inside: number | undefined;
-  /** Ports of this machine's loopback address that pasta forwards to from the network's loopback address. */
+  /** Ports of the network's loopback address that pasta forwards to this machine's loopback address. */
   readonly opened: readonly number[];
   readonly host: HostNetwork;
 }
@@ -27,11 +28,11 @@ export interface Network {
   readonly opened: readonly number[];
   /** The first process of the namespace, which only keeps it open. */
   readonly pid: number;
-  /** Forwards to `inside`. pasta accepts connections here whether or not the service listens. */
+  /** Forwards to the port `inside`. pasta accepts connections here even if the service does not listen. */
   readonly address: Address | undefined;
   /** Resolves when the network has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Closes the given subnets, if they are still open. Resolves with false if that fails. */
+  /** Forbids the subnets that the network can still reach. Resolves with false if that fails. */
   forbid(subnets: readonly string[]): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -43,8 +44,8 @@ const END_MS = 2000;
 const MAX_TRIES = 3;
 
 /**
- * pasta refuses to run as root. On machines where only root may open the tunnel device, it needs a separate device node. The
- * node is in a mount namespace that ends with pasta.
+ * Runs pasta as another user, because it does not run as root. On some machines only root may open the tunnel device, so
+ * pasta gets a separate device node. The node is in a mount namespace that ends with pasta.
  */
 const asNobody = (argv: readonly string[]): readonly string[] => {
   const device = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200";
@@ -52,13 +53,13 @@ const asNobody = (argv: readonly string[]): readonly string[] => {
   return isRoot ? ["unshare", "--mount", "sh", "-c", `${device} && ${user}`, "sh", ...argv] : argv;
 };
 
-/** The namespace's interface besides the loopback. */
+/** The namespace's interface to other machines. */
 const TAP = "eth0";
 
 /**
- * Closes the subnets, lets services listen on ports below 1024 as containers do, and keeps the namespace open until the server
- * closes its end of the pipe or dies. Senders of multicast choose an interface and bypass all routes, so a policy blocks
- * multicast on kernels with xfrm support.
+ * Forbids the subnets, lets services listen on ports below 1024 as in containers, and keeps the namespace open until
+ * the server closes its end of the pipe or dies. A program that sends multicast chooses an interface and bypasses all
+ * routes. A policy blocks multicast on kernels with XFRM support.
  */
 const HOLD = `printf '%s\\n' "$@" | ip -batch - || exit 1
 ip xfrm policy add src 0.0.0.0/0 dst 224.0.0.0/4 dir out action block 2>/dev/null
@@ -66,9 +67,9 @@ echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
 echo ready; exec cat`;
 
 /**
- * Makes the subnet's addresses local to the namespace, so that only the service itself can listen on them. A `prohibit` route
- * is not enough: for a socket that is bound to an interface (SO_BINDTODEVICE, IP_PKTINFO), the kernel treats an address
- * without a usable route as on-link. A local route of that interface is usable.
+ * Makes the subnet's addresses local to the namespace, so that only the service itself can listen on them. A `prohibit`
+ * route is not enough: for a socket that is bound to an interface (SO_BINDTODEVICE, IP_PKTINFO), the kernel treats an
+ * address without a usable route as on-link. A local route of that interface is usable.
  */
 const closeSubnet = (subnet: string): string => `route replace local ${subnet} dev ${TAP}`;
 
@@ -151,7 +152,7 @@ const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   return { inside, opened, pid, address, ended, forbid, close };
 };
 
-/** Skips pasta's complaint about a missing syslog ("Failed to send"). */
+/** Returns the last line of pasta's output. Skips its message about a missing syslog ("Failed to send"). */
 const lastLine = (text: string): string =>
   text
     .split("\n")

@@ -9,7 +9,7 @@ import { tryOr } from "../../../shared/runtime/try-or.ts";
 import type { AccountUserRows } from "../../state/account-users.ts";
 import { freeUid, holdersWithin, type UidRange } from "./uid-range.ts";
 
-/** Returns the uid, which is also the gid, of an account; undefined if accounts have no separate users. */
+/** Returns the uid of an account, which is also its gid, or undefined if accounts have no separate users. */
 export type UserOf = (owner: AccountId) => number | undefined;
 
 export class NoUserLeft extends Error {
@@ -26,9 +26,9 @@ export class NoUserLeft extends Error {
 
 const textOf = (path: string): string => tryOr(() => readFileSync(path, "utf8"), "");
 
-/** Returns the reason that the range cannot be used on this machine, or undefined. */
+/** Returns the reason why the range cannot be used on this machine, or undefined. */
 export const uidRangeProblem = (range: UidRange): string | undefined => {
-  // A user and its group usually have the same name and number, so remove duplicates.
+  // A user and its group usually have the same name and number, so the set removes duplicates.
   const holders = new Set([
     ...holdersWithin(range, textOf("/etc/passwd"), textOf("/etc/subuid")),
     ...holdersWithin(range, textOf("/etc/group"), textOf("/etc/subgid")),
@@ -44,7 +44,7 @@ const isHostId = (uid: number): boolean =>
     (database) => spawnSync("getent", [database, String(uid)], { stdio: "ignore", timeout: 10_000 }).status === 0,
   );
 
-/** The user of an account never changes. */
+/** Caches the users of accounts, which never change. */
 const remembering = (find: (owner: AccountId) => number): UserOf => {
   const known = new Map<AccountId, number>();
   return (owner) => {
@@ -55,9 +55,10 @@ const remembering = (find: (owner: AccountId) => number): UserOf => {
 };
 
 /**
- * Returns a function that assigns users, and throws `NoUserLeft` if the range is full. Throws if the range cannot be used.
+ * Returns a function that assigns users and throws `NoUserLeft` if the range is full. `chooseUsers` throws if the range
+ * cannot be used on this machine.
  * @param separate whether accounts have separate users
- * @param scope names the data folder, so that two servers on one machine start their search at different uids
+ * @param scope identifies the data folder; two servers on one machine start their searches at different uids
  */
 export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: UidRange, scope: string): UserOf => {
   if (!separate) return () => undefined;
@@ -73,7 +74,9 @@ export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: Uid
   return remembering((owner) => rows.uidOf(owner) ?? assign(owner));
 };
 
-/** Assigns a user to each account that has none yet, for example because another runner did not separate the accounts. */
+/**
+ * Assigns a user to each account that has none yet, for example because another runner did not separate the accounts.
+ */
 export const assignUsers = (owners: Iterable<AccountId>, userOf: UserOf, logger: Logger): void => {
   for (const owner of owners)
     try {
@@ -85,7 +88,8 @@ export const assignUsers = (owners: Iterable<AccountId>, userOf: UserOf, logger:
 };
 
 /**
- * Returns a function that finds the users that the server has assigned. It throws `NoUserLeft` for other accounts.
+ * Returns a function that finds the users that the server has assigned. The function throws `NoUserLeft` for other
+ * accounts.
  * @param separate whether accounts have separate users
  */
 export const assignedUsers = (separate: boolean, rows: Pick<AccountUserRows, "uidOf">, range: UidRange): UserOf => {

@@ -7,9 +7,9 @@ export interface UidRange {
 
 /** System users have lower uids: https://systemd.io/UIDS-GIDS/ */
 const LOWEST = 1000;
-/** Some tools read a uid as a signed number. */
+/** Some tools read a uid as a signed 32-bit number. */
 const HIGHEST = 2 ** 31 - 1;
-/** The dynamic users of systemd, `nobody` and the 16-bit -1. */
+/** The dynamic users of systemd, `nobody`, and 65535, which is -1 as a 16-bit number. */
 const RESERVED: UidRange = { from: 61_184, to: 65_535 };
 
 const overlap = (one: UidRange, other: UidRange): boolean => one.from <= other.to && other.from <= one.to;
@@ -51,7 +51,7 @@ export const holdersWithin = (range: UidRange, passwd: string, subordinate: stri
 
 /**
  * Returns the first free number of the range, or undefined. The search wraps around at the end of the range.
- * @param start the offset at which the search starts: any integer from 0
+ * @param start the offset at which the search starts, a non-negative integer
  */
 export const freeUid = (range: UidRange, start: number, isTaken: (uid: number) => boolean): number | undefined => {
   const size = range.to - range.from + 1;
