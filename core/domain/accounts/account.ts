@@ -1,7 +1,7 @@
 /** Accounts, principals, and the ownership rule. */
 
 declare const accountBrand: unique symbol;
-/** An account name from the authenticator: `acme` for accounts with API keys, `ISSUER-ALIAS:CLAIM` for tokens of issuers. */
+/** An account name: `acme` for an account with API keys, `ISSUER-ALIAS:CLAIM` for a user of an identity provider. */
 export type AccountId = string & { readonly [accountBrand]: true };
 
 /** The authenticated caller of a request. */
@@ -10,39 +10,40 @@ export interface Principal {
   /** The id of the key or token, for logs. Never the secret. */
   readonly credentialId: string;
   /**
-   * `key`: an API key of the platform. `platform_token`: a token that the platform issued, valid only while the key that
-   * created it is. Absent for other callers, such as users of the application or tokens of another issuer.
+   * `key`: an API key of the platform. `platform_token`: a token that the platform issued for a key; it becomes invalid
+   * when the key is revoked. Absent for other callers, such as users of your application or tokens of another issuer.
    */
   readonly credentialKind?: "key" | "platform_token";
 }
 
-/** Returns false for a token of the platform: keys or tokens that it created would outlive its key. */
+/** Returns whether the caller may create keys and tokens. Those of a platform token would outlive the token's key. */
 export const mayMakeCredentials = ({ credentialKind }: Principal): boolean => credentialKind !== "platform_token";
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
 
-/** Returns true for an account name: 1 to 255 of `A-Z a-z 0-9 . _ @ : / | + -`, starting with a letter or digit. */
+/** Returns whether a value is a valid account name. `accountOf` explains the rules. */
 export const isAccount = (value: unknown): value is AccountId => typeof value === "string" && SHAPE.test(value);
 
 /** Parses an account name. Returns undefined if it is invalid. */
 export const parseAccount = (text: string): AccountId | undefined => (isAccount(text) ? text : undefined);
 
 /**
- * Converts a known-good name, such as a user id of your application, to an account.
+ * Converts a name, such as a user id of your application, to an account. A valid name has 1 to 255 of the characters
+ * `A-Z a-z 0-9 . _ @ : / | + -` and starts with a letter or digit. Map other names to an id first.
  *
  * @example accountOf("user-42")
- * @throws TypeError if the name is invalid. Map names with spaces or non-ASCII letters to an id first.
+ * @throws TypeError if the name is invalid
  */
 export const accountOf = (text: string): AccountId => {
   if (isAccount(text)) return text;
   throw new TypeError(
-    `'${text}' is not a valid account name: use 1 to 255 of A-Z a-z 0-9 . _ @ : / | + -, starting with a letter or digit`,
+    `'${text}' is not a valid account name: use 1 to 255 characters (A-Z a-z 0-9 . _ @ : / | + -), starting with a letter or digit`,
   );
 };
 
 /**
- * Returns true for an account that an operator may create (`portside keys create`): its name has no colon. A user of an
- * identity provider, whose account is `ISSUER-ALIAS:CLAIM`, therefore cannot take it.
+ * Returns whether an operator may create the account with `portside keys create`. Its name must not contain a colon,
+ * because a colon marks the account of an identity provider's user: `ISSUER-ALIAS:CLAIM`.
  */
 export const isKeyAccount = (account: AccountId): boolean => !account.includes(":");
 
@@ -53,6 +54,6 @@ export type NameHolder =
   /** Recently freed. Only the former owner may take it again. */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
-/** Returns whether the account may deploy, read and delete under the name. If not, the caller responds 403. */
+/** Returns whether the account may deploy, read and delete under the name. If not, the request must fail with 403. */
 export const mayUse = (account: AccountId, holder: NameHolder): boolean =>
   holder.kind === "free" || holder.owner === account;

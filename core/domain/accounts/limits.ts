@@ -1,4 +1,4 @@
-/** All limits of the contract as data, for schemas, help texts, docs and generators. */
+/** All limits of the contract as data, for validation, schemas, help texts and docs. */
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
@@ -33,12 +33,12 @@ export const archiveLimits = {
 /** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/** Deadline in milliseconds for unpacking an archive. A slow disk writes the largest archive in a fifth of it. */
+/** Deadline in milliseconds for unpacking an archive. On a slow disk, the largest archive needs a fifth of this time. */
 export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
 
-/** The default quotas of an account. A setting overrides them. */
+/** The default quotas of an account. The setting `accountLimits` overrides them. */
 export const accountLimits = {
   deployments: 50,
   instances: 200,
@@ -58,12 +58,12 @@ export const deployLimits = {
   listenDeadlineMs: 60_000,
   rolloutDeadlineMs: 5 * 60_000,
   scheduleDeadlineMs: 60_000,
-  /** The longest gap between two records of a silent step, which repeats its status. */
+  /** Time without a record after which a running deploy repeats its last status. */
   heartbeatMs: 15_000,
   /** How long a client can follow a finished deploy by its id. */
   keptMs: 60 * 60_000,
   queuedPerName: 5,
-  /** The stream shows the first and the last part of the build output, up to these limits. A record reports the cut. */
+  /** The stream contains the first and the last part of the build output, up to these limits. A record marks the gap. */
   outputLines: 20_000,
   outputBytes: 4 * MiB,
   lastOutputLines: 1000,
@@ -73,7 +73,7 @@ export const deployLimits = {
   logTailLines: 20,
 } as const;
 
-/** Deadlines for clouds, which allocate machines over a network and pull images to them. In milliseconds. */
+/** Deadlines for clouds, in milliseconds. They are longer, because a cloud allocates machines and pulls images. */
 export const cloudDeadlines = {
   buildDeadlineMs: 30 * 60_000,
   listenDeadlineMs: 5 * 60_000,
@@ -83,23 +83,23 @@ export const cloudDeadlines = {
 /** Limits of a deploy. See `deployLimits` for the defaults and units. */
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
-/** Limits of the fires of a schedule. Times are in milliseconds. */
+/** Limits of a schedule's fires. Times are in milliseconds. */
 export const fireLimits = {
   /** The delay after each failed attempt. The number of retries is the number of delays. */
   retryDelays: [5000, 10_000, 20_000],
-  /** A fire that is later than this is skipped. */
+  /** Maximum delay of a fire. The platform skips a later one. */
   lateness: 60_000,
 } as const;
 
-/** Limits of reading logs. */
+/** Limits of log requests. */
 export const logLimits = {
-  /** Milliseconds of scanning, after which a page returns the entries found so far. */
+  /** Milliseconds after which a search returns the entries found so far. */
   timeoutMs: 20_000,
   /** Maximum characters of a filter. */
   filterChars: 20_000,
 } as const;
 
-/** Limits of reading logs. See `logLimits` for the defaults and units. */
+/** Limits of log requests. See `logLimits` for the defaults and units. */
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
 /** Limits of an object's path, in bytes of UTF-8. */
@@ -121,5 +121,5 @@ export const grantMinutes = { upload: 60, download: 15 } as const;
 /** Days for which a deleted volume can be restored. */
 export const trashDays = 7;
 
-/** Days for which a freed deployment name is reserved for its account, if the provider can remember it. */
+/** Days for which a freed deployment name is reserved for its account, if the provider supports it. */
 export const freedNameDays = 7;

@@ -1,6 +1,6 @@
 /**
- * Which entries a source archive may contain, checked while the archive streams in.
- * Only files and folders are allowed. Links are rejected, because a later entry can make a safe link unsafe.
+ * Checks the entries of a source archive while it streams in. Only files and folders are allowed. Links are rejected,
+ * because a later entry can make a safe link unsafe.
  */
 import { type ArchiveLimits, archiveLimits } from "../accounts/limits.ts";
 import { formatMemory } from "./resources.ts";
@@ -16,7 +16,7 @@ export interface ArchiveEntry {
   readonly flaw?: string | undefined;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const UNSAFE = /[\u0000-\u001f\u007f\\]/;
 /** A path that ends with a slash or a dot segment can only belong to a folder. */
 const FOLDER_ONLY = /(^|\/)\.?$/;
@@ -53,14 +53,14 @@ const FILE = 0;
 const ROOT = 1;
 
 /**
- * The contents of an archive so far: each file and each folder, including folders that are only implied by paths.
- * The limit on entries bounds its memory.
+ * The contents of an archive so far: each file and each folder, including folders that only paths imply.
+ * The limit on entries bounds the memory that an instance uses.
  */
 export class ArchiveContents {
   readonly #limits: ArchiveLimits;
   /** Maps the parent folder's number and a name to `FILE` or to the number of a folder. */
   readonly #numbers = new Map<string, number>();
-  /** Folders that are only implied by paths so far. They are already counted when their own entry arrives. */
+  /** Folders that only paths imply so far. They are counted already, so their own entries must not count again. */
   readonly #implied = new Set<number>();
   #lastFolder = ROOT;
   #entries = 0;
@@ -70,7 +70,7 @@ export class ArchiveContents {
     this.#limits = limits;
   }
 
-  /** The number of entries, including folders without an entry of their own. */
+  /** The number of entries, including folders that only paths imply. */
   get entries(): number {
     return this.#entries;
   }
@@ -120,7 +120,7 @@ export class ArchiveContents {
 
   #placeFolder(key: string): string | undefined {
     const found = this.#numbers.get(key);
-    if (found === FILE) return "is a folder, but an earlier entry is a file of that path";
+    if (found === FILE) return "is a folder, but an earlier entry is a file with that path";
     if (found === undefined) this.#addFolder(key, false);
     return found !== undefined && this.#implied.delete(found) ? undefined : this.#count();
   }
@@ -135,7 +135,7 @@ export class ArchiveContents {
   #count(): string | undefined {
     const { entries } = this.#limits;
     if (++this.#entries <= entries) return undefined;
-    const implied = this.#implied.size === 0 ? "" : ", which includes each folder that a path implies";
+    const implied = this.#implied.size === 0 ? "" : ", including folders that only paths imply";
     return `exceeds the limit of ${entries} entries${implied}`;
   }
 }

@@ -10,7 +10,7 @@ import { aliasIssues, type EnvAliases } from "./environment.ts";
 import { deployFields, type SourceObject } from "./fields.ts";
 import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 
-/** The origin of the source: an archive in the request, or an object of a volume. */
+/** Where the source is: in an archive of the request, or in an object of a volume. */
 export type SourceReference = { readonly kind: "archive" } | ({ readonly kind: "object" } & SourceObject);
 
 /**
@@ -43,12 +43,12 @@ const declarationOf = (
 });
 
 /**
- * A deploy as the client declares it: the parsed fields, with the names of the domain. An absent `env` keeps the environment
- * of the deployment. `source` is absent only in a plan.
+ * A deploy as the client declares it: the parsed fields, under their names in the domain. If `env` is absent, the
+ * deployment keeps its environment. `source` is absent only in a plan.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
 
-/** The rules for a deploy request in addition to the contract. */
+/** The provider, account and installation whose rules a deploy request must follow. */
 export interface DeclareContext {
   readonly capabilities: Capabilities;
   readonly limits?: AccountLimits;
@@ -63,7 +63,7 @@ export interface DeclareContext {
 
 type DeployValues = Partial<Values<typeof deployFields>>;
 
-/** Returns the issues of the source. Exactly one of an archive and an object must be sent. */
+/** Returns the issues of the source. A request must contain either an archive or an object. */
 const sourceIssues = (object: SourceObject | null | undefined, context: DeclareContext): readonly Issue[] => {
   const { archive, sourceOptional = false } = context;
   const path = ["source_archive"];
@@ -118,7 +118,7 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
     : [];
 
-/** The rules across fields, and those of this provider, account and installation. */
+/** Checks rules that involve several fields, and rules of this provider, account and installation. */
 const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareContext): readonly Issue[] => {
   const { cron, http2, source_object: sourceObjects, volumes } = context.capabilities;
   return [

@@ -65,7 +65,7 @@ export type Deployment = z.output<typeof deploymentSchema>;
 
 const declaredFields = (spec: ServiceSpec) => ({ ...writtenFields(spec), env: Object.keys(spec.env).sort() });
 
-/** Converts a service to its client view: the fields of the serving revision, or else of the last attempted template. */
+/** Converts a service to its client view, with the fields of the serving revision or else of the last attempt. */
 export const deploymentOf = (service: Service): Deployment => {
   const template = shownTemplate(service);
   const last = service.lastDeploy;
@@ -85,7 +85,7 @@ export const deploymentOf = (service: Service): Deployment => {
         ? null
         : {
             deploy_id: last.deployId,
-            // A failed deploy keeps its own reason.
+            // A deploy that failed keeps the reason of that failure.
             ...(service.broken !== undefined && last.status === "DONE"
               ? { status: "ERROR" as const, reason: service.broken }
               : { status: last.status, reason: last.reason }),
@@ -94,7 +94,7 @@ export const deploymentOf = (service: Service): Deployment => {
   };
 };
 
-/** A deploy that creates a deployment, before its platform knows it. */
+/** A running deploy whose deployment the platform does not store yet. */
 export interface FirstDeploy {
   readonly spec: ServiceSpec;
   readonly deployId: string;

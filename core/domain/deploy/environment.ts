@@ -1,4 +1,4 @@
-/** The environment that a deployment declares for its service. Values are secrets and must never be shown. */
+/** The environment variables that a deployment declares. Responses and logs must not contain their values. */
 
 import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue } from "../wire/issue.ts";
@@ -7,7 +7,7 @@ import { parseStrictJson } from "../wire/strict-json.ts";
 /** Environment variables by name. The values are secrets. */
 export type Environment = Readonly<Record<string, string>>;
 
-/** Returns true for variables that the platform sets. */
+/** Returns whether a name is reserved for variables that the platform sets. */
 const isReserved = (name: string): boolean =>
   name === "PORT" || name === "CRON_TOKEN" || name.startsWith("K_") || name.startsWith("PORTSIDE_");
 
@@ -48,8 +48,8 @@ export const withAliases = (
 const RESERVED = "is set by the platform; choose another name";
 
 /**
- * Returns an issue for each name in `env` that is an alias, because the platform sets it.
- * @param raw the field as sent, which may break other rules too
+ * Returns an issue for each name in `env` that is an alias, because the platform sets aliases.
+ * @param raw the field as sent; it may break other rules too
  */
 export const aliasIssues = (raw: unknown, aliases: EnvAliases): readonly Issue[] => {
   const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);

@@ -1,6 +1,5 @@
 /**
- * The records of a deploy's stream, and their only valid order:
- * `BUILDING+`, then `ERROR`, or `DEPLOYING+` and one of `DONE` and `ERROR`.
+ * The records of a deploy's stream, and their only valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`.
  */
 import { z } from "zod";
 import { type DeployFailure, type DeployReason, deployReasonSchema } from "./reason.ts";
@@ -66,11 +65,11 @@ export const failed = ({ reason, message, exitCode, logTail }: DeployFailure): D
   ...(logTail === undefined || logTail.length === 0 ? {} : { log_tail: [...logTail] }),
 });
 
-/** The state of a name's last deploy: `last_deploy` of the deployment list. */
+/** The state of a deployment's last deploy: `last_deploy` in the deployment list. */
 export interface DeployOutcome {
   readonly deployId: string;
   readonly status: DeployStatus;
   readonly reason: DeployReason | null;
-  /** RFC 3339; null while it runs. */
+  /** RFC 3339; null while the deploy runs. */
   readonly finishedAt: string | null;
 }

@@ -1,7 +1,7 @@
 /**
- * Computes the plan of a deploy, the changes that a declaration would make, as a pure function.
+ * Computes the plan of a deploy: the changes that a declaration would make. Pure.
  *
- * The deploy itself, `POST /v1/deploy/plan`, `portside deploy --plan`, embedders and the property tests use the same plan.
+ * The deploy itself, `POST /v1/deploy/plan` and embedders use the same function.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
@@ -23,7 +23,7 @@ export interface Change {
 /** A volume that the new service mounts. */
 export interface PlannedVolume {
   readonly name: VolumeName;
-  /** Its bucket, or null if the deploy must create it. */
+  /** The id of its bucket, or null if the deploy must create the volume. */
   readonly id: string | null;
 }
 
@@ -76,8 +76,8 @@ const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
 /**
- * Returns the changes by which a deploy that declares only variables would reset earlier settings of the deployment.
- * Includes the environment only if variables would be removed: new variables and new values are intentional.
+ * Returns the changes that reset earlier settings of the deployment. Omits a change of the environment that removes no
+ * variable, because new variables and new values are intentional.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
   changes.filter((change) => change.field !== "env" || takesVariables(change));
@@ -110,7 +110,7 @@ const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): Sche
 
 /**
  * Plans a deploy of `declaration`.
- * @param owner the account that deploys; the caller must have checked that it owns `current`
+ * @param owner the account that deploys; the caller must have checked that the account owns `current`
  * @param current the service under the name, or null
  * @param volumes all volumes of the account
  * @param ruled the adjustments that policies made to the declaration
@@ -124,7 +124,7 @@ export const planDeploy = (
   ruled: readonly Adjustment[] = [],
 ): DeployPlan => {
   const wanted = { cpu: declaration.cpu, memory: declaration.memory };
-  // `declareDeploy` has rejected declarations that no size of the provider fits.
+  // `declareDeploy` has rejected declarations that fit no size of the provider.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
   const { writtenName: _writtenName, source: _source, ...declared } = declaration;
@@ -147,7 +147,7 @@ export const planDeploy = (
   };
 };
 
-/** Returns the plan as sentences, in the order of the deploy's actions. */
+/** Returns the plan as sentences. */
 export const describePlan = (plan: DeployPlan): string[] => {
   const { name } = plan.spec;
   return [

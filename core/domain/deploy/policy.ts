@@ -1,5 +1,5 @@
 /**
- * Policies: an operator's rules about deploys. Pure functions that reject a deploy or change a field, with a message.
+ * Policies: an operator's rules about deploys. A policy rejects a deploy or changes a field, with a message.
  *
  * ```ts
  * const readOnlyInProduction: Policy = {
@@ -11,8 +11,8 @@
  * };
  * ```
  *
- * Policies run in order, each on the declaration that the previous one returned. An adjusted declaration must be valid
- * for a client too: the same rules validate it again.
+ * Policies run in order, each on the declaration that the previous one returned. An adjusted declaration must follow
+ * the same rules as a client's declaration, so Portside validates it again.
  */
 import { type Internal, internal } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
@@ -51,14 +51,15 @@ export interface Policy {
   /** Appended to the message of each ruling. */
   readonly name: string;
   /**
-   * Returns the rulings. An empty list, `null` and `undefined` mean no objection. Must be pure: it runs for a plan, before
-   * a deploy, and again in the deploy.
+   * Returns the rulings. An empty list, `null` and `undefined` mean no objection. Must be pure, because it runs for a
+   * plan, before a deploy, and again in the deploy.
    */
   judge(question: PolicyQuestion): readonly Ruling[] | null | undefined;
 }
 
 /**
- * Rejects the deploy with 422. Ends a running deploy with an error if the service has changed since its request.
+ * Rejects the deploy with 422. If the service changes after the request and the policy vetoes the deploy only then, the
+ * running deploy ends with an error.
  * @param field the wire name, such as `volumes` or `memory`
  * @param message the problem and the fix; clients see it after the field's name
  */
@@ -100,7 +101,7 @@ const brokenBy = (policy: Policy, declaration: DeployDeclaration, context: Decla
   return read.isOk() ? [] : read.error.map((one) => ({ ...one, message: words(policy, one.message) }));
 };
 
-/** Fields that a policy must not change. The types forbid it too, but a JavaScript caller has no types. */
+/** Fields that a policy must not change. The types already exclude them, but a JavaScript caller has no types. */
 const kept: readonly string[] = ["name", "writtenName", "source", "env"];
 
 const isChange = ({ field, value }: FieldChange, declaration: DeployDeclaration): boolean =>
@@ -119,8 +120,8 @@ const rulingsOf = (policy: Policy, question: PolicyQuestion): Result<readonly Ru
 };
 
 /**
- * Runs all policies in order. Fails with all vetoes and all rules that adjusted declarations break, or with `internal` if
- * a policy throws or returns an invalid ruling.
+ * Runs all policies in order. Fails with all vetoes and all rules that adjusted declarations break. Fails with
+ * `internal` if a policy throws or returns an invalid ruling.
  */
 export const applyPolicies = (
   policies: readonly Policy[],

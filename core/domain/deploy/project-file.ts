@@ -1,4 +1,4 @@
-/** `portside.json`: a file next to the source that holds the deploy's fields, with the same names and rules. */
+/** `portside.json`: a file next to the source that contains the fields of a deploy, with the same names and rules. */
 import { z } from "zod";
 import { parseScheduleField } from "../schedules/schedule.ts";
 import { parsedField, parseFields } from "../wire/fields.ts";

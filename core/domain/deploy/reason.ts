@@ -1,7 +1,7 @@
-/** Why a deploy failed: a closed list. Clients must treat an unknown reason as `internal`. */
+/** The reasons for which a deploy fails. Clients must treat an unknown reason as `internal`. */
 import { z } from "zod";
 
-/** All reasons with their meanings. `docs/reference/errors.md` is tested against it. */
+/** All reasons with their meanings. A test compares `docs/reference/errors.md` with this table. */
 export const deployReasons = {
   archive_invalid: "The source archive is not a safe tar.gz.",
   archive_too_large: "The archive named by source_object exceeds the size limit.",

@@ -49,7 +49,7 @@ export interface ResourceSize {
   readonly memory: { readonly min: number; readonly max: number; readonly step: number };
 }
 
-/** All sizes of a provider, sorted by CPU. A size with more CPU must not have a lower maximum of memory. */
+/** All sizes of a provider, sorted by CPU. A size with more CPU must not have less maximum memory. */
 export type ResourceCatalogue = readonly ResourceSize[];
 
 /** CPU and memory of one instance. */
@@ -80,7 +80,7 @@ const memoryWithin = (size: ResourceSize, wanted: number): number | undefined =>
 
 /**
  * Returns the smallest size of the catalogue with at least the requested CPU and memory: least CPU first, then least
- * memory. Returns undefined if there is none. Never lowers either value.
+ * memory. Never lowers either value. Returns undefined if no size fits.
  */
 export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): Resources | undefined => {
   for (const size of catalogue) {
@@ -91,7 +91,7 @@ export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): R
   return undefined;
 };
 
-/** Explains what `fitResources` raised, and why. Returns an empty list if it raised nothing. */
+/** Returns each value that `fitResources` raised, with the reason. */
 export const explainFit = (wanted: Resources, fitted: Resources, catalogue: ResourceCatalogue): Adjustment[] => {
   const adjustments: Adjustment[] = [];
   const asked = formatMemory(wanted.memory);

@@ -37,7 +37,7 @@ export interface ServiceSpec extends Declared {
   readonly owner: AccountId;
 }
 
-/** Returns the fields in their wire format, without the environment, because its values are secrets. */
+/** Returns the fields in their wire format. Omits the environment, because its values are secrets. */
 export const writtenFields = (declared: Omit<Declared, "env">) => ({
   port: declared.port,
   memory: formatMemory(declared.memory),
@@ -74,7 +74,7 @@ export interface Revision {
 export interface Service {
   readonly name: DeploymentName;
   readonly owner: AccountId;
-  /** Changes with every write. A conditional write names the ETag that it saw. */
+  /** Changes with every write. A conditional write contains the ETag that its caller has read. */
   readonly etag: string;
   /** Revisions that receive traffic, newest first. */
   readonly serving: readonly Revision[];
@@ -93,7 +93,7 @@ export interface Service {
   readonly lastFire?: LastFire | null;
 }
 
-/** `READY`: a revision serves. `DEPLOYING`: a rollout runs. `FAILED`: no revision serves. */
+/** `READY`: a revision serves. `DEPLOYING`: a rollout runs. `FAILED`: no revision serves, or it cannot start. */
 export type ServiceStatus = "READY" | "DEPLOYING" | "FAILED";
 
 /** Returns the status of a service. A running rollout takes precedence. */

@@ -1,8 +1,8 @@
-/** The outcome of a deploy whose server stopped before it could record one. Pure. */
+/** The outcome of a deploy whose server stopped before it recorded the outcome. */
 import type { DeployOutcome } from "./events.ts";
 import type { Revision } from "./service-template.ts";
 
-/** Returns `DONE` if a revision of the deploy serves: a platform moves traffic in one step. Otherwise `interrupted`. */
+/** Returns `DONE` if a revision of the deploy serves, because traffic moves in one step. Otherwise `interrupted`. */
 export const unreportedOutcome = (
   deployId: string,
   serving: readonly Revision[],

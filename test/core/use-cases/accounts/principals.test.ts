@@ -57,6 +57,8 @@ test("a port that throws gives `internal`, and its cause is in the log", async (
 
 test("accountOf accepts an account's name and explains the format otherwise", () => {
   for (const name of ["acme", "u-17", "google:ann@example.com"]) expect(accountOf(name)).toBe(name);
-  expect(() => accountOf("Ann Smith")).toThrow("'Ann Smith' is not a valid account name: use 1 to 255 of A-Z a-z 0-9");
+  expect(() => accountOf("Ann Smith")).toThrow(
+    "'Ann Smith' is not a valid account name: use 1 to 255 characters (A-Z a-z 0-9",
+  );
   expect(isAccount("acme" as AccountId)).toBe(true);
 });
