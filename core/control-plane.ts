@@ -40,57 +40,64 @@ import * as volumes from "./use-cases/volumes/volumes.ts";
 
 type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 
-/** The features of the provider, and the limits of each account. */
+/** The provider's features and the quotas of an account. */
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
 /**
- * One method per endpoint. A method never throws: expected failures and bugs are errors of its result. `request` has the
- * fields of the endpoint by their wire names, as text or as JSON values. Each method fails with all issues of a request.
+ * The operations of a control plane, one method per endpoint. Methods never throw: the result reports expected failures
+ * and bugs as errors. `request` contains the fields of the endpoint under their wire names, as text or as JSON values.
+ * If a request has several issues, the error lists all of them.
  */
 export interface ControlPlane {
   readonly settings: Settings;
-  /** Returns the features of the provider, and the limits of an account. */
+  /** Returns the provider's features and the quotas of an account. */
   capabilities(): CapabilitiesResponse;
   /** Fails with `unavailable` if a backing service does not respond. */
   check(options?: CallOptions): Outcome<void>;
   /** Returns the account and the credential of a request. */
   authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Outcome<Principal>;
-  /** Counts a request of the account. Fails with `rate_limited` if it exceeds the requests per minute. */
+  /** Counts a request of the account. Fails with `rate_limited` if the account exceeds its requests per minute. */
   countRequest(principal: Principal): Result<void, RateLimited>;
 
-  /** Checks if the account may deploy under a name. */
+  /** Checks whether the account may deploy under a name. */
   checkName(principal: Principal, request: RawFields, options?: CallOptions): Outcome<NameCheck>;
-  /** Receives and validates a source. The caller must pass the result to `deploy`, or discard it. */
+  /** Receives and validates a source. The caller must pass the result to `deploy` or discard the source. */
   receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Outcome<ReceivedSource>;
   /** Returns the changes that a deploy would make. */
   plan(principal: Principal, request: DeployRequest, options?: CallOptions): Outcome<PlanResponse>;
   /** Starts a deploy. It continues without its client. */
   deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Outcome<DeployRun>;
-  /** Returns a deploy of this process, and the `seq` after which to follow it. */
+  /**
+   * Returns a deploy of this process that is running or ended recently. The client follows it from the record after
+   * `after`.
+   */
   resumeDeploy(
     principal: Principal,
     request: RawFields,
     options?: CallOptions,
   ): Outcome<{ run: DeployRun; after: number }>;
-  /** Ends a deploy with `interrupted`. Fails with `conflict` if its traffic has moved. */
+  /**
+   * Cancels a deploy, which then ends with the reason `interrupted`. Fails with `conflict` if the deploy ends in
+   * another way, for example because traffic has already moved.
+   */
   cancelDeploy(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
-  /** Lists the account's deployments by name. */
+  /** Lists the account's deployments, sorted by name. */
   listDeployments(principal: Principal, options?: CallOptions): Outcome<readonly Deployment[]>;
-  /** Deletes a deployment and ends its deploys. Its volumes and logs remain. */
+  /** Deletes a deployment and ends its running deploys. Its volumes and logs remain. */
   deleteDeployment(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Returns a page of a deployment's log, oldest entry first. */
   readLogs(principal: Principal, request: RawFields, options?: CallOptions): Outcome<LogPage>;
 
-  /** Runs a SELECT over the account's logs and billing. */
+  /** Runs a SELECT statement on the account's `logs` and `billing` tables. */
   runSql(principal: Principal, request: RawFields, options?: CallOptions): Outcome<SqlResponse>;
 
   /** Creates a volume, or returns the existing one. */
   createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
-  /** Lists the account's volumes by name, each with the deployments that mount it. */
+  /** Lists the account's volumes, sorted by name. Each lists the deployments that mount it. */
   listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
   /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
   deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
-  /** Lists the volumes that the account can restore, newest first. */
+  /** Lists the volumes that the account can restore, most recently deleted first. */
   listTrash(principal: Principal, options?: CallOptions): Outcome<readonly TrashedVolume[]>;
   /** Restores a volume from the trash. */
   restoreVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<Volume>;
@@ -98,23 +105,23 @@ export interface ControlPlane {
   listObjects(principal: Principal, request: RawFields, options?: CallOptions): Outcome<ObjectPage>;
   /** Deletes an object of a volume. */
   deleteObject(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
-  /** Returns a signed URL to PUT an object. */
+  /** Returns a signed URL for the upload of an object, or one URL per part for a large object. */
   grantUpload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<UploadGrant>;
-  /** Returns a signed URL to GET an object. */
+  /** Returns a signed URL for the download of an object. */
   grantDownload(principal: Principal, request: RawFields, options?: CallOptions): Outcome<DownloadGrant>;
 
-  /** Creates an API key. Its result is the only one that contains the key. */
+  /** Creates an API key. No later call returns the key's secret. */
   createKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<credentials.NewKey>;
   /** Lists the keys of the account, oldest first. */
   listKeys(principal: Principal, options?: CallOptions): Outcome<readonly credentials.ListedKey[]>;
-  /** Revokes a key. Tokens that it created end within 10 seconds. */
+  /** Revokes a key. Tokens that were issued with the key become invalid within 10 seconds. */
   revokeKey(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
   /** Issues a short-lived bearer token. */
   issueToken(principal: Principal, options?: CallOptions): Outcome<credentials.Token>;
-  /** Returns the plan that the account pays for. */
+  /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
-  /** Ends all deploys of this process with `interrupted`. Resolves when they have settled. */
+  /** Ends all deploys of this process with the reason `interrupted`. Resolves when they have ended. */
   close(): Promise<void>;
 }
 
@@ -146,12 +153,12 @@ const requestCounter = ({ ports, settings }: Context) => {
   };
 };
 
-/** Binds the use cases to the ports. Throws if the provider implements another version of the ports. */
+/** Creates a control plane on the ports. Throws a TypeError if the provider implements another version of the ports. */
 export const createControlPlane = (ports: Ports, input: SettingsInput = {}): ControlPlane => {
   const { contractVersion } = ports.provider;
   if (contractVersion !== CONTRACT_VERSION)
     throw new TypeError(
-      `The provider implements version ${contractVersion} of Portside's ports, but this is version ${CONTRACT_VERSION}.`,
+      `The provider implements version ${contractVersion} of Portside's ports, but this Portside requires version ${CONTRACT_VERSION}. Install matching versions.`,
     );
   const context = createContext(ports, input);
   const capabilities = capabilitiesResponse(context);

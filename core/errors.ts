@@ -1,12 +1,12 @@
 /**
- * All expected failures of use cases and ports, as a closed union.
+ * The errors of use cases and ports, as a closed union.
  *
- * Discriminate on `kind`, never with `instanceof`: two copies of the library may be loaded at the same time.
- * `cause` is for logs only. Nothing in it may reach a client.
+ * Discriminate on `kind`, never with `instanceof`: two copies of the library may be loaded at the same time. `cause` is
+ * for logs only: its contents must not reach a client.
  */
 import type { Issue } from "./domain/wire/issue.ts";
 
-/** The meaning of each kind, and whether a retry may succeed. `docs/reference/errors.md` is tested against it. */
+/** The meaning of each kind, and whether a retry may succeed. A test compares `docs/reference/errors.md` with this table. */
 export const errorKinds = {
   invalid_input: { retryable: false, meaning: "The request breaks one or more rules. The error lists all of them." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },
@@ -14,7 +14,7 @@ export const errorKinds = {
   not_found: { retryable: false, meaning: "The deployment, volume, object, key or deploy does not exist." },
   conflict: { retryable: false, meaning: "The current state of the resource does not permit the request." },
   rate_limited: { retryable: true, meaning: "The account sent too many requests." },
-  unsupported: { retryable: false, meaning: "The platform's provider does not support it." },
+  unsupported: { retryable: false, meaning: "The provider does not support the feature." },
   unavailable: { retryable: true, meaning: "A backing service is down or too busy." },
   internal: { retryable: false, meaning: "A bug in Portside or in an adapter." },
 } as const;
@@ -24,7 +24,7 @@ export type ErrorKind = keyof typeof errorKinds;
 
 interface Described<K extends ErrorKind> {
   readonly kind: K;
-  /** A sentence for the caller: the problem and the fix. */
+  /** A sentence that states the problem and the fix. */
   readonly message: string;
 }
 
@@ -57,7 +57,7 @@ export interface Unsupported extends Described<"unsupported"> {}
 export interface Unavailable extends Described<"unavailable"> {
   readonly retryAfterSeconds: number;
   readonly cause?: unknown;
-  /** The failing dependencies. Must be safe to publish: `/ready` needs no credential. */
+  /** The names of the failing services. They must be safe to publish, because `/ready` requires no credential. */
   readonly down?: readonly string[];
 }
 
@@ -103,7 +103,7 @@ export const notFound = (message: string): NotFound => ({ kind: "not_found", mes
 /** Creates a `conflict` error. */
 export const conflict = (message: string): Conflict => ({ kind: "conflict", message });
 
-/** Creates an `unsupported` error. The message is the reason of the capability. */
+/** Creates an `unsupported` error. The message should be the reason from the capability. */
 export const unsupported = (message: string): Unsupported => ({ kind: "unsupported", message });
 
 export const rateLimited = (message: string, retryAfterSeconds: number): RateLimited => ({
@@ -116,7 +116,7 @@ export const rateLimited = (message: string, retryAfterSeconds: number): RateLim
  * Creates an `unavailable` error.
  *
  * @param message for clients; must not contain details of the provider
- * @param retryAfterSeconds when a retry may succeed
+ * @param retryAfterSeconds the seconds after which a retry may succeed
  * @param cause the original error, for logs
  */
 export const unavailable = (message: string, retryAfterSeconds = 5, cause?: unknown): Unavailable => ({

@@ -1,8 +1,9 @@
 /**
- * The only import of neverthrow. Every expected failure in Portside is a value of these types.
+ * The types of every expected failure in Portside. No other file imports neverthrow.
  *
- * The library is small and has little activity, so replacing it must change only this file.
+ * neverthrow is small and has little activity. If it must be replaced, only this file changes.
  *
- * The body of `safeTry` must not contain `finally` or `using`: after an error, neverthrow never resumes the generator.
+ * The body of `safeTry` must not contain `finally` or `using`, because neverthrow never resumes the generator after an
+ * error.
  */
 export { Err, err, errAsync, ok, okAsync, Result, ResultAsync, safeTry } from "neverthrow";

@@ -16,16 +16,16 @@ export interface Authenticator {
    * Returns the principal of a credential. The credential is untrusted: the caller may pass any text.
    *
    * Fails with `unauthenticated` if the credential is malformed, unknown, revoked, expired or not yet valid. The
-   * message must not distinguish a malformed, an unknown and a revoked credential, and must not contain the credential.
-   * Fails with `unavailable` if the credential cannot be checked now.
+   * message must be the same for malformed, unknown and revoked credentials, and must not contain the credential. Fails
+   * with `unavailable` if the credential cannot be checked now.
    *
-   * The principal of an API key or of a token of this platform must have a `credentialKind`. After `ApiKeys.revoke`,
-   * every replica must refuse the key's tokens within 10 seconds.
+   * The principal of an API key or of a token of this platform must have a `credentialKind`. Within 10 seconds after
+   * `ApiKeys.revoke`, every replica must reject the tokens that were issued with the key.
    */
   authenticate(credential: Credential, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
 
-/** An API key without its secret, which only `create` returns. */
+/** An API key without its secret. Only `create` returns the secret. */
 export interface ApiKey {
   readonly id: string;
   readonly account: AccountId;
@@ -34,15 +34,15 @@ export interface ApiKey {
   /** The first characters of the secret, so that a user can recognize the key. */
   readonly prefix: string;
   readonly createdAt: Timestamp;
-  /** The last time the key authenticated a request, or null. An adapter may update it only once a minute. */
+  /** When the key last authenticated a request; null if it never has. May be up to one minute old. */
   readonly lastUsedAt: Timestamp | null;
 }
 
 /** Stores API keys. An adapter must store hashes of the secrets, never the secrets. */
 export interface ApiKeys {
   /**
-   * Creates a key. Returns its secret, `psk_` and 40 base62 characters, which no later call returns. The key must
-   * authenticate as soon as the call succeeds.
+   * Creates a key and returns it with its secret: `psk_` followed by 40 base62 characters. No later call returns the
+   * secret. The key must authenticate as soon as the call succeeds.
    */
   create(
     account: AccountId,
@@ -61,8 +61,8 @@ export interface ApiKeys {
 /** Issues short-lived bearer tokens. */
 export interface TokenIssuer {
   /**
-   * Issues a bearer token for the principal's account. Returns the token and its expiry, at most one hour away. Fails
-   * with `unsupported` if an external issuer provides the tokens.
+   * Issues a bearer token for the principal's account. Returns the token and its expiry time, which must be at most one
+   * hour away. Fails with `unsupported` if an external issuer provides the tokens.
    */
   issue(
     principal: Principal,

@@ -1,4 +1,4 @@
-/** Port for subscriptions. Independent of the provider that runs the services. */
+/** Port for subscriptions. It is independent of the provider that runs the services. */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { Subscription } from "../domain/usage/subscription.ts";
 import type { Unavailable } from "../errors.ts";
@@ -11,9 +11,9 @@ export interface Billing {
    * Returns the account's subscription. The result may be up to 60 seconds old.
    *
    * Returns `freeSubscription` if the billing provider does not know the account. If the account has several
-   * subscriptions, returns `mostRelevant`'s choice. Must compare account names case-sensitively.
+   * subscriptions, the adapter must select one with `mostRelevant`. Must compare account names case-sensitively.
    *
-   * Fails with `unavailable` if the billing provider is down or refuses the request. The message must not contain the
+   * Fails with `unavailable` if the billing provider is down or rejects the request. The message must not contain the
    * account or a secret.
    */
   subscription(account: AccountId, options?: CallOptions): ResultAsync<Subscription, Unavailable>;

@@ -30,8 +30,8 @@ export interface ImageBuilder {
   /**
    * Builds an image from a source.
    *
-   * Yields `progress` as the build produces output, then exactly one `built` or `failed` as the last event. Must not
-   * throw.
+   * Yields `progress` events while the build produces output, then exactly one `built` or `failed` as the last event.
+   * Must not throw.
    *
    * Images are content-addressed within an account. For a source that the account has built before, an adapter must
    * yield the same image reference and must not build again. The image must stay usable until the rollout of the same

@@ -20,18 +20,18 @@ export interface LogScope {
 
 /** A search in one log. */
 export interface LogQuery {
-  /** The entries to return. `matcherOf` implements it for stores that cannot evaluate it themselves. */
+  /** Selects the entries to return. A store that cannot evaluate filters itself can use `matcherOf`. */
   readonly filter: LogFilter;
   /** Maximum number of entries. The caller must pass 1 to 1000. */
   readonly limit: number;
   /**
-   * The newest time of an entry to return. The caller sets it if the store shows entries late (`settle_seconds`), to
-   * exclude times at which entries may still be missing. Absent: no bound.
+   * The search must not return entries after this time. The caller sets `until` if new entries become visible late
+   * (`settle_seconds`), to exclude times whose entries may be incomplete. Absent: no bound.
    */
   readonly until?: Instant;
   /**
-   * Milliseconds from the call after which the search must return the entries found so far. Includes the time that the
-   * search waits in a queue.
+   * The search must return the entries found so far when this many milliseconds have passed since the call. Time in a
+   * queue counts.
    */
   readonly timeoutMs: number;
 }
@@ -41,9 +41,9 @@ export interface LogFindings {
   /** Oldest first. May contain fewer than `limit` entries, because a page has a maximum size in bytes (`fitting`). */
   readonly entries: readonly LogEntry[];
   /**
-   * The position from which the next search continues. The search covered every entry up to and including it, except
-   * the entries that `newest` omitted to stay within its limit, page size or timeout. Absent if the log has no entries
-   * to search.
+   * The position from which the next search continues. The search covered every entry up to and including this
+   * position, except entries that `newest` omitted because of its limit, page size or timeout. Absent if the log has no
+   * entries to search.
    */
   readonly seen?: LogPosition;
   /**
@@ -52,8 +52,8 @@ export interface LogFindings {
    */
   readonly partial: boolean;
   /**
-   * Milliseconds after which a search that continues from here may find more entries. A follower that waits this long
-   * saves the store's quota. Absent if the store has no such quota or has more entries now.
+   * Milliseconds after which a search that continues from `seen` may find more entries. A follower should wait this
+   * long, because reads count against the store's quota. Absent if the store has no read quota or has more entries now.
    */
   readonly pollAfterMs?: number;
 }
@@ -64,11 +64,11 @@ export interface LogStore {
    * Appends entries in order. The store assigns each entry a position: an instant that is not before the last instant
    * of the log, and a code that distinguishes entries of the same nanosecond.
    *
-   * The caller must pass `json` values that survive a round trip through JSON. The store may drop an entry that does
-   * not, but must store the others.
+   * The caller must pass only `json` values that survive a round trip through JSON. The store may drop an entry with
+   * any other value, but must store the remaining entries.
    *
    * A search that begins `capabilities.logs.settle_seconds` after the call succeeds must find the entries. Fails with
-   * `unavailable` if the store cannot accept the entries. Some of them may be stored even then, so a second call may
+   * `unavailable` if the store cannot accept the entries. Some entries may be stored even then, so a retry may
    * duplicate them.
    */
   append(entries: readonly NewLogEntry[], options?: CallOptions): ResultAsync<void, Unavailable>;

@@ -1,4 +1,7 @@
-/** A provider as `portside serve --provider` loads it: its configuration, its checks and how to start it. */
+/**
+ * The module of a provider, which `portside serve --provider` loads: its configuration schema, its checks and its
+ * start.
+ */
 import type { Finding } from "../domain/wire/check.ts";
 import type { Identity, Provider } from "./provider.ts";
 import type { Clock, Ids, Logger } from "./system.ts";
@@ -22,7 +25,7 @@ export type ConfigResult<Config> =
   | { readonly value: Config; readonly issues?: undefined }
   | { readonly issues: readonly ConfigIssue[] };
 
-/** A problem of a configuration. `path` leads to the setting. */
+/** A problem in a configuration. `path` locates the setting. */
 export interface ConfigIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
@@ -39,32 +42,35 @@ export interface RuntimeDeps {
 /** A running provider. */
 export interface LoadedProvider {
   readonly provider: Provider;
-  /** The provider's own credentials. If absent, Portside keeps API keys in the data folder. */
+  /** The provider's own authentication. If absent, Portside stores API keys in the data folder. */
   readonly identity?: Identity;
-  /** The port that routes requests to services by host name, if the provider has one. */
+  /** The TCP port of the proxy that routes requests to services by host name, if the provider has one. */
   readonly ingressPort?: number;
-  /** A value stored under a name across restarts. The server stores its API port there. */
+  /**
+   * Returns access to the value stored under a name, which survives restarts. The server stores its API port under a
+   * name.
+   */
   readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
   /** Returns true if the caller must create the first key. Must return false if a key exists. */
   readonly claimFirstKey?: () => boolean | Promise<boolean>;
-  /** The platform calls it once, after the control plane has closed. */
+  /** Stops the provider. The platform calls `close` once, after the control plane has closed. */
   close?(): Promise<void>;
 }
 
 /**
- * The interface between a provider and the platform. A module outside this repository is the default export of the
- * file that `--provider PATH` names.
+ * The interface between a provider and the platform. With `--provider PATH`, the default export of the file must be a
+ * provider module.
  */
 export interface ProviderModule<Config = unknown> {
-  /** Used in messages. */
+  /** The provider's name in messages. */
   readonly name: string;
   /** Validates the configuration before `load` and `doctor` receive it. */
   readonly configSchema: ConfigSchema<Config>;
-  /** Starts the provider. Must release what it has opened before it rejects. */
+  /** Starts the provider. If the start fails, must release all opened resources before it rejects. */
   load(config: Config, deps: RuntimeDeps): Promise<LoadedProvider>;
   /**
-   * Checks what the provider needs, for `portside doctor`. Must not start the provider. Yields each finding as soon as
-   * it is known.
+   * Checks the provider's prerequisites, for `portside doctor`. Must not start the provider. Yields each finding as
+   * soon as it is known.
    */
   doctor?(config: Config, environment: Readonly<Record<string, string | undefined>>): AsyncIterable<Finding>;
 }

@@ -20,7 +20,7 @@ export const CONTRACT_VERSION = 1;
 
 /** A platform that runs services, with its builds, volumes, schedules, logs and SQL. */
 export interface Provider {
-  /** Must be `CONTRACT_VERSION` of the package that the adapter was written for. */
+  /** Must be the `CONTRACT_VERSION` of the Portside release that the adapter implements. */
   readonly contractVersion: typeof CONTRACT_VERSION;
   /** The features that the provider supports. Must not change while the control plane runs. */
   readonly capabilities: Capabilities;
@@ -32,8 +32,8 @@ export interface Provider {
   readonly sql: SqlEngine;
   readonly spool: SourceSpool;
   /**
-   * Checks the backing services, for `GET /ready`. Fails with `unavailable` if one does not respond. The error may list
-   * the failing services in `down`, which must be safe to publish.
+   * Checks the backing services, for `GET /ready`. Fails with `unavailable` if one does not respond. The error may name
+   * the failing services in `down`; the names must be safe to publish.
    */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
 }
@@ -53,6 +53,9 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Compiles the regular expressions of log filters. Clients write them, so matching must take linear time. */
+  /**
+   * Compiles the regular expressions of log filters. Matching must take linear time, because clients write the
+   * expressions.
+   */
   readonly compilePattern: CompilePattern;
 }

@@ -17,13 +17,15 @@ export interface Scheduler {
   /**
    * Sets the schedule of a service. Replaces an earlier schedule, which must not fire afterwards.
    *
-   * At each fire, the service must receive `POST /cron` at least once, with the headers `X-Cron-Token` (the job's
-   * token) and `X-Cron-Time` (the scheduled time). A provider that names the second header itself may use its own name.
-   * A fire that gets no response or a 5xx must be retried after the delays of `fireLimits`, unless the next fire comes
-   * first. Runs may overlap.
+   * At each scheduled time, the service must receive `POST /cron` at least once, with the headers `X-Cron-Token` (the
+   * job's token) and `X-Cron-Time` (the scheduled time). A provider whose scheduler sends the scheduled time in another
+   * header may use that header instead. If an attempt gets no response or a 5xx, it must be retried after the delays of
+   * `fireLimits`, unless the next scheduled time is earlier. Runs may overlap.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Removes the schedule of a service. Succeeds if the service has none. Must not end runs that have started. */
+  /**
+   * Removes the schedule of a service. Succeeds if the service has no schedule. Must not end runs that have started.
+   */
   remove(service: ScheduledService, options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Returns the schedule of a service, or null if it has none. */
   find(service: ScheduledService, options?: CallOptions): ResultAsync<CronJob | null, Unavailable>;

@@ -28,7 +28,8 @@ export type NameState =
 /** The input of a rollout. */
 export interface RolloutRequest {
   /**
-   * The template of the new revision. Its resources must be in the platform's catalogue, its image from the builder.
+   * The template of the new revision. Its resources must be a size of the platform's catalogue, and its image must be a
+   * result of the platform's builder.
    */
   readonly template: ServiceTemplate;
   /** The state of the name when the deploy began. */
@@ -36,8 +37,9 @@ export interface RolloutRequest {
   /** Milliseconds within which the new revision must listen. */
   readonly listenDeadlineMs: number;
   /**
-   * A last check by the caller. The platform must call it after all readers see the template as `rollingOut` and before
-   * it moves traffic. If the check returns a failure, the rollout must end with that failure. Absent: no check.
+   * A last check by the caller. The platform must call `mayServe` after all readers see the template as `rollingOut`
+   * and before traffic moves. If `mayServe` returns a failure, the rollout must end with that failure. Absent: no
+   * check.
    */
   readonly mayServe?: () => Promise<DeployFailure | undefined>;
 }
@@ -46,7 +48,7 @@ export interface RolloutRequest {
 export type RolloutEvent =
   /** A sentence for the client. */
   | { readonly kind: "progress"; readonly message: string }
-  /** The new revision serves. `runner` says how the service runs; only platforms with several ways set it. */
+  /** The new revision serves. Platforms with several runners name the selected one in `runner`. */
   | { readonly kind: "ready"; readonly revision: string; readonly url: string; readonly runner?: string }
   /** The rollout failed. The revision that served before still serves. */
   | { readonly kind: "failed"; readonly failure: DeployFailure };
@@ -54,8 +56,9 @@ export type RolloutEvent =
 /** Options of `list`. */
 export interface ListOptions extends CallOptions {
   /**
-   * Milliseconds. The platform may return a list that it read at most this long ago, if it has made no write of this
-   * port since. Defaults to 0, which decisions need: a plan, the attachments of volumes and their deletion.
+   * The maximum age of the list in milliseconds. The platform may return an earlier list of at most this age, unless a
+   * method of this port has written since. Defaults to 0. Callers that base a decision on the list, such as a plan or
+   * the deletion of a volume, must use 0.
    */
   readonly maxAgeMs?: number;
 }
@@ -66,8 +69,8 @@ export interface ServicePlatform {
   find(name: DeploymentName, options?: CallOptions): ResultAsync<NameState, Unavailable>;
 
   /**
-   * Returns all services of an account, sorted by name. Must see every write of this port that ended before the call;
-   * those of other processes only within `maxAgeMs`.
+   * Returns all services of an account, sorted by name. Must see every write of this process that ended before the
+   * call. May miss writes of other processes that are less than `maxAgeMs` old.
    */
   list(owner: AccountId, options?: ListOptions): ResultAsync<readonly Service[], Unavailable>;
 
@@ -105,10 +108,11 @@ export interface ServicePlatform {
   /**
    * Persists the status of a deploy, which later reads return as `Service.lastDeploy`. The last call wins.
    *
-   * The service's etag must not change, so that the call cannot make another deploy fail. If the owner has no such
-   * service, an adapter may store the status until the service exists, or ignore the call. An adapter may keep an
-   * unfinished status in memory. It may store the end of a rollout with the rollout, whose time is then `finishedAt`. If the platform finds an unfinished status when it starts, it must end that status with
-   * `interrupted` and write a log entry.
+   * The call must not change the service's ETag, because a new ETag would make another deploy fail. If the owner has no
+   * service of this name, an adapter may store the status until the service exists, or ignore the call. An adapter may
+   * keep the status of an unfinished deploy in memory. It may store the outcome together with the rollout and use the
+   * rollout's time as `finishedAt`. If the platform finds an unfinished status when it starts, it must replace the
+   * status with the outcome `interrupted` and write a log entry.
    */
   noteDeploy(
     service: { readonly name: DeploymentName; readonly owner: AccountId },

@@ -8,7 +8,7 @@ import type { CallOptions } from "./system.ts";
 export interface Source {
   /** `sha256:` and the hexadecimal digest of the archive's bytes. */
   readonly digest: string;
-  /** The size of the archive. */
+  /** The size of the archive in bytes. */
   readonly bytes: number;
   /**
    * Returns the archive's bytes from the start. The caller may call it several times and must not call it after
@@ -35,11 +35,11 @@ export interface ReceiveOptions extends CallOptions {
 /** Stores uploaded sources. */
 export interface SourceSpool {
   /**
-   * Receives, validates and stores an archive. Must use bounded memory, whatever the size of the archive.
+   * Receives, validates and stores an archive. Must use bounded memory for archives of any size.
    *
-   * Returns `rejected` as soon as it finds the archive invalid, without reading the rest of `bytes`. The issue has the
-   * type `too_large` or `archive_invalid`; its message names the entry. Fails with `unavailable`, and stores nothing,
-   * if no space is left or if `bytes` throws.
+   * Returns `rejected` as soon as the archive breaks a rule, without reading the rest of `bytes`. The issue has the
+   * type `too_large` or `archive_invalid`, and its message names the invalid entry, if any. Fails with `unavailable` if
+   * no space is left or if `bytes` throws; nothing is stored then.
    */
   receive(bytes: AsyncIterable<Uint8Array>, options?: ReceiveOptions): ResultAsync<ReceivedSource, Unavailable>;
 }

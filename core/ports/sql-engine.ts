@@ -11,7 +11,7 @@ export interface SqlScope {
   readonly owner: AccountId;
 }
 
-/** The reason of a failed statement. Messages address the statement's author and must not name the engine. */
+/** The reason why a statement failed. Messages address the statement's author and must not name the engine. */
 export type SqlFailure =
   /** The statement does not parse, names an unknown table, column or function, or has incompatible types. */
   | { readonly kind: "invalid_statement"; readonly message: string }
@@ -27,8 +27,8 @@ export type SqlFailure =
 /** Limits of one statement. */
 export interface SqlLimits {
   /**
-   * Milliseconds from the start of execution to the last row. The statement may wait in a queue for the same time
-   * before.
+   * Maximum milliseconds from the start of execution to the last row. Before it starts, the statement may wait in a
+   * queue for the same time.
    */
   readonly timeoutMs: number;
   /** Maximum number of rows. */

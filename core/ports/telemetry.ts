@@ -1,9 +1,9 @@
-/** Port for the operator's metrics of the local engine. */
+/** Port for the metrics of the local engine. */
 
 /** The current load of the engine. Each field is a count. */
 export interface Load {
   readonly instances: {
-    /** Instances that start because requests wait. */
+    /** Instances that are starting because requests wait. */
     readonly starting: number;
     /** Instances that serve at least one request. */
     readonly busy: number;
@@ -20,15 +20,18 @@ export interface Load {
 
 /** Receives measurements. The engine calls it on its hot path, so methods must return quickly and must not throw. */
 export interface Telemetry {
-  /** Records a cold start. An instance was started for waiting requests, and listened after `seconds`. */
+  /** Records a cold start: an instance that was started for waiting requests listened after `seconds`. */
   coldStarted(seconds: number): void;
   /** Records a request to a service. Its response had the HTTP `status` and took `seconds`. */
   requestServed(status: number, seconds: number): void;
-  /** Records that entries were stored. `lagSeconds` is the age of the oldest at that time. */
+  /** Records stored log entries. `lagSeconds` is the age of the oldest entry when it was stored. */
   logStored(entries: number, lagSeconds: number): void;
   /** Records log entries that were lost because the log could not store them. */
   logLost(entries: number): void;
-  /** Registers `read`, to be called at each collection of metrics. Returns a function that unregisters it. */
+  /**
+   * Registers a function that is called at each collection of metrics. Returns a function that removes the
+   * registration.
+   */
   watchLoad(read: () => Load): () => void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Port for volumes, which are named storage that outlives deployments. A volume is a bucket of objects. Clients
- * transfer bytes with the storage directly, through signed URLs. The core validates names and checks permissions before
- * each call.
+ * Port for volumes, which are named storage that outlives deployments. A volume is a bucket of objects. Clients upload
+ * to and download from the storage directly, through signed URLs. The core validates names and checks permissions
+ * before each call.
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { ObjectPath } from "../domain/volumes/object-path.ts";
@@ -16,12 +16,12 @@ import type { CallOptions } from "./system.ts";
 export interface StoredVolume {
   readonly name: VolumeName;
   readonly owner: AccountId;
-  /** The id of the bucket. Must be unique for all time and valid in a URL without escaping. */
+  /** The id of the bucket. Must never be reused, and must be valid in a URL without escaping. */
   readonly id: string;
   readonly createdAt: Timestamp;
 }
 
-/** The state of a volume name from the view of one account. */
+/** The state of a volume name, as one account sees it. */
 export type VolumeState =
   /** The account has a volume of this name. */
   | { readonly kind: "held"; readonly volume: StoredVolume }
@@ -99,7 +99,7 @@ export interface UploadsInParts {
 }
 
 /**
- * Stores volumes and their objects. Every call must see the writes of this port that ended before it.
+ * Stores volumes and their objects. Every call must see all writes of this port that ended before the call.
  *
  * A deletion has two steps, so that it cannot race with a rollout that mounts the volume: `beginDelete`, then either
  * `moveToTrash` or `abortDelete`.
@@ -125,7 +125,7 @@ export interface VolumeStore {
    * Begins a deletion by hiding the volume. Its objects and signed URLs must continue to work.
    *
    * The caller must then call `abortDelete` or `moveToTrash`. If the caller stops before that, the store must make the
-   * volume visible again, when the store next starts or after one minute. Fails with `not_found` if the volume does not
+   * volume visible again after one minute or when the store next starts. Fails with `not_found` if the volume does not
    * exist, and with `conflict` if it is already hidden.
    */
   beginDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, NotFound | Conflict | Unavailable>;
@@ -154,15 +154,18 @@ export interface VolumeStore {
   ): ResultAsync<StoredVolume, NotFound | Conflict | Unavailable>;
 
   /**
-   * Returns a page of the volume's objects. Omits files that a service wrote under names that are not valid object
-   * paths. Fails with `not_found` if the volume does not exist.
+   * Returns a page of the volume's objects. Omits files whose names are not valid object paths, which services may
+   * write. Fails with `not_found` if the volume does not exist.
    */
   objects(
     volume: StoredVolume,
     query: ObjectQuery,
     options?: CallOptions,
   ): ResultAsync<ObjectListing, NotFound | Unavailable>;
-  /** Returns the size and time of an object. Fails with `not_found` if the volume or the object does not exist. */
+  /**
+   * Returns the size and the time of the last write of an object. Fails with `not_found` if the volume or the object
+   * does not exist.
+   */
   stat(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<ObjectEntry, NotFound | Unavailable>;
   /**
    * Returns the object's bytes as of the call, even if the object is replaced later. The iteration throws if reading

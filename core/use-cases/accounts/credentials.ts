@@ -1,4 +1,4 @@
-/** Authentication, and the keys and tokens of an account. */
+/** Use cases of authentication, API keys and tokens. */
 import type { z } from "zod";
 import { mayMakeCredentials, type Principal } from "../../domain/accounts/account.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
@@ -16,7 +16,10 @@ export interface CredentialHeaders {
   readonly authorization?: string | undefined;
 }
 
-/** Authenticates a request. The API key takes precedence, because a proxy in front may own `Authorization`. */
+/**
+ * Authenticates a request. The API key takes precedence, because a proxy in front of Portside may use `Authorization`
+ * itself.
+ */
 export const authenticate = (
   context: Context,
   headers: CredentialHeaders,
@@ -38,7 +41,7 @@ export type NewKey = z.output<typeof newKeySchema>;
 /** An API key in a list, without its secret. */
 export type ListedKey = z.output<typeof apiKeySchema>;
 
-/** A bearer token and its expiry. */
+/** A bearer token and its expiry time. */
 export type Token = z.output<typeof tokenSchema>;
 
 const mayCreate = ({ principal }: { readonly principal: Principal }): Result<undefined, Forbidden> =>

@@ -15,12 +15,12 @@ export interface FinalEventResult<E> {
   readonly timedOut: boolean;
 }
 
-/** After an abort, a port has this long to undo its work and yield its final event. */
+/** After an abort, a port has this many milliseconds to undo its work and yield its final event. */
 const ABORT_MS = 15_000;
 
 /**
- * Runs `start` until its final event. If the deadline passes or `signal` aborts, aborts the call and still waits for the
- * final event, because only the port knows whether traffic has moved.
+ * Consumes the events of `start` until the final one. If the deadline passes or `signal` aborts, aborts the call and
+ * waits for its final event, because only the port knows whether traffic has moved.
  */
 export const awaitFinalEvent = async <E extends { readonly kind: string }>(
   start: (signal: AbortSignal) => AsyncIterable<E | Progress>,

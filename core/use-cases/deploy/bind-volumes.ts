@@ -1,4 +1,7 @@
-/** Binds the mounts of a deploy to buckets: creates missing volumes, and detects volumes that are deleted meanwhile. */
+/**
+ * Binds the mounts of a deploy to buckets. Creates missing volumes and detects volumes that were deleted since the
+ * plan.
+ */
 import { deploying } from "../../domain/deploy/events.ts";
 import type { DeployPlan, PlannedVolume } from "../../domain/deploy/plan.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
@@ -11,7 +14,7 @@ import type { DeployContext, PhaseResult } from "./phase.ts";
 
 const deleted = (name: string): DeployFailure => ({
   reason: "volume_unavailable",
-  message: `The volume '${name}' has since been deleted. Restore it with 'portside volume restore ${name}', or deploy again for a new, empty one.`,
+  message: `The volume '${name}' has since been deleted. Restore it with 'portside volume restore ${name}', or deploy again to create an empty volume.`,
 });
 
 const failureOfStore = (name: string, error: ControlPlaneError): DeployFailure =>
@@ -32,7 +35,10 @@ const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Pr
   }
 };
 
-/** Returns the bucket of a planned volume. Never creates a volume again that the plan saw: its data would seem lost. */
+/**
+ * Returns the bucket of a planned volume. Never recreates a volume that existed at the time of the plan, because its
+ * data would seem lost.
+ */
 const bucketOf = (deploy: DeployContext, { name, id }: PlannedVolume) =>
   safeTry(async function* () {
     const { ports, run } = deploy;
@@ -54,8 +60,8 @@ export const bindVolumes = (deploy: DeployContext, { spec, volumes }: DeployPlan
   });
 
 /**
- * Returns a failure if a mounted volume was deleted. The caller must call it when every reader sees the mounts: from then
- * on a deletion finds the mount and fails.
+ * Returns a failure if a mounted volume was deleted. Must be called after the mounts are visible to all readers: later
+ * deletions then see the mount and fail.
  */
 export const checkMounts = async (
   deploy: DeployContext,

@@ -1,4 +1,4 @@
-/** The public use cases of deploys: start, follow, cancel. `run-deploy.ts` runs the phases. */
+/** The use cases that start, follow and cancel deploys. `run-deploy.ts` runs the phases of a deploy. */
 import type { DeployEvent } from "../../domain/deploy/events.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import { cancelFields, resumeFields } from "../../domain/wire/requests.ts";
@@ -43,7 +43,7 @@ const start = (call: Call<DeployRequest>, received: Source | undefined) =>
     return ok<DeployRun>(run);
   });
 
-/** Starts a deploy. A failure is known before the stream begins; every later outcome is a record of the stream. */
+/** Starts a deploy. Fails only before the stream begins; later failures are records of the stream. */
 export const deploy = parsedUseCase({
   run: async (call: Call<DeployRequest>) => {
     const { archive } = call.input;
@@ -70,14 +70,14 @@ const ownDeploy = ({
   return run.owner === principal.account ? ok(run) : err(forbidden("That deploy belongs to another account."));
 };
 
-/** Returns the deploy, and the `seq` after which to follow it. */
+/** Returns a deploy, and the `seq` of the last record that the client has. */
 export const resumeDeploy = useCase({
   fields: resumeFields,
   authorize: ownDeploy,
   run: ({ input: { after } }, run): Result<{ run: DeployRun; after: number }, never> => ok({ run, after }),
 });
 
-/** Ends a deploy with `interrupted`. Fails with `conflict` if traffic has moved, because the deploy is then done. */
+/** Cancels a deploy. Fails with `conflict` if the deploy ends in another way: once traffic has moved, it completes. */
 export const cancelDeploy = useCase({
   fields: cancelFields,
   authorize: ownDeploy,
@@ -87,7 +87,7 @@ export const cancelDeploy = useCase({
     // A settled deploy has its last record.
     const last = run.lastRecord as DeployEvent;
     return last.status === "ERROR" && last.reason === "interrupted"
-      ? ok({ detail: `The deploy of '${run.name}' was ended.` })
+      ? ok({ detail: `The deploy of '${run.name}' was cancelled.` })
       : err(conflict(`The deploy of '${run.name}' has already ended: ${last.status}.`));
   },
 });

@@ -1,4 +1,4 @@
-/** Deployments: check a name, list, delete. */
+/** The use cases that check a deployment name, list deployments and delete a deployment. */
 import type { z } from "zod";
 import { mayUse } from "../../domain/accounts/account.ts";
 import { type Deployment, deploymentOf, firstDeploymentOf } from "../../domain/deploy/deployment.ts";
@@ -11,10 +11,10 @@ import { err, ok, type Result, safeTry } from "../../result.ts";
 import { accountUseCase, type Caller, useCase } from "../pipeline/use-case.ts";
 import { findName } from "./find-name.ts";
 
-/** Whether the account may deploy under a name, and why not. */
+/** Whether the account may deploy under a name, and the reason if not. */
 export type NameCheck = z.output<typeof nameCheckSchema>;
 
-/** Checks if the account may deploy under a name. An invalid or taken name is a result with a reason, not a failure. */
+/** Checks whether the account may deploy under a name. For an invalid or taken name, succeeds with a reason. */
 export const checkName = useCase({
   fields: checkNameFields,
   run: async ({ context, principal, input: { name }, options }): Promise<Result<NameCheck, ControlPlaneError>> => {
@@ -29,7 +29,7 @@ export const checkName = useCase({
   },
 });
 
-/** Adds the deployments whose first deploy runs in this process: the platform does not know them yet. */
+/** Adds the deployments whose first deploy runs in this process, because the platform does not know them yet. */
 const withFirstDeploys = ({ context, principal }: Caller, known: readonly Deployment[]): readonly Deployment[] => {
   const firstDeploys = context.deploys.firstDeploys(principal.account);
   if (firstDeploys.length === 0) return known;
@@ -42,10 +42,10 @@ const withFirstDeploys = ({ context, principal }: Caller, known: readonly Deploy
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-/** Clients poll the list. A platform that limits its reads may answer from the previous one for this long. */
+/** Clients poll the list. A platform that limits reads may return its previous list for this many milliseconds. */
 const LIST_MAX_AGE_MS = 5000;
 
-/** Lists the account's deployments, by name. */
+/** Lists the account's deployments, sorted by name. */
 export const listDeployments = accountUseCase({
   run: async (call) => {
     const options = { ...call.options, maxAgeMs: LIST_MAX_AGE_MS };
@@ -66,7 +66,7 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     const { context, options } = caller;
     const { services, logs, scheduler } = context.ports.provider;
     const { etag, owner } = yield* await ownService(caller, name);
-    // Remove the schedule first, so that it never fires at a deleted service.
+    // Remove the schedule first, so that it never calls a deleted service.
     yield* await scheduler.remove({ name, owner }, options);
     yield* await services.remove(name, { etag, owner }, options);
     const json = { event: "delete", message: "The deployment was deleted" };

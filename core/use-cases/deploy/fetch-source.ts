@@ -1,4 +1,4 @@
-/** The source of a deploy: an archive in the request, or an object of a volume, which the deploy fetches in its turn. */
+/** Provides the source of a deploy: an archive from the request, or an object that the deploy fetches from a volume. */
 import { sourceObjectBytes } from "../../domain/accounts/limits.ts";
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
 import { building } from "../../domain/deploy/events.ts";
@@ -13,7 +13,7 @@ import { withinDeadline } from "../pipeline/within-deadline.ts";
 import { findSourceObject } from "../volumes/objects.ts";
 import { type DeployContext, endedEarly, formatDuration, type LocatedSource, type PhaseResult } from "./phase.ts";
 
-/** Returns the source of the declaration. Fails with `not_found` if its object does not exist. */
+/** Returns the source that the declaration names. Fails with `not_found` if it is an object that does not exist. */
 export const locateSource = async (
   caller: Caller,
   { source }: DeployDeclaration,
@@ -33,7 +33,7 @@ const failureOfArchive = (reference: string, issues: readonly Issue[]): DeployFa
   message: `${reference}: ${issues.map(({ message }) => message).join("; ")}`,
 });
 
-/** Discards a source. Only logs if that fails: the client cannot do anything about it. */
+/** Discards a source. Logs a failure instead of returning it, because the client cannot act on it. */
 export const discardSource = async ({ ports }: Pick<Context, "ports">, source: Source | undefined): Promise<void> => {
   try {
     await source?.discard();
@@ -44,10 +44,10 @@ export const discardSource = async ({ ports }: Pick<Context, "ports">, source: S
 
 const failureOfFetch = (reference: string, error: ControlPlaneError): DeployFailure =>
   error.kind === "not_found"
-    ? { reason: "volume_unavailable", message: `${reference}: ${error.message} It was deleted meanwhile.` }
+    ? { reason: "volume_unavailable", message: `${reference}: ${error.message} It has since been deleted.` }
     : { reason: "provider_unavailable", message: `${reference}: ${error.message} Deploy again.` };
 
-/** Fetches the source within the deadline of a build. An archive of the request is already there. */
+/** Fetches the source within the deadline of a build. An archive from the request needs no fetch. */
 export const fetchSource = async ({ ports, settings, run, located }: DeployContext): Promise<PhaseResult<Source>> => {
   if (located.kind === "received") return ok(located.source);
   const { reference } = located;
@@ -58,14 +58,14 @@ export const fetchSource = async ({ ports, settings, run, located }: DeployConte
       .open()
       .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
     if (!signal.aborted) return received;
-    // Nothing waits for the source any more.
+    // The caller has stopped waiting for the source.
     if (received.isOk() && received.value.kind === "accepted") await discardSource({ ports }, received.value.source);
     return undefined;
   };
   const received = await withinDeadline(ports.clock, buildDeadlineMs, fetch, run.signal);
   if (received === undefined) {
     if (run.signal.aborted) return err(endedEarly(run));
-    const message = `${reference}: fetching it took longer than ${formatDuration(buildDeadlineMs)} and was ended.`;
+    const message = `Fetching the source '${reference}' took longer than ${formatDuration(buildDeadlineMs)} and was stopped.`;
     return err({ reason: "build_timeout", message });
   }
   if (received.isErr()) return err(run.signal.aborted ? endedEarly(run) : failureOfFetch(reference, received.error));

@@ -1,4 +1,4 @@
-/** The context and result of a deploy's phases, and the failures that any phase may have. */
+/** The context and the result of a deploy's phases, and the failures that all phases share. */
 import type { Principal } from "../../domain/accounts/account.ts";
 import type { DeployDeclaration } from "../../domain/deploy/declaration.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
@@ -41,7 +41,7 @@ export const endedEarly = ({ endReason: reason }: RunningDeploy): DeployFailure 
 export const formatDuration = (millis: number): string =>
   millis < 60_000 ? `${millis / 1000} s` : `${millis / 60_000} min`;
 
-/** Returns why a port call did not succeed: its own failure, the deadline, or the end of the deploy. */
+/** Returns the failure of a port call: the port's own failure, the passed deadline, or the early end of the deploy. */
 export const failureOf = (
   { end, timedOut }: FinalEventResult<{ kind: "failed"; failure: DeployFailure }>,
   run: RunningDeploy,

@@ -1,4 +1,4 @@
-/** Parses the request of a deploy or a plan, and plans the deploy. Changes nothing. */
+/** Parses the request of a deploy or plan and computes the plan, without changing anything. */
 import type { z } from "zod";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../../domain/deploy/declaration.ts";
 import { describePlan, planDeploy } from "../../domain/deploy/plan.ts";
@@ -22,7 +22,7 @@ export interface DeployRequest {
   readonly fields: RawFields;
   /** The result of `receiveSource`. Absent if the request has no archive. */
   readonly archive?: ReceivedSource | undefined;
-  /** Issues that the host found in the request. Reported with all others. */
+  /** Issues that the host found in the request. The error lists them with all others. */
   readonly issues?: readonly Issue[];
 }
 
@@ -36,7 +36,7 @@ const declareContext = ({ ports, settings }: Context): DeclareContext => ({
   envAliases: settings.envAliases,
 });
 
-/** Parses the request. Fails with all its issues. */
+/** Parses the request. The error lists all issues of the request. */
 export const readDeclaration = (
   context: Context,
   request: DeployRequest,
@@ -52,7 +52,7 @@ export const readDeclaration = (
   return err(invalidInput([...issues, ...(declared.isErr() ? declared.error : [])]));
 };
 
-/** Reads the present service, checks owner and quotas, applies the policies, and plans. */
+/** Reads the current service, checks its owner and the quotas, applies the policies, and computes the plan. */
 export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
   safeTry(async function* () {
     const { context, principal, options } = caller;
@@ -73,7 +73,10 @@ export const preparePlan = (caller: Caller, declaration: DeployDeclaration) =>
     return ok(planDeploy(account, ruled.declaration, current, capabilities, volumes, ruled.adjustments));
   });
 
-/** Returns the account's volumes if the declaration mounts any. Fails if the deploy would create more than the quota allows. */
+/**
+ * Returns the account's volumes, or none if the declaration has no mounts. Fails if the volumes to create exceed the
+ * quota.
+ */
 const availableVolumes = ({ context, principal, options }: Caller, { mounts }: DeployDeclaration) =>
   safeTry(async function* () {
     if (mounts.length === 0) return ok([]);
@@ -83,7 +86,7 @@ const availableVolumes = ({ context, principal, options }: Caller, { mounts }: D
     return full === undefined ? ok(own) : err(invalidInput([issue(["volumes"], full, "quota_exceeded")]));
   });
 
-/** Plans a deploy without running it. The source is optional and not read. */
+/** Plans a deploy without running it. The request may omit the source. */
 export const plan = parsedUseCase({
   run: (call: Call<DeployRequest>) =>
     readDeclaration(call.context, call.input, true)

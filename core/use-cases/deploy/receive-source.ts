@@ -1,11 +1,12 @@
-/** Receives a source before the deploy that uses it, because a form may send the file before the other fields. */
+/** Receives a source separately from its deploy, because a form may send the file before the other fields. */
 import { rateLimited } from "../../errors.ts";
 import { err } from "../../result.ts";
 import { type Call, parsedUseCase } from "../pipeline/use-case.ts";
 
 /**
- * Receives and validates a source archive. An invalid archive is a result, so that its issues can be reported with those of
- * the fields. The caller must pass the result to `deploy`, which then owns it, or discard it.
+ * Receives and validates a source archive. Succeeds even if the archive is invalid, so that the deploy can report the
+ * issues of the archive and of the fields together. The caller must pass the result to `deploy`, which then owns the
+ * source, or discard the source.
  */
 export const receiveSource = parsedUseCase({
   run: async ({ context, principal, input: bytes, options }: Call<AsyncIterable<Uint8Array>>) => {

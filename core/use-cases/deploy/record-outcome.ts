@@ -1,14 +1,15 @@
-/** Persists the status of a deploy where it outlives the process: in the platform's `lastDeploy` and in the deployment's log. */
+/** Persists the status of a deploy in the platform's `lastDeploy` and in the deployment's log. */
 import { type DeployOutcome, type DeployUpdate, isFinal } from "../../domain/deploy/events.ts";
 import { deployEntry } from "../../domain/logs/entry.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";
 import type { DeployContext } from "./phase.ts";
 
 /**
- * Persists the present status of a deploy.
+ * Persists the current status of a deploy.
  *
- * The process may be killed between the two writes. A start is therefore noted before it is logged, and an end is logged
- * before it is noted: the log then contains the end, or a note tells the next server that the end is missing.
+ * The process may be killed between the two writes. Therefore a start is stored in the platform first, and an end is
+ * stored in the log first. If the log then lacks the end, the platform still has an unfinished status, and the next
+ * server writes the missing entry.
  */
 export const recordStatus = async ({ ports, run }: DeployContext, update: DeployUpdate): Promise<void> => {
   const { provider, logger, clock } = ports;
@@ -26,7 +27,10 @@ export const recordStatus = async ({ ports, run }: DeployContext, update: Deploy
   for (const write of isFinal(status) ? [log, note] : [note, log]) await write();
 };
 
-/** Persists the outcome before it is streamed, so that a client that saw the last record finds it in the list. */
+/**
+ * Persists the outcome and then streams it, so that a client that has received the last record finds the outcome in the
+ * list.
+ */
 export const recordOutcome = async (deploy: DeployContext, update: DeployUpdate): Promise<void> => {
   await recordStatus(deploy, update);
   deploy.run.emit(update);

@@ -13,7 +13,7 @@ const CRON_TOKEN_CHARS = 40;
 export interface RolledOut {
   readonly url: string;
   readonly revision: string;
-  /** How the service runs, on platforms with several ways. */
+  /** The runner of the service. Absent on platforms with only one. */
   readonly runner?: string;
   readonly cronToken: string;
 }
@@ -42,6 +42,6 @@ export const rollOut = async (
     (message) => run.emit(deploying(message)),
   );
   if (end?.kind === "ready") return ok({ ...end, cronToken });
-  const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadlineMs)} and was ended; what served before serves still.`;
+  const message = `The rollout took longer than ${formatDuration(limits.rolloutDeadlineMs)} and was stopped. The previous revision, if any, still serves.`;
   return err(failureOf({ end, timedOut }, run, { reason: "rollout_timeout", message }, []));
 };

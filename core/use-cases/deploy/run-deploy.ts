@@ -1,4 +1,4 @@
-/** Runs the phases of a deploy, in its turn and without its client. Every outcome is a record of the stream. */
+/** Runs the phases of a deploy, independently of the client. Every outcome is a record of the stream. */
 import { building, type DeployUpdate, done, failed } from "../../domain/deploy/events.ts";
 import type { DeployFailure } from "../../domain/deploy/reason.ts";
 import type { ControlPlaneError } from "../../errors.ts";
@@ -16,13 +16,14 @@ import { setSchedule } from "./set-schedule.ts";
 
 const BUG = "The control plane failed because of a bug.";
 
-/** Converts an error of the second plan. */
+/** Converts an error of the plan that the deploy computes when its turn has come. */
 const failureOfError = (error: ControlPlaneError): DeployFailure => {
   switch (error.kind) {
     case "forbidden":
       return { reason: "name_taken", message: error.message };
     case "invalid_input":
-      // The request itself was valid. Its issues are about a change of the account or of the service since then.
+      // The request was valid when it arrived, so the issues result from a later change of the account or of the
+      // service.
       return {
         reason: error.issues.some(({ type }) => type === "quota_exceeded") ? "quota_exceeded" : "superseded",
         message: error.message,
@@ -80,7 +81,7 @@ export const runDeploy = async (deploy: DeployContext): Promise<void> => {
     run.emit(building(`Deploying as '${run.name}'`));
     if (!permit.granted) run.emit(building(`Waiting for an earlier deploy of '${run.name}'`));
     await Promise.race([permit.whenGranted, whenAborted(run.signal)]);
-    // Only in its turn: a platform stores the status of one deploy per name.
+    // Record the status only now, because a platform stores the status of one deploy per name.
     if (!run.signal.aborted) await recordStatus(deploy, building("A deploy began"));
     const outcome = run.signal.aborted ? err(endedEarly(run)) : await runPhases(deploy);
     await recordOutcome(deploy, outcome.match(doneOf, failed));

@@ -1,4 +1,7 @@
-/** A running deploy and its records. It runs without its client, and any client can follow it from any record. */
+/**
+ * A running deploy and its records. A deploy continues without its client, and any client can follow it from any
+ * record.
+ */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import {
   advance,
@@ -13,21 +16,24 @@ import { type Instant, timestampOf } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { Clock } from "../../ports/system.ts";
 
-/** A deploy, as its client sees it. */
+/** A deploy as clients see it. */
 export interface DeployRun {
   readonly deployId: string;
-  /** Yields the records after the `seq` `after` until the last one. `signal` stops following; the deploy continues. */
+  /**
+   * Yields all records with a `seq` greater than `after`. If `signal` aborts, the iteration ends, but the deploy
+   * continues.
+   */
   follow(after?: number, signal?: AbortSignal): AsyncIterable<DeployEvent>;
 }
 
-/** Why a deploy was ended early. */
+/** The reason for the early end of a deploy. */
 export type EndReason = Extract<DeployReason, "interrupted" | "deleted">;
 
 export interface DeployIdentity {
   readonly deployId: string;
   readonly owner: AccountId;
   readonly name: DeploymentName;
-  /** The service that the deploy creates. Absent if it updates one. */
+  /** The service that the deploy creates. Absent for an update. */
   readonly first?: ServiceSpec | undefined;
 }
 
@@ -35,7 +41,7 @@ export class RunningDeploy implements DeployRun {
   readonly deployId: string;
   readonly owner: AccountId;
   readonly name: DeploymentName;
-  /** The service that the deploy creates. Undefined if it updates one. */
+  /** The service that the deploy creates. Undefined for an update. */
   readonly first: ServiceSpec | undefined;
   readonly beganAt: Instant;
   /** Approximate size of the records in memory. */
@@ -69,7 +75,7 @@ export class RunningDeploy implements DeployRun {
     return this.#abort.signal.reason as EndReason;
   }
 
-  /** Resolves after the last record, when no port call of the deploy runs any more. */
+  /** Resolves after the last record, when no port call of the deploy is running. */
   get settled(): Promise<void> {
     return this.#ended.promise;
   }
@@ -96,7 +102,7 @@ export class RunningDeploy implements DeployRun {
     this.#ended.resolve();
   }
 
-  /** Adds a record. Throws if the order of records forbids it. */
+  /** Adds a record. Throws if the record violates the order of records. */
   emit(update: DeployUpdate): void {
     const phase = advance(this.#phase, update.status);
     if (phase === undefined) throw new Error(`a deploy in the phase ${this.#phase} cannot report ${update.status}`);

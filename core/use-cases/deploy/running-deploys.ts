@@ -1,4 +1,4 @@
-/** The deploys of this process: running ones, and ones that ended within the last hour. */
+/** The deploys of this process that are running or ended within the last hour. */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
@@ -7,20 +7,23 @@ import type { Clock } from "../../ports/system.ts";
 import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 import { type DeployIdentity, type EndReason, RunningDeploy } from "./running-deploy.ts";
 
-/** Maximum size of the records of ended deploys. Beyond it the oldest deploys are dropped early. */
+/** Maximum total size of the records of ended deploys. If it is exceeded, the oldest deploys are dropped early. */
 const MAX_ENDED_BYTES = 64 * 1024 * 1024;
 
 export class RunningDeploys {
-  /** One deploy per name at a time, in order of arrival. */
+  /** Permits one deploy per name at a time, in order of arrival. */
   readonly names = new KeyedSemaphore(1);
   /** Limits the concurrent builds of an account. */
   readonly builds: KeyedSemaphore;
   readonly #runs = new Map<string, RunningDeploy>();
-  /** The subset of `#runs` that has not ended. Lists read it often, and ended deploys may be many. */
+  /**
+   * The deploys of `#runs` that have not ended. Kept separately because lists read them often and many ended deploys
+   * may exist.
+   */
   readonly #live = new Set<RunningDeploy>();
   readonly #clock: Clock;
   readonly #limits: DeployLimits;
-  /** Set by `endAll`. A deploy that begins later ends with its first record. */
+  /** Set by `endAll`. Deploys that begin later end immediately. */
   #endReason: EndReason | undefined;
 
   constructor(clock: Clock, limits: DeployLimits, buildsAtOnce: number) {
@@ -55,7 +58,7 @@ export class RunningDeploys {
     return this.#active().filter((run) => run.owner === owner && run.first !== undefined && run.phase !== "ended");
   }
 
-  /** Ends all present and future deploys. Resolves when the present ones have settled. */
+  /** Ends all current and future deploys. Resolves when the current deploys have settled. */
   async endAll(reason: EndReason): Promise<void> {
     this.#endReason = reason;
     const runs = this.#active();

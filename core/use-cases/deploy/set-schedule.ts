@@ -1,4 +1,4 @@
-/** The schedule phase: sets or removes the schedule when the new revision serves. */
+/** The schedule phase: sets or removes the schedule after the new revision serves. */
 import { deploying } from "../../domain/deploy/events.ts";
 import { type DeployPlan, describeSchedule } from "../../domain/deploy/plan.ts";
 import { cronJobOf } from "../../domain/schedules/cron-job.ts";
@@ -8,8 +8,8 @@ import type { DeployContext, PhaseResult } from "./phase.ts";
 import type { RolledOut } from "./roll-out.ts";
 
 /**
- * Sets the schedule of the plan. An update without a schedule always removes it: an earlier deploy may have been killed
- * between its rollout and this phase.
+ * Sets the schedule of the plan. An update to a service without a schedule always removes the schedule, because an
+ * earlier deploy may have been killed between its rollout and this phase.
  */
 export const setSchedule = async (
   { ports, settings: { deployLimits: limits }, run }: DeployContext,

@@ -1,4 +1,4 @@
-/** Reading the log of a deployment, page by page. */
+/** Reads the log of a deployment, page by page. */
 import { before, type LogPosition } from "../../domain/logs/cursor.ts";
 import { logPageOf } from "../../domain/logs/entry.ts";
 import { lowerBound } from "../../domain/logs/filter/bounds.ts";
@@ -25,8 +25,8 @@ const unsupportedField = (raw: RawFields, field: string, feature: Feature): Issu
 };
 
 /**
- * Parses the filter, and chooses the position after which the page begins: `since`, or else the filter's own lower bound of
- * time. Without a position, the page has the newest entries.
+ * Parses the filter and determines the position after which the page begins: `since`, or else the filter's lower time
+ * bound. Without a position, the page contains the newest entries.
  */
 const checkQuery = (
   { since, query }: Partial<Values<typeof logsFields>>,
@@ -41,14 +41,14 @@ const checkQuery = (
   return ok({ filter: filter.value, position: since ?? lowerBound(filter.value) });
 };
 
-/** Returns true if the log has any entry, or cannot be read. */
+/** Returns true if the log has an entry or cannot be read. */
 const hasLog = async ({ context, options }: Caller, scope: LogScope): Promise<boolean> => {
   const query = { filter: everything, limit: 1, timeoutMs: context.settings.logLimits.timeoutMs };
   const newest = await context.ports.provider.logs.newest(scope, query, options);
   return newest.isErr() || newest.value.seen !== undefined;
 };
 
-/** Returns a page of a deployment's log, oldest entry first. The log of a deleted deployment stays readable. */
+/** Returns a page of a deployment's log, oldest entry first. The log of a deleted deployment remains readable. */
 export const readLogs = useCase({
   fields: logsFields,
   check: checkQuery,
@@ -71,7 +71,8 @@ export const readLogs = useCase({
       : provider.logs.after(scope, position, query, options));
     if (read.isErr()) return err(read.error);
     const { entries, seen, partial, pollAfterMs } = read.value;
-    // A log without a deployment belongs to a deleted one. A name without entries was never deployed.
+    // If a name has no service, entries show that a deployment was deleted. Without entries, the name was never
+    // deployed.
     if (state.kind !== "held" && seen === undefined && !(await hasLog(call, scope)))
       return err(notFound(`The deployment '${service}' does not exist.`));
     const page = logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial);

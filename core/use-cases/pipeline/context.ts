@@ -21,7 +21,7 @@ export interface Settings {
   readonly deployLimits: DeployLimits;
   readonly logLimits: LogLimits;
   readonly reservedNames: readonly string[];
-  /** Additional names under which services see variables of the platform. Rejected in `env`. */
+  /** Additional names under which services see variables of the platform. Deploys must not set these names in `env`. */
   readonly envAliases: EnvAliases;
   /** Applied in this order to every deploy and plan. */
   readonly policies: readonly Policy[];
@@ -31,9 +31,9 @@ export interface Context {
   readonly ports: Ports;
   readonly settings: Settings;
   readonly deploys: RunningDeploys;
-  /** Permits to send a source, by account. */
+  /** Limits the concurrent uploads of sources per account. */
   readonly uploads: KeyedSemaphore;
-  /** Permits to run a SQL query, by account. */
+  /** Limits the concurrent SQL queries per account. */
   readonly queries: KeyedSemaphore;
 }
 
@@ -44,7 +44,7 @@ export interface SettingsInput extends Partial<Pick<Settings, "reservedNames" | 
   readonly logLimits?: Partial<LogLimits>;
 }
 
-/** The default deadlines of the provider. */
+/** Returns the provider's default deadlines. */
 const deadlinesOf = ({ provider }: Ports): Partial<DeployLimits> => {
   const { build, listen, rollout } = provider.capabilities.deadlines;
   return { buildDeadlineMs: build * 1000, listenDeadlineMs: listen * 1000, rolloutDeadlineMs: rollout * 1000 };

@@ -1,11 +1,13 @@
-/** A semaphore per key, first in, first out: for deploys of one name, and for builds and uploads of one account. */
+/**
+ * A first-in, first-out semaphore per key. Limits deploys per name, and builds, uploads and SQL queries per account.
+ */
 
 export interface Permit {
   /** Resolves when the permit is granted. */
   readonly whenGranted: Promise<void>;
   /** Stays true after `release`. */
   readonly granted: boolean;
-  /** Returns the permit, or leaves the queue if it is not granted yet. Idempotent. */
+  /** Returns a granted permit, or removes a waiting permit from the queue. Idempotent. */
   release(): void;
 }
 

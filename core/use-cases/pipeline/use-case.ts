@@ -9,8 +9,8 @@
  * });
  * ```
  *
- * The stages run in this order, so that a request that is wrong in several ways fails in the same way everywhere: 422,
- * then 501, then 403 or 404, then the failures of the use case.
+ * The fixed order determines the error of a request with several faults: 422, then 501, then 403 or 404, then the
+ * failures of the use case.
  */
 import { isAccount, type Principal } from "../../domain/accounts/account.ts";
 import { type Capabilities, type Feature, refusal } from "../../domain/wire/capabilities.ts";
@@ -22,7 +22,7 @@ import { err, ok, type Result, ResultAsync } from "../../result.ts";
 import { catchBugs } from "./catch-bugs.ts";
 import type { Context } from "./context.ts";
 
-/** The principal of a call, with the ports and the options to act for it. */
+/** The principal of a call, with the context and the call's options. */
 export interface Caller {
   readonly context: Context;
   readonly principal: Principal;
@@ -42,14 +42,16 @@ type StageResult<T> =
 interface Stages<I, R, T> {
   /** The capability that the use case needs. Fails with `unsupported` if the provider lacks it. */
   readonly requires?: (capabilities: Capabilities) => Feature;
-  /** Fails if the principal may not do this. Returns the resource that `run` works on, such as the account's own volume. */
+  /**
+   * Fails if the principal lacks permission. Returns the resource that `run` uses, such as the account's own volume.
+   */
   readonly authorize?: (call: Call<I>) => StageResult<R>;
   readonly run: (call: Call<I>, resource: R) => StageResult<T>;
 }
 
 interface Declaration<F extends Fields, X extends object, R, T> extends Stages<Values<F> & X, R, T> {
   readonly fields: F;
-  /** A rule across fields, as in `parseFields`. Its values become part of the input. */
+  /** A rule across fields, as in `parseFields`. The values that it returns become part of the input. */
   readonly check?: (valid: Partial<Values<F>>, context: Context, raw: RawFields) => Result<X, readonly Issue[]>;
 }
 
@@ -71,7 +73,7 @@ const runStages = async <I, R, T>(
   return authorized.isErr() ? err(authorized.error) : await run(call, authorized.value);
 };
 
-/** Declares a use case that parses the fields of a request. Fails with all issues of the request. */
+/** Declares a use case that parses the fields of a request. The error lists all issues of the request. */
 export const useCase =
   <F extends Fields, T, X extends object = object, R = undefined>({
     fields,
@@ -84,22 +86,22 @@ export const useCase =
     return await runStages(stages, { context, principal, input: input.value, options });
   };
 
-/** Declares a use case with an input that its caller has parsed already, or that is not made of fields. */
+/** Declares a use case whose input is already parsed or does not consist of fields. */
 export const parsedUseCase =
   <I, T, R = undefined>(stages: Stages<I, R, T>): UseCase<[input: I, options?: CallOptions], T> =>
   (context, principal, input, options = {}) =>
     runStages(stages, { context, principal, input, options });
 
-/** Declares a use case that needs no input but the account. */
+/** Declares a use case whose only input is the account. */
 export const accountUseCase =
   <T, R = undefined>(stages: Stages<undefined, R, T>): UseCase<[options?: CallOptions], T> =>
   (context, principal, options = {}) =>
     runStages(stages, { context, principal, input: undefined, options });
 
 /**
- * Binds use cases to a context. A bound use case never throws: a bug becomes `internal`, and is logged.
+ * Binds use cases to a context. A bound use case never throws: it logs a bug and fails with `internal`.
  *
- * It refuses a principal without a valid account, because all such principals would share one.
+ * Fails for a principal without a valid account, because all such principals would share one account.
  */
 export const bindUseCase =
   (context: Context) =>

@@ -2,8 +2,8 @@
 import type { Clock } from "../../ports/system.ts";
 
 /**
- * Returns the result of `work`, or undefined if the deadline passes or `signal` aborts first. In that case the signal of
- * `work` aborts too.
+ * Returns the result of `work`, or undefined if the deadline passes or `signal` aborts first. The signal of `work` then
+ * aborts too.
  */
 export const withinDeadline = async <T>(
   clock: Clock,

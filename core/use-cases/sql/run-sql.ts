@@ -1,4 +1,4 @@
-/** SQL over an account's logs and billing. */
+/** Runs SQL queries on an account's logs and billing. */
 import { sqlLimits } from "../../domain/accounts/limits.ts";
 import type { SqlResponse, SqlValue } from "../../domain/sql/answer.ts";
 import { columnProblems, statementProblems } from "../../domain/sql/statement.ts";
@@ -17,9 +17,9 @@ const formatFailure = (failure: SqlFailure): string => {
     case "timeout":
       return `the query took longer than ${sqlLimits.timeoutMs / 1000} s; narrow it with WHERE timestamp > ...`;
     case "too_many_rows":
-      return `the answer has more than ${sqlLimits.rows} rows; add LIMIT ${sqlLimits.rows}, or aggregate them`;
+      return `the result has more than ${sqlLimits.rows} rows; add LIMIT ${sqlLimits.rows}, or aggregate the rows`;
     case "too_large":
-      return `the answer has more than ${sqlLimits.bytes / 1024 / 1024} MiB; select fewer columns, or add LIMIT`;
+      return `the result has more than ${sqlLimits.bytes / 1024 / 1024} MiB; select fewer columns, or add LIMIT`;
   }
 };
 
@@ -42,7 +42,7 @@ const query = ({ context, principal: { account: owner }, options }: Caller, stat
     const problems = statementProblems(summary);
     if (problems.length > 0) return err(invalidInput(problems));
     const result = yield* await sql.run({ owner }, statement, sqlLimits, options).mapErr(errorOf);
-    // Iterate even if the rows are not needed: the end of the iteration frees the engine.
+    // Iterate even if the rows are not needed, because the end of the iteration frees the engine.
     const rows = await collect(result);
     const duplicates = columnProblems(result.columns.map(({ name }) => name));
     if (duplicates.length > 0) return err(invalidInput(duplicates));

@@ -1,4 +1,4 @@
-/** The subscription of an account. */
+/** Reads the subscription of an account. */
 import { accountUseCase } from "../pipeline/use-case.ts";
 
 export const getSubscription = accountUseCase({

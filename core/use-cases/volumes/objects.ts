@@ -1,4 +1,4 @@
-/** The objects of a volume: list, delete, and signed URLs for upload and download. Their bytes never pass through Portside. */
+/** Lists and deletes the objects of a volume, and creates signed URLs. Uploads and downloads bypass Portside. */
 import { grantMinutes } from "../../domain/accounts/limits.ts";
 import type { SourceObject } from "../../domain/deploy/fields.ts";
 import type { ObjectPath } from "../../domain/volumes/object-path.ts";
@@ -15,7 +15,7 @@ import { findOwnVolume, volumeStore } from "./volumes.ts";
 
 const ownVolume = (call: Call<{ readonly volume: VolumeName }>) => findOwnVolume(call, call.input.volume);
 
-/** Lists a page of the volume's objects. The page token is the path of the last object, so it never expires. */
+/** Lists a page of the volume's objects. The page token is the path of the last object and therefore never expires. */
 export const listObjects = useCase({
   fields: objectsFields,
   requires: volumeStore,
@@ -43,7 +43,7 @@ export const deleteObject = useCase({
       .map(() => ({ detail: `'${path}' was deleted from '${volume.name}'.` })),
 });
 
-/** Requires `object` or `path`, which are two names of one field, or both with the same value. */
+/** Requires `object` or its alias `path`. If both are present, they must have the same value. */
 const checkTarget = (
   valid: Partial<Values<typeof uploadFields>>,
 ): Result<{ readonly target: ObjectPath }, readonly Issue[]> => {
@@ -56,7 +56,10 @@ const checkTarget = (
     : ok({ target });
 };
 
-/** Grants a PUT of one object, or of its parts if it is too large for one. Never creates the volume. */
+/**
+ * Returns a URL to PUT an object, or URLs for its parts if the object is too large for one PUT. Never creates the
+ * volume.
+ */
 export const grantUpload = useCase({
   fields: uploadFields,
   check: checkTarget,
@@ -72,7 +75,7 @@ export const grantUpload = useCase({
         return ok<UploadGrant>({ url, method: "PUT", expires_at: timestampOf(expiresAt) });
       }
       if (size > inParts.maxBytes) {
-        const message = `must be at most ${inParts.maxBytes}, the most that an object may have`;
+        const message = `must be at most ${inParts.maxBytes}, the maximum size of an object in bytes`;
         return err(invalidInput([issue(["size"], message, "less_than_equal")]));
       }
       const { parts, completeUrl, expiresAt } = yield* await inParts.grant(volume, path, size, until, options);
@@ -80,7 +83,7 @@ export const grantUpload = useCase({
     }),
 });
 
-/** Grants a GET of one existing object. */
+/** Returns a URL to GET an existing object. */
 export const grantDownload = useCase({
   fields: objectFields,
   requires: volumeStore,
@@ -95,7 +98,7 @@ export const grantDownload = useCase({
     }),
 });
 
-/** Finds the source that a deploy names as `VOLUME/PATH`. Returns a function that opens it. */
+/** Finds the source object of a deploy. Returns a function that opens the object. */
 export const findSourceObject = (caller: Caller, { volume: name, path }: SourceObject) =>
   safeTry(async function* () {
     const { volumes } = caller.context.ports.provider;

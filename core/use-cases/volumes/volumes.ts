@@ -1,4 +1,6 @@
-/** Volumes: create, list, delete, restore. The templates of the running services are the only record of their mounts. */
+/**
+ * Creates, lists, deletes and restores volumes. The templates of the running services are the only record of mounts.
+ */
 import type { z } from "zod";
 import type { Service } from "../../domain/deploy/service-template.ts";
 import { attachmentsOf, deletionProblem } from "../../domain/volumes/attachments.ts";
@@ -20,7 +22,10 @@ export type CreatedVolume = z.output<typeof createdVolumeSchema>;
 /** The capability that every use case of volumes needs. */
 export const volumeStore = ({ volumes }: Capabilities): Feature => volumes.store;
 
-/** Returns the account's volume of that name. Fails with 403 if only other accounts have one, and with 404 if none has. */
+/**
+ * Returns the account's volume of a name. Fails with `forbidden` if only other accounts have a volume of that name,
+ * with `not_found` if no account does, and with `conflict` during a deletion.
+ */
 export const findOwnVolume = async (
   { context, principal: { account }, options }: Caller,
   name: VolumeName,
@@ -39,13 +44,13 @@ export const findOwnVolume = async (
   }
 };
 
-/** Returns a message if `count` volumes exceed the quota. */
+/** Returns a message if `count` volumes would exceed the quota. */
 export const volumeQuotaProblem = ({ settings }: Context, count: number): string | undefined => {
   const { volumes: max } = settings.accountLimits;
   return count > max ? `your account may have ${max} volumes; delete one first` : undefined;
 };
 
-/** Fails if the volume would exceed the quota. A volume that exists never does. */
+/** Fails if a new volume of this name would exceed the quota. Succeeds for an existing volume. */
 const checkQuota = ({ context, principal: { account }, options }: Caller, name: VolumeName) =>
   safeTry(async function* () {
     const own = yield* await context.ports.provider.volumes.list(account, options);
@@ -65,7 +70,7 @@ export const createVolume = useCase({
   },
 });
 
-/** Converts a volume, with the names of the services that mount it. */
+/** Returns a function that converts a volume to its client view, with the names of the services that mount it. */
 const volumeIn = (services: readonly Service[]) => {
   const attachments = attachmentsOf(services);
   return ({ name, id, createdAt }: StoredVolume): Volume => ({
@@ -76,7 +81,7 @@ const volumeIn = (services: readonly Service[]) => {
   });
 };
 
-/** Lists the account's volumes by name, each with the deployments that mount it. */
+/** Lists the account's volumes, sorted by name. Each lists the deployments that mount it. */
 export const listVolumes = accountUseCase({
   requires: volumeStore,
   run: async ({ context, principal: { account }, options }) => {
@@ -95,8 +100,8 @@ const checkUnmounted = ({ context, options }: Caller, { owner, name }: StoredVol
   });
 
 /**
- * Moves a volume to the trash. Hides it first and then reads the mounts, so that a concurrent deploy either appears among
- * them or finds the volume hidden (see `mayServe` of the rollout). No service ever mounts a deleted volume.
+ * Moves a volume to the trash. Hides the volume before it reads the mounts, so that a concurrent deploy is either among
+ * the mounts or finds the volume hidden (see `mayServe` of the rollout). Therefore no service mounts a deleted volume.
  */
 const moveToTrash = (caller: Caller, volume: StoredVolume) =>
   safeTry(async function* () {
@@ -118,10 +123,10 @@ export const deleteVolume = useCase({
   run: (call, volume) =>
     checkUnmounted(call, volume)
       .andThen(() => moveToTrash(call, volume))
-      .map(() => ({ detail: `'${volume.name}' was deleted; it can be restored for 7 days.` })),
+      .map(() => ({ detail: `'${volume.name}' was deleted. You can restore it for 7 days.` })),
 });
 
-/** Returns the volumes that the account can restore, newest first. */
+/** Returns the volumes that the account can restore, most recently deleted first. */
 const restorableVolumes = ({ context: { ports }, principal, options }: Caller) =>
   ports.provider.volumes
     .trash(principal.account, options)
@@ -145,7 +150,7 @@ export const restoreVolume = useCase({
         return err(
           kind === "other_account"
             ? forbidden(`The volume '${name}' belongs to another account.`)
-            : notFound(`No deleted volume '${name}' can be restored. The trash keeps volumes for 7 days.`),
+            : notFound(`No deleted volume '${name}' can be restored. Deleted volumes can be restored for 7 days.`),
         );
       if (kind === "held" || kind === "hidden")
         return err(conflict(`You already have a volume '${name}'. Delete it before you restore another.`));

@@ -41,7 +41,7 @@ describe("before traffic has moved", () => {
     const platform = slow({ build: 10_000 });
     const run = await accepted(platform);
     await platform.clock.advance(1000);
-    expect((await cancel(platform, run))._unsafeUnwrap()).toEqual({ detail: "The deploy of 'app' was ended." });
+    expect((await cancel(platform, run))._unsafeUnwrap()).toEqual({ detail: "The deploy of 'app' was cancelled." });
     const records = await recordsOf(platform, run);
     expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
     expect(records.some(({ status }) => status === "DEPLOYING")).toBe(false);

@@ -94,7 +94,7 @@ describe("deadlines", () => {
     const last = (await ended(platform)).at(-1);
     expect(last?.reason).toBe("build_timeout");
     expect(last?.log_tail).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 11}`));
-    expect(last?.message).toBe("The build took longer than 15 min and was ended.");
+    expect(last?.message).toBe("The build took longer than 15 min and was stopped.");
     expect(last?.time.slice(0, 16)).toBe("2026-01-01T00:15");
   });
 
@@ -133,7 +133,7 @@ describe("deadlines", () => {
     });
     const last = (await ended(platform)).at(-1);
     expect(last).toMatchObject({ status: "ERROR", reason: "build_timeout", log_tail: ["Compiling"] });
-    expect(last?.message).toBe("The build took longer than 3 s and was ended.");
+    expect(last?.message).toBe("The build took longer than 3 s and was stopped.");
   });
 
   test("a rollout that moved traffic before its deadline is DONE", async () => {

@@ -55,8 +55,8 @@ const words: readonly (readonly [SqlFailure, string])[] = [
   [{ kind: "invalid_statement", message: "no column 'x'" }, "no column 'x'"],
   [{ kind: "failed", message: "division by zero" }, "division by zero"],
   [{ kind: "timeout" }, "the query took longer than 30 s; narrow it with WHERE timestamp > ..."],
-  [{ kind: "too_many_rows" }, "the answer has more than 10000 rows; add LIMIT 10000, or aggregate them"],
-  [{ kind: "too_large" }, "the answer has more than 16 MiB; select fewer columns, or add LIMIT"],
+  [{ kind: "too_many_rows" }, "the result has more than 10000 rows; add LIMIT 10000, or aggregate the rows"],
+  [{ kind: "too_large" }, "the result has more than 16 MiB; select fewer columns, or add LIMIT"],
 ];
 
 test.each(words)("$kind: an error of the statement is an issue of the statement", async (failure, message) => {

@@ -111,7 +111,7 @@ describe("delete", () => {
     (await platform.controlPlane.deleteDeployment(platform.principal(), { name: "web" }))._unsafeUnwrap();
     await deployed(platform);
     expect((await remove(platform))._unsafeUnwrap()).toEqual({
-      detail: "'data' was deleted; it can be restored for 7 days.",
+      detail: "'data' was deleted. You can restore it for 7 days.",
     });
     expect(await list(platform)).toEqual([]);
   });
@@ -227,7 +227,7 @@ describe("restore", () => {
   test("returns 404 for none, for another's id and past 7 days, and 403 if another account has one", async () => {
     const platform = startMemory();
     const id = await trashed(platform);
-    const none = notFound("No deleted volume 'data' can be restored. The trash keeps volumes for 7 days.");
+    const none = notFound("No deleted volume 'data' can be restored. Deleted volumes can be restored for 7 days.");
     expect((await restore(platform, {}, "other"))._unsafeUnwrapErr()).toEqual(none);
     expect((await restore(platform, { id }, "other"))._unsafeUnwrapErr()).toEqual(none);
     expect((await restore(platform, { id: "vol-none" }))._unsafeUnwrapErr()).toEqual(none);

@@ -144,7 +144,7 @@ describe("delete and restore", () => {
     expect(await cli.volume(["delete", "data"])).toMatchObject({ code: 2 });
     const asked = await cli.volume(["delete", "data"], { typed: "yes\n" });
     expect(asked.stderr).toContain("restored for 7 days");
-    expect(asked).toMatchObject({ code: 0, stdout: "'data' was deleted; it can be restored for 7 days.\n" });
+    expect(asked).toMatchObject({ code: 0, stdout: "'data' was deleted. You can restore it for 7 days.\n" });
     expect((await cli.volume(["ls"])).stderr).toContain("No volumes. Create one with");
     expect((await cli.volume(["ls", "--deleted"])).stdout).toMatch(
       /^data\tvol-\w+\t\d+ s\t\d{4}-\d\d-\d\d \d\d:\d\d UTC\n$/,

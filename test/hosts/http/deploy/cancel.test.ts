@@ -21,7 +21,7 @@ test("ends a building deploy with `interrupted`, without leftovers", async () =>
   const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
   const { deploy_id: id } = await stream.next();
   await held.waiting;
-  expect((await cancel(id)).json).toEqual({ detail: "The deploy of 'app' was ended." });
+  expect((await cancel(id)).json).toEqual({ detail: "The deploy of 'app' was cancelled." });
   expect((await stream.rest()).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
   expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
 });
