@@ -12,7 +12,7 @@ test("throws for a provider of another port version, naming both versions", () =
   const { ports } = createMemoryProvider();
   const provider = { ...ports.provider, contractVersion: 2 as never };
   expect(() => createControlPlane({ ...ports, provider })).toThrow(
-    "version 2 of Portside's ports, but this is version 1",
+    "version 2 of Portside's ports, but this Portside requires version 1",
   );
 });
 
