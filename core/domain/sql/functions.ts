@@ -1,6 +1,6 @@
 /**
- * The functions that statements may use. Every provider rejects all others. Each has an example with its result, which
- * the docs show and a golden test runs on every engine.
+ * The functions that statements may use. Every provider rejects all others. Each function has an example with its
+ * result. The docs show the examples, and a test runs them on every engine.
  */
 
 export interface SqlFunction {

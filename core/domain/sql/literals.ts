@@ -1,5 +1,5 @@
 /**
- * Rewrites GoogleSQL text and bytes literals to the few forms that all parsers read in the same way.
+ * Rewrites GoogleSQL string and bytes literals to forms that all parsers read in the same way.
  * https://docs.cloud.google.com/bigquery/docs/reference/standard-sql/lexical#string_and_bytes_literals
  */
 
@@ -101,7 +101,7 @@ const literalAt = (text: string, at: number, opening: RegExpExecArray): Literal 
   const end = to + quote.length;
   const original = text.slice(at, end);
   const [isRaw, isBytes] = [/r/i.test(prefix), /b/i.test(prefix)];
-  // All parsers read these literals alike.
+  // All parsers read these literals in the same way.
   const isPlain = quote.length === 1 && (isBytes ? /^[bB].[ -[\]-~]*$/.test(original) : !original.includes("\\"));
   if (isRaw ? !isBytes : isPlain) return { text: original, end };
   const replacement = written(contentOf(text, from, to, isRaw, isBytes), isBytes);

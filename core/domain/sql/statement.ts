@@ -1,19 +1,19 @@
 /**
- * Which statements may run: one SELECT over `logs` and `billing`, with functions that behave the same on all engines.
- * The check uses a summary of the syntax tree, which the engine's parser makes.
+ * Decides which statements may run: a single SELECT on `logs` and `billing`, with functions that behave the same on all
+ * engines. The rules check a summary of the syntax tree that the engine's parser produces.
  */
 import { type Issue, issue } from "../wire/issue.ts";
 import { sqlFunctionNames } from "./functions.ts";
 import { sqlTableNames } from "./tables.ts";
 
-/** A name in a statement, with its line and column, counted from 1. Both are absent if the parser does not know them. */
+/** A name in a statement. Line and column are counted from 1 and are absent if the parser does not report them. */
 export interface StatementPart {
   readonly name: string;
   readonly line?: number;
   readonly column?: number;
 }
 
-/** The parts of a statement that decide whether it may run. */
+/** The parts of a statement that determine whether it may run. */
 export interface StatementSummary {
   /** The number of statements in the text. */
   readonly statements: number;
@@ -25,7 +25,7 @@ export interface StatementSummary {
   readonly functions: readonly StatementPart[];
   /** Functions in the position of a table, except UNNEST. */
   readonly tableFunctions: readonly StatementPart[];
-  /** All other nodes that are not a plain part of a query, with their names in GoogleSQL. */
+  /** All other syntax that is not an ordinary part of a query, with its names in GoogleSQL. */
   readonly others: readonly StatementPart[];
   /** Positions of result columns without a name, counted from 1. */
   readonly unnamed: readonly number[];
@@ -36,13 +36,13 @@ const place = ({ line, column }: StatementPart): string =>
 
 const wrong = (message: string): Issue => issue(["query"], message, "value_error");
 
-/** The number of distinct names to report per kind. A statement may contain thousands. */
+/** Maximum number of distinct names to report per kind, because a statement may contain thousands. */
 const MAX_NAMES = 20;
 
 const distinct = (parts: readonly StatementPart[]): readonly StatementPart[] =>
   [...new Map(parts.map((part) => [part.name, part])).values()].slice(0, MAX_NAMES);
 
-/** Returns the reasons why a statement must not run. Empty if it may run. */
+/** Returns the reasons why a statement must not run, or an empty list if it may. */
 export const statementProblems = (summary: StatementSummary): readonly Issue[] => {
   if (summary.statements !== 1)
     return [

@@ -60,13 +60,13 @@ export const freeSubscription = (provider: string): Subscription => ({
 /** Formats an interval: `month`, `3 months`. */
 export const formatInterval = (unit: string, count: number): string => (count === 1 ? unit : `${count} ${unit}s`);
 
-/** Sorts active subscriptions before past-due ones, and those before all others. */
+/** Ranks active and trialing subscriptions first, then past-due subscriptions, then all others. */
 const rank = (status: SubscriptionStatus): number =>
   status === "active" || status === "trialing" ? 0 : status === "past_due" ? 1 : 2;
 
 /**
- * Returns the subscription that decides for an account with several: active or trialing before past due before others, then
- * the newest. Returns undefined for an empty list.
+ * Selects the subscription that counts for an account: the newest of the highest rank. Returns undefined for an empty
+ * list.
  */
 export const mostRelevant = <S extends { readonly status: SubscriptionStatus; readonly created: number }>(
   all: readonly S[],

@@ -1,9 +1,9 @@
 /**
- * Usage lines: a service reports what it spent on models, one JSON line per turn.
+ * Parses usage lines, in which a service reports its spending on models: one JSON line per turn.
  *
- * Numbers may be text, because some programs use decimals that JSON cannot represent. A turn without a cost adds its
- * tokens. A line with an invalid number (negative, not a number, half a token) adds nothing, but callers count such lines,
- * so that a sum does not omit them silently.
+ * Numbers may be text, because some programs use decimals that JSON cannot represent. The tokens of a turn count even
+ * if the line has no cost. A line with an invalid number (negative, not a number, a fraction of a token) is not added
+ * to a sum, but callers report how many such lines exist.
  */
 import { type Decimal, parseDecimal } from "./decimal.ts";
 
@@ -22,7 +22,7 @@ export interface Usage {
 /** The log filter for usage lines. */
 export const USAGE_FILTER = 'jsonPayload.level="usage"';
 
-/** A number with its original digits. A JavaScript number keeps only seventeen. */
+/** A number with its original digits. A JavaScript number keeps at most 17. */
 class ExactNumber {
   readonly text: string;
   constructor(text: string) {
@@ -33,7 +33,7 @@ class ExactNumber {
 /** `source` is present for numbers, strings and booleans. */
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** JavaScript numbers preserve up to fifteen digits exactly. Longer ones may change. */
+/** JavaScript numbers preserve up to 15 digits exactly. Longer numbers may change. */
 const LONG_NUMBER = /[\d.]{16}/;
 
 const keepNumbers: Reviver = (_key, value, { source }) =>

@@ -1,7 +1,4 @@
-/**
- * Which deployments mount which volumes, computed from the templates of the existing services.
- * No table of attachments exists that could disagree with them.
- */
+/** Determines which deployments mount which volumes. The templates of the services are the only record of mounts. */
 
 import type { Service } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";
@@ -24,7 +21,7 @@ export const attachmentsOf = (services: readonly Service[]): ReadonlyMap<string,
   return attached;
 };
 
-/** Returns why a volume must not be deleted, naming the deployments that mount it, or undefined if none does. */
+/** Returns a message that names the deployments that mount a volume to delete, or undefined if none does. */
 export const deletionProblem = (volume: string, mounters: readonly string[]): string | undefined =>
   mounters.length === 0
     ? undefined

@@ -1,6 +1,4 @@
-/**
- * Mount declarations: which volumes a service sees and at which paths.
- */
+/** Validates mount declarations: the volumes that a service sees, and the paths at which it sees them. */
 
 import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue, unknownField } from "../wire/issue.ts";
@@ -24,7 +22,7 @@ export interface BoundMount extends Mount {
 const forbiddenTrees = ["/proc", "/sys", "/dev", "/etc", "/boot", "/run"];
 const forbiddenExactly = ["/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/home", "/root", "/tmp"];
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 const isWithin = (path: string, tree: string): boolean => path === tree || path.startsWith(`${tree}/`);
@@ -58,7 +56,7 @@ const nestingProblem = (path: string, declared: ReadonlySet<string>): string | u
 const subPathProblem = (path: string): string | undefined => {
   if (path.startsWith("/")) return "sub_path must be relative: remove the leading '/'";
   if (CONTROL.test(path)) return "sub_path must not contain control characters";
-  // Object paths cannot contain a backslash, so such a folder could hold no object.
+  // Object paths cannot contain a backslash, so a folder with a backslash could contain no object.
   if (path.includes("\\")) return "sub_path must not contain a backslash; separate its parts with '/'";
   if (path.split("/").some((part) => part === "" || part === "." || part === ".."))
     return "sub_path must be normalized: without empty, '.' or '..' parts";
@@ -81,7 +79,10 @@ const subPathIssues = (where: string[], subPath: unknown): Issue[] => {
   return problem === undefined ? [] : [issue(where, problem, "value_error")];
 };
 
-/** Reads the value of a mount path: a volume's name, or an object with one. The mount is valid only if `issues` is empty. */
+/**
+ * Reads the value of a mount path: a volume name, or an object that contains one. The mount is valid only if `issues`
+ * is empty.
+ */
 const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; issues: readonly Issue[] } => {
   const target = typeof raw === "string" ? { name: raw } : raw;
   if (typeof target !== "object" || target === null || Array.isArray(target))
@@ -130,7 +131,7 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
 /** Mounts in their wire format: mount path to volume. */
 export type MountDeclaration = Readonly<Record<string, { name: string; read_only: boolean; sub_path?: string }>>;
 
-/** Converts mounts to the object form of the declaration, as the deployment list shows it. */
+/** Converts mounts to the object form of the declaration, as in the deployment list. */
 export const renderMounts = (mounts: readonly Mount[]): MountDeclaration =>
   Object.fromEntries(
     mounts.map(({ path, volume, readOnly, subPath }) => [

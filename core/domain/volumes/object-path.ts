@@ -9,7 +9,7 @@ export type ObjectPath = string & { readonly [objectPathBrand]: true };
 
 const { bytes: PATH_BYTES, partBytes: PART_BYTES } = objectPathLimits;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 const utf8 = new TextEncoder();
@@ -43,8 +43,8 @@ export const parseObjectPath = (text: string): ObjectPath | undefined =>
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
 /**
- * Compares paths for object lists: by UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16 units,
- * which sorts characters beyond U+FFFF before U+E000 to U+FFFF.
+ * Compares paths for object lists: by UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16 code
+ * units and therefore sorts characters beyond U+FFFF before U+E000 to U+FFFF.
  */
 export const comparePaths = (a: string, b: string): number => {
   const shared = Math.min(a.length, b.length);

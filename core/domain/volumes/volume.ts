@@ -39,7 +39,7 @@ export const trashedVolumeSchema = z
   })
   .readonly();
 
-/** A volume in the trash, and until when it can be restored. */
+/** A volume in the trash, with the time until which it can be restored. */
 export type TrashedVolume = z.output<typeof trashedVolumeSchema>;
 
 export const objectPageSchema = z
@@ -72,7 +72,7 @@ export const uploadGrantSchema = z
         }),
         expires_at: time,
       })
-      .meta({ description: "Returned if `size` exceeds what the storage accepts in one PUT." }),
+      .meta({ description: "Returned if `size` exceeds the maximum size of one PUT." }),
   ])
   .readonly();
 export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();
@@ -83,7 +83,7 @@ export type UploadGrant = z.output<typeof uploadGrantSchema>;
 /** A signed URL to GET an object. */
 export type DownloadGrant = z.output<typeof downloadGrantSchema>;
 
-/** A deleted volume, as its store remembers it. */
+/** A deleted volume, as the store records it. */
 export interface DeletedVolume {
   readonly name: VolumeName;
   readonly id: string;

@@ -1,6 +1,4 @@
-/**
- * The rule of conditional writes: a deploy must change only the state that it saw when it began.
- */
+/** The rule for conditional writes: a deploy may change a service only if the service is still in the planned state. */
 import type { AccountId, NameHolder } from "../accounts/account.ts";
 import type { Expected } from "../deploy/plan.ts";
 import type { DeployFailure } from "../deploy/reason.ts";
@@ -10,7 +8,10 @@ export type Present =
   | Exclude<NameHolder, { kind: "held" }>
   | { readonly kind: "held"; readonly owner: AccountId; readonly etag: string };
 
-/** Returns why a write by `owner` that expected another state fails, or undefined if the write may proceed. */
+/**
+ * Returns the failure of a write by `owner` if the name is not in the expected state, or undefined if the write may
+ * proceed.
+ */
 export const writeConflict = (owner: AccountId, expected: Expected, present: Present): DeployFailure | undefined => {
   if (present.kind !== "free" && present.owner !== owner)
     return { reason: "name_taken", message: "Another account took this name first. Choose another name." };
@@ -31,6 +32,6 @@ export const writeConflict = (owner: AccountId, expected: Expected, present: Pre
       };
 };
 
-/** Returns whether another write came first. A deploy that failed like this must change nothing more. */
+/** Returns whether a deploy failed because another write came first. Such a deploy must make no further changes. */
 export const isLost = ({ reason }: DeployFailure): boolean =>
   reason === "superseded" || reason === "deleted" || reason === "name_taken";

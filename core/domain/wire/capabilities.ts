@@ -1,8 +1,8 @@
 /**
  * The features that a provider supports or lacks, as data with reasons.
  *
- * One record selects the contract cases, feeds validation (a 422 before a rollout instead of a failure during it),
- * explains a 501, is served at `/v1/capabilities`, and generates the matrix in the docs.
+ * The record selects the cases of the contract suites, rejects unsupported fields of a deploy with a 422, and explains
+ * a 501. `GET /v1/capabilities` returns it, and the matrix in the docs is generated from it.
  */
 import { z } from "zod";
 import { type ControlPlaneError, unsupported } from "../../errors.ts";
@@ -13,10 +13,13 @@ const feature = z.discriminatedUnion("supported", [
   z.object({ supported: z.literal(false), reason: z.string() }),
 ]);
 
-/** A supported feature, optionally with a note about its limits, or a missing one with the reason that clients see. */
+/**
+ * A supported feature with an optional note about its limits, or an unsupported feature with the reason that clients
+ * see.
+ */
 export type Feature = z.output<typeof feature>;
 
-/** Returns a supported feature, optionally with a note about its limits. */
+/** Returns a supported feature with an optional note about its limits. */
 export const offered = (note?: string): Feature =>
   note === undefined ? { supported: true } : { supported: true, note };
 
@@ -30,10 +33,10 @@ export const capabilitiesSchema = z
   .object({
     provider: z.string().meta({ examples: ["local"] }),
     region: z.string().meta({ examples: ["local"] }),
-    runs: feature.meta({ description: "Services run. In a simulation their URLs do not respond." }),
+    runs: feature.meta({ description: "Services respond at their URLs. Unsupported in a simulation." }),
     isolation: z
       .enum(["none", "filesystem", "full"])
-      .meta({ description: "How far services are isolated from each other." }),
+      .meta({ description: "The isolation of services from each other." }),
     runner: z.string().meta({ description: "A description of how instances run." }),
     resources: z
       .array(z.object({ cpu: z.int(), memory: z.object({ min: bytes, max: bytes, step: bytes }) }))
@@ -41,7 +44,7 @@ export const capabilitiesSchema = z
     instances: z.object({
       preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
       max: z.int().meta({ description: "The maximum of `max_instances`." }),
-      note: z.string().optional().meta({ description: "What else limits the number of instances." }),
+      note: z.string().optional().meta({ description: "Other limits on the number of instances." }),
     }),
     scale_to_zero: feature,
     concurrency_cap: feature.meta({ description: "No instance receives more concurrent requests than declared." }),
@@ -109,7 +112,10 @@ export const formerNames = {
   casePreserving: z.boolean().meta({ deprecated: true, description: "The former name of `case_preserving`." }),
 };
 
-/** The features that a provider supports. An adapter must report them truthfully: they select contract cases and validate deploys. */
+/**
+ * The features that a provider supports. An adapter must report them truthfully, because they select contract cases and
+ * validate deploys.
+ */
 export type Capabilities = z.output<typeof capabilitiesSchema>;
 
 /** Capabilities as clients and contract cases read them. */

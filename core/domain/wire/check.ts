@@ -1,12 +1,12 @@
-/** One check of `portside doctor`: a condition that a platform needs, whether it holds, and how to fix it. */
+/** The result of one check of `portside doctor`: a condition, whether the condition holds, and the fix. */
 export interface Finding {
   /** The condition in a few words: `API run.googleapis.com`. */
   readonly what: string;
-  /** `warning`: the platform works without it. `missing`: the platform does not. */
+  /** `warning`: the condition does not hold, but the platform works. `missing`: the platform cannot work. */
   readonly verdict: "ok" | "warning" | "missing";
   /** The result in a sentence. */
   readonly words: string;
-  /** The command that fixes it. */
+  /** The command that fixes the problem. */
   readonly fix?: string;
 }
 
@@ -19,16 +19,16 @@ const finding =
     ...(fix === undefined ? {} : { fix }),
   });
 
-/** Returns the finding that a condition holds. */
+/** Returns a finding for a condition that holds. */
 export const pass: (what: string, words: string) => Finding = finding("ok");
 
-/** Returns the finding that a condition does not hold, and that the platform works without it. */
+/** Returns a finding for a condition that does not hold and that the platform does not require. */
 export const warn = finding("warning");
 
-/** Returns the finding that a condition does not hold, and that the platform needs it. */
+/** Returns a finding for a condition that does not hold and that the platform requires. */
 export const fail = finding("missing");
 
-/** Returns why the platform cannot start: all missing conditions with their fixes. Undefined if none is missing. */
+/** Returns a message that lists all missing conditions with their fixes, or undefined if none is missing. */
 export const refusalToStart = (findings: readonly Finding[]): string | undefined => {
   const missing = findings.filter(({ verdict }) => verdict === "missing");
   if (missing.length === 0) return undefined;

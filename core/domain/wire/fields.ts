@@ -1,8 +1,8 @@
 /**
- * Schemas of single request fields, lenient about form text and strict about everything else.
+ * Schemas of single request fields.
  *
- * A field accepts the text of a form or the value of a JSON document. `"8080"` and `8080` are the same port, and
- * `"8080.5"` is an error. The `meta` of each field becomes its JSON Schema.
+ * A field accepts form text or a JSON value: `"8080"` and `8080` are the same port, but `"8080.5"` is an error. The
+ * `meta` of a field becomes its JSON Schema.
  */
 import { z } from "zod";
 import { err, ok, type Result } from "../../result.ts";
@@ -49,7 +49,7 @@ export const booleanField = (defaultValue: boolean, description: string) => {
 };
 
 /**
- * A text field that `read` converts to a value, or rejects with a problem.
+ * A text field. `read` converts the text to a value or returns a problem.
  * @param shape the part of the rule that JSON Schema can express
  */
 export const readField = <T>(
@@ -89,7 +89,7 @@ export const parsedField = <T>(parse: (raw: unknown) => Result<T, readonly Issue
     })
     .meta(meta);
 
-/** A field whose text is JSON. A JSON document may also contain the value itself. */
+/** A field that accepts JSON text or the JSON value itself. */
 export const jsonField = <T>(
   read: (value: unknown) => { readonly value: T; readonly issues: readonly Issue[] },
   meta: Meta,
@@ -104,21 +104,21 @@ export const jsonField = <T>(
 /** The fields of a request by their wire names. */
 export type Fields = Readonly<Record<string, z.ZodType>>;
 
-/** A request as a host received it: unchecked values by the wire names of their fields. */
+/** A request as the host received it: unvalidated values by the wire names of the fields. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
 /** The parsed values of all fields. */
 export type Values<F extends Fields> = { readonly [K in keyof F]: z.output<F[K]> };
 
 /**
- * A rule across fields. Receives the valid fields only. Returns further values, or issues. It must return `err([])` if it
- * needs a field that is invalid.
+ * A rule that involves several fields. Receives only the valid fields. Returns additional values or issues. Must return
+ * `err([])` if a field that the rule needs is invalid, because that field already has an issue.
  */
 type Check<F extends Fields, X extends object> = (valid: Partial<Values<F>>) => Result<X, readonly Issue[]>;
 
 /**
- * Parses each field of a request separately, so that an invalid field does not hide another, then applies a rule across
- * them. Fails with all issues, including unknown fields.
+ * Parses each field of a request separately, so that an invalid field does not hide the issues of another. Then applies
+ * the rule across fields. Fails with all issues, including unknown fields.
  */
 export const parseFields = <F extends Fields, X extends object = object>(
   fields: F,

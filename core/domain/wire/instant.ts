@@ -1,8 +1,8 @@
 /**
- * Moments in time: nanoseconds in the code, RFC 3339 text on the wire.
+ * Instants: nanoseconds in code, RFC 3339 text on the wire.
  *
- * `Date` is too coarse: it holds milliseconds, and log positions need nanoseconds.
- * Text: https://www.rfc-editor.org/rfc/rfc3339
+ * `Date` has a resolution of milliseconds, but log positions need nanoseconds. The text format:
+ * https://www.rfc-editor.org/rfc/rfc3339
  */
 
 declare const instantBrand: unique symbol;
@@ -17,7 +17,7 @@ const NANOS = 1_000_000_000n;
 const MILLI_NANOS = 1_000_000n;
 const DAY_SECONDS = 86_400n;
 
-/** A remainder that is never negative, so that division by `size` also rounds down before 1970. */
+/** Returns a remainder that is never negative, so that times before 1970 are also rounded down. */
 const remainder = (value: bigint, size: bigint): bigint => ((value % size) + size) % size;
 
 /** Converts milliseconds since 1970, as `Date` counts them. Keeps fractions to the microsecond. */

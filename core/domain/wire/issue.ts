@@ -1,8 +1,8 @@
 /**
  * One broken rule of a request: the field, the problem and the fix.
  *
- * `path` leads to the field from the root of the request. The HTTP host prefixes it with `body`, `query` or `header`
- * and calls it `loc`, as FastAPI does.
+ * `path` locates the field in the request. The HTTP API returns the path as `loc`, with the prefix `body`, `query` or
+ * `header`, as FastAPI does.
  */
 import type { z } from "zod";
 import { closest } from "./closest.ts";
@@ -95,7 +95,10 @@ const wordOf = (raw: z.core.$ZodIssue): IssueType => {
   }
 };
 
-/** Converts zod's issues. The caller must parse with `reportInput: true`: without it, absent and wrong fields look alike. */
+/**
+ * Converts zod's issues. The caller must parse with `reportInput: true`, because otherwise a missing field looks like a
+ * field of the wrong type.
+ */
 export const issuesOf = (error: z.core.$ZodError, known: readonly string[] = []): Issue[] =>
   error.issues.flatMap((raw) => {
     const path = raw.path.map((part) => (typeof part === "symbol" ? String(part) : part));

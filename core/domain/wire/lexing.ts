@@ -1,4 +1,4 @@
-/** What the lexers of log filters and SQL literals share. */
+/** Helpers that the lexers of log filters and SQL literals share. */
 
 /** Matches a sticky pattern (flag `y`) at an offset. */
 export const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {

@@ -14,7 +14,7 @@ declare const volumeBrand: unique symbol;
 /** A valid volume name. */
 export type VolumeName = string & { readonly [volumeBrand]: true };
 
-/** The default host names that deployments must not take. A setting overrides them. */
+/** Names that deployments must not have, by default. The setting `reservedNames` replaces the list. */
 export const reservedNames: readonly string[] = [
   "admin",
   "api",

@@ -1,4 +1,4 @@
-/** The fields of all requests except the deploy, by their wire names. `deploy/fields.ts` has those of the deploy. */
+/** The request fields of all endpoints except the deploy, which `deploy/fields.ts` defines. Keys are wire names. */
 import { z } from "zod";
 import { fieldLimits, logLimits, sqlLimits } from "../accounts/limits.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
@@ -12,7 +12,7 @@ import {
   volumeNameShape,
 } from "./names.ts";
 
-/** Accepts any text: a lookup of an invalid name just finds nothing. Replaces `_` with `-`. */
+/** Accepts any text, because a lookup of an invalid name finds nothing. Replaces `_` with `-`. */
 const anyName = (description: string) =>
   readField<DeploymentName>((text) => ({ value: normalizeDeploymentName(text) as DeploymentName }), description, [
     "my-app",
@@ -72,7 +72,7 @@ export const createKeyFields = { label: text("The purpose of the key, shown in l
 
 export const revokeKeyFields = { id: text("The key's id.", 64, ANY_ID) } as const;
 
-/** Accepts any text, as `anyName` does: a lookup of an invalid name just finds nothing. */
+/** Accepts any text, like `anyName`. */
 const anyVolume = (description: string) =>
   readField<VolumeName>((name) => ({ value: name as VolumeName }), description, ["my-volume"]);
 

@@ -1,4 +1,4 @@
-/** Schemas of the API's small responses. The larger ones are in the folders of their subjects. */
+/** Schemas of small API responses. Larger schemas are in the folders of their capabilities. */
 import { z } from "zod";
 import { capabilitiesSchema, formerNames } from "./capabilities.ts";
 

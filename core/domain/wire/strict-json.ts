@@ -1,7 +1,7 @@
 /**
- * JSON that rejects repeated keys, for declarations. `JSON.parse` silently keeps the last of them.
+ * Parses JSON and rejects repeated keys, of which `JSON.parse` silently keeps only the last.
  *
- * `JSON.parse` decides what is JSON. A second pass over the same text finds repeated keys and deep nesting.
+ * `JSON.parse` checks the syntax. A second pass over the text finds repeated keys and deep nesting.
  */
 
 /** The result of `parseStrictJson`: the value, or a message that follows the field's name. */
