@@ -33,7 +33,7 @@ export const archiveLimits = {
 /** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/** Deadline in milliseconds for unpacking an archive. On a slow disk, the largest archive needs a fifth of this time. */
+/** Deadline in milliseconds for unpacking an archive. A slow disk needs a fifth of this time for the largest one. */
 export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
@@ -63,7 +63,7 @@ export const deployLimits = {
   /** How long a client can follow a finished deploy by its id. */
   keptMs: 60 * 60_000,
   queuedPerName: 5,
-  /** The stream contains the first and the last part of the build output, up to these limits. A record marks the gap. */
+  /** The stream contains the first and last parts of the build output, up to these limits. A record marks the gap. */
   outputLines: 20_000,
   outputBytes: 4 * MiB,
   lastOutputLines: 1000,

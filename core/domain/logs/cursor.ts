@@ -1,9 +1,9 @@
 /**
  * Positions in a deployment's log, and the cursors that encode them for clients.
  *
- * A cursor is an RFC 3339 date-time. The first nine digits of its fraction are nanoseconds, the rest is the code of the
- * entry within its nanosecond. The cursor holds the nanosecond before the entry's own. A truncated cursor therefore lies
- * before the entry and not after others of the same moment: it may repeat entries but never loses any.
+ * A cursor is an RFC 3339 date-time. The first nine digits of its fraction are nanoseconds. The remaining digits are
+ * the code of the entry within its nanosecond. The cursor contains the nanosecond before the entry's. A client that
+ * truncates the cursor to nanoseconds may therefore receive entries again, but does not miss any.
  */
 import { type Instant, parseDateTime, parseInstant, timestampOf, withNanoseconds } from "../wire/instant.ts";
 
@@ -22,20 +22,20 @@ const ORDINAL_DIGITS = 10;
 /** Returns an entry's code for stores that count the entries of a nanosecond. */
 export const ordinalCode = (ordinal: number): string => String(ordinal).padStart(ORDINAL_DIGITS, "0");
 
-/** Returns an entry's code for stores that name entries: three digits per byte, so that codes sort like the names' bytes. */
+/** Returns an entry's code for stores that name entries: three digits per byte, so that codes sort like the bytes. */
 export const nameCode = (name: string): string =>
   [...new TextEncoder().encode(name)].map((byte) => String(byte).padStart(3, "0")).join("");
 
 /** Returns the position after all entries of an instant, including future ones. */
 export const behind = (instant: Instant): LogPosition => ({ instant, code: BEHIND_ALL });
 
-/** The first instant of the date-time format. No entry may have it, because its cursor could not be written. */
+/** The first instant of the date-time format. No entry may have it: a cursor contains the nanosecond before. */
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
 /** Returns the position before all entries of an instant. */
 export const before = (instant: Instant): LogPosition => behind(instant > FIRST ? ((instant - 1n) as Instant) : FIRST);
 
-/** Returns the position of a new entry in a store that counts. It is after `last` even if the clock moves backwards. */
+/** Returns the position of a new entry in a store that counts entries: after `last`, even if the clock moves back. */
 export const nextPosition = (last: LogPosition | undefined, now: Instant): LogPosition => {
   if (last === undefined || last.instant < now) return { instant: now, code: ordinalCode(0) };
   return { instant: last.instant, code: ordinalCode(Number(last.code) + 1) };
@@ -56,7 +56,7 @@ export const cursorOf = ({ instant, code }: LogPosition): string => {
 };
 
 /**
- * Parses a cursor, or any date-time with an offset, which is the position after all entries of its instant.
+ * Parses a cursor. Any other date-time with an offset is the position after all entries of its instant.
  * Returns undefined if the text is malformed.
  */
 export const parseCursor = (text: string): LogPosition | undefined => {

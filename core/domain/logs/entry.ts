@@ -1,4 +1,4 @@
-/** Log entries, and their positions in the total order of a deployment's log. */
+/** Log entries, as stores receive them and as clients see them. */
 import { z } from "zod";
 import type { AccountId } from "../accounts/account.ts";
 import type { DeployUpdate } from "../deploy/events.ts";
@@ -59,7 +59,7 @@ export interface NewLogEntry {
   readonly http?: HttpRequestLog;
 }
 
-/** Returns false if the entry contains values that JSON cannot represent. A store drops only such entries. */
+/** Returns whether JSON can represent the entry. A store may drop an entry only if this returns false. */
 export const isWritable = ({ json }: NewLogEntry): boolean => {
   try {
     return json === undefined || JSON.stringify(json) !== undefined;
@@ -71,7 +71,7 @@ export const isWritable = ({ json }: NewLogEntry): boolean => {
 /** An entry with its position in the log. */
 export interface LogEntry extends NewLogEntry, LogPosition {}
 
-/** Returns the entry for a deploy in the log of its deployment. Each deploy has one at its start and one at its end. */
+/** Returns the log entry that reports the start or the end of a deploy. */
 export const deployEntry = (
   owner: AccountId,
   service: DeploymentName,

@@ -1,12 +1,13 @@
 /**
- * Converts a line of service output to a log entry: a JSON object is structured, anything else is text.
+ * Converts a line of service output to a log entry. A JSON object becomes a structured entry, and any other line
+ * becomes text.
  *
- * Reads the severity like Cloud Run (`severity`), or from the field that common loggers of Node and Python write
- * (`level`, as a word or as pino's number).
+ * The severity is in the field `severity`, as on Cloud Run, or in the field `level`, which common loggers of Node and
+ * Python write as a word or as pino's number.
  */
 import type { JsonPayload, LogName, NewLogEntry, Severity } from "./entry.ts";
 
-/** Severity names of loggers. A map, because a line may say `constructor`, which is a property of every object. */
+/** Severity names of loggers. A map, because a line may contain `constructor`, which is a property of every object. */
 export const severityByName: ReadonlyMap<string, Severity> = new Map<string, Severity>([
   ["default", "DEFAULT"],
   ["trace", "DEBUG"],
@@ -44,7 +45,7 @@ type ReadLine = Pick<NewLogEntry, "severity" | "text" | "json">;
 /** Lines on standard error without a declared severity are errors, such as the stack trace of a crash. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
-/** No real log record nests deeper, and code that writes or forwards it would overflow the stack. */
+/** No real log record nests deeper. A deeper one could overflow the stack of code that writes or forwards it. */
 const MAX_DEPTH = 100;
 
 const isDeeper = (value: unknown, levels: number): boolean =>

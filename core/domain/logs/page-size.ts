@@ -1,11 +1,11 @@
 /** Bounds the size of a log page, so that a server can hold one for each concurrent request. */
 import { type LogEntry, messageOf } from "./entry.ts";
 
-/** The maximum length of all messages together, in characters. Because of it, a page may have fewer entries than its limit. */
+/** The maximum characters of all messages together. A page may therefore have fewer entries than its limit. */
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /**
- * Returns a function that reports whether the next entry, given its length in characters, still fits on the page.
+ * Returns a function that receives the length of the next entry and returns whether the entry fits on the page.
  * The first entry always fits, so that a client that follows the log makes progress.
  */
 export const pageRoom = (): ((chars: number) => boolean) => {

@@ -1,6 +1,6 @@
 /**
- * Matches a cron expression in the calendar, without a time zone: wall-clock times, as minutes since 1970-01-01 00:00
- * local time.
+ * Finds the times of a cron expression in the calendar, without a time zone. Times are minutes of the wall clock since
+ * 1970-01-01 00:00 local time.
  */
 
 import { civilFromDays, daysFromCivil, daysInMonth } from "../wire/instant.ts";
@@ -12,7 +12,7 @@ const LAST_YEAR = 9999;
 /** 1970-01-01 was a Thursday. */
 const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7;
 
-/** Vixie cron's rule: if a day field begins with a star, both must match; otherwise a match of either is enough. */
+/** Vixie cron's rule: if a day field begins with a star, both day fields must match; otherwise one match is enough. */
 const isDay = (fields: CronFields, dayOfMonth: number, weekday: number): boolean => {
   const [byDay, byWeekday] = [fields.days.has(dayOfMonth), fields.weekdays.has(weekday)];
   return fields.anyDay || fields.anyWeekday ? byDay && byWeekday : byDay || byWeekday;

@@ -1,11 +1,11 @@
-/** The job with which a scheduler calls a service. A deploy and a restarted engine derive it by the same rule. */
+/** The job of a scheduler that calls a service. A deploy and a restarted engine derive the job by the same rule. */
 import type { AccountId } from "../accounts/account.ts";
 import type { ServiceTemplate } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";
 import { attemptTimeout } from "./fire-policy.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** The schedule of a service, with all data of a fire. */
+/** The schedule of a service, with the data that each fire needs. */
 export interface CronJob {
   readonly name: DeploymentName;
   readonly owner: AccountId;

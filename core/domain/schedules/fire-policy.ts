@@ -1,13 +1,12 @@
 /**
- * The rules for the fires of a schedule: at least one attempt, retries after failures, and no attempt for a fire that is
- * too late.
+ * The rules for a schedule's fires: which attempts fail, when to retry, and which fires to skip.
  */
 
 import { fireLimits } from "../accounts/limits.ts";
 import type { Severity } from "../logs/entry.ts";
 import { type Instant, plusMillis, type Timestamp } from "../wire/instant.ts";
 
-/** Returns whether an attempt failed: no response (undefined), or a 5xx. Any other response, even a 4xx, ends the fire. */
+/** Returns whether an attempt failed: no response (undefined) or a 5xx. Any other response, even a 4xx, ends the fire. */
 export const isFailedAttempt = (status: number | undefined): boolean =>
   status === undefined || (status >= 500 && status <= 599);
 
@@ -46,7 +45,7 @@ export const retryAt = ({ attempts, endedAt, nextFire }: FailedFire): Instant | 
   return nextFire === undefined || at < nextFire ? at : undefined;
 };
 
-/** Returns whether to skip a fire because the process was busy or the machine slept. Missed fires are not replayed. */
+/** Returns whether to skip a fire, for example because the machine slept. Missed fires are not replayed. */
 export const isTooLate = (scheduled: Instant, now: Instant): boolean =>
   now > plusMillis(scheduled, fireLimits.lateness);
 

@@ -1,11 +1,11 @@
 /**
- * When a schedule fires: its expression matched against local time in its zone, including clock changes.
+ * Computes when a schedule fires. Matches its expression against local time in its zone, including clock changes.
  *
- * There are two kinds of schedules, as in croner 11 and, nearly, in Vixie cron:
- * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the first
- *   moment after the gap, provided that is the same date. If clocks repeat that time, it fires the first time.
- * - Any other schedule fires whenever the wall clock shows one of its minutes. It does not fire at skipped times and fires
- *   again at repeated times, so that every half-hour stays every half-hour.
+ * As in croner 11, and almost as in Vixie cron, there are two kinds of schedules:
+ * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the end
+ *   of the gap, unless the gap ends on another date. If clocks repeat that time, it fires only the first time.
+ * - Any other schedule fires whenever the wall clock shows one of its minutes. It does not fire at skipped times, and
+ *   it fires again at repeated times. A schedule for every half-hour therefore always fires every half-hour.
  *
  * https://github.com/hexagon/croner and https://manpages.debian.org/cron.8
  */
@@ -26,7 +26,10 @@ const nextWallSecond = (fields: CronFields, from: number): number | undefined =>
   return minute === undefined ? undefined : minute * MINUTE;
 };
 
-/** Returns the single moment for a wall-clock time, or undefined if clocks skip the whole rest of its date. */
+/**
+ * Returns one moment for a wall-clock time: the first if clocks repeat the time, or the end of the gap if they skip it.
+ * Returns undefined if they skip the rest of its date.
+ */
 const momentOf = (zone: string, wall: number): number | undefined => {
   // The offset of every zone is less than a day.
   const [before, after] = [offsetAt(zone, wall - DAY), offsetAt(zone, wall + DAY)];
@@ -58,7 +61,7 @@ const nextOnClock = (fields: CronFields, zone: string, from: number): number | u
     const near = Math.min(moment, at + 2 * DAY);
     const change = clockChange(zone, at, near);
     if (change === undefined && near === moment) return moment;
-    // A change moves clocks by little more than a day, so nothing can fire further than two days from both ends.
+    // A change moves clocks by little more than a day, so the next fire is at most two days before `moment`.
     at = change ?? Math.max(near, moment - 2 * DAY);
   }
 };
@@ -83,7 +86,7 @@ const nextOf = (fields: CronFields, zone: string, after: Instant): Instant | und
 export const nextFire = (schedule: Schedule, after: Instant): Instant | undefined =>
   nextOf(fieldsOf(schedule), schedule.timezone, after);
 
-/** Returns the first `count` fires strictly after `after`, in order; fewer before the year 10000. Throws like `nextFire`. */
+/** Returns the first `count` fires after `after`, in order and before the year 10000. Throws like `nextFire`. */
 export const nextFires = (schedule: Schedule, after: Instant, count: number): Instant[] => {
   const fields = fieldsOf(schedule);
   const fires: Instant[] = [];

@@ -1,9 +1,10 @@
 /**
  * Schedules: a five-field unix cron expression in an IANA time zone.
  *
- * Fields: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
- * Steps and names are as in Vixie cron. Other extensions (`@daily`, `L`, `W`, `#`, `?`) are rejected, because the clouds
- * disagree about them.
+ * The fields are those of POSIX, with the steps and names of Vixie cron. Other extensions (`@daily`, `L`, `W`, `#`,
+ * `?`) are rejected, because the clouds disagree about them.
+ *
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
  */
 
 import { err, ok, type Result } from "../../result.ts";
@@ -64,14 +65,14 @@ const partValues = (part: string, rule: FieldRule): number[] | string => {
   return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
 };
 
-/** The minutes, hours, days, months and weekdays (0 to 6, Sunday first) on which an expression fires. */
+/** The minutes, hours, days, months and weekdays (0 to 6, from Sunday) at which an expression fires. */
 export interface CronFields {
   readonly minutes: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** If both day fields are restricted, a day that matches either fires. If one is `*`, the other decides. */
+  /** True if the day field begins with `*`. If neither day field does, a match of one of them is enough. */
   readonly anyDay: boolean;
   readonly anyWeekday: boolean;
 }
@@ -110,7 +111,7 @@ export const dateEverComes = ({ days, months }: CronFields): boolean =>
 
 /** Returns true for an IANA zone that this runtime knows. Offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {
-  // The runtime also accepts offsets. Clouds receive the name, so a laxer runtime must not let anything else through.
+  // The runtime also accepts offsets and may accept other text. The clouds receive the name, so check its characters.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
@@ -129,7 +130,7 @@ export interface DeclaredSchedule {
   readonly timezone: string;
 }
 
-// The issues of these parsers have paths relative to their field.
+// The parsers below return issues with paths that are relative to their field.
 
 const parseObject = (raw: object): Result<DeclaredSchedule | null, readonly Issue[]> => {
   const keys = Object.keys(raw);
@@ -147,7 +148,7 @@ const parseObject = (raw: object): Result<DeclaredSchedule | null, readonly Issu
     : err(issues);
 };
 
-/** Parses the form of a schedule: a text or an object. Does not check the cron expression and the time zone. */
+/** Parses a schedule that is text or an object. Does not check the cron expression or the time zone. */
 const parseForm = (raw: unknown): Result<DeclaredSchedule | null, readonly Issue[]> => {
   if (raw === undefined || raw === null) return ok(null);
   if (typeof raw === "object" && !Array.isArray(raw)) return parseObject(raw);
@@ -159,7 +160,7 @@ const parseForm = (raw: unknown): Result<DeclaredSchedule | null, readonly Issue
   return json.ok ? parseObject(json.value as object) : err([issue([], json.message, "json_invalid")]);
 };
 
-/** Parses the field `schedule` of a deploy, a text or an object. Returns null for no schedule. */
+/** Parses the field `schedule` of a deploy: text or an object. Returns null if there is no schedule. */
 export const parseScheduleField = (raw: unknown): Result<DeclaredSchedule | null, readonly Issue[]> =>
   parseForm(raw).andThen((form) => {
     if (form === null) return ok(null);
@@ -180,7 +181,7 @@ export const parseTimeZoneField = (raw: unknown): Result<string, readonly Issue[
   return zone === "" || isTimeZone(zone) ? ok(zone) : err([zoneIssue([], zone)]);
 };
 
-/** Returns an issue if the two fields name different time zones, even if they have other issues. */
+/** Returns an issue if the two fields name different time zones. The fields may have other issues too. */
 export const timeZoneConflict = (rawSchedule: unknown, rawZone: unknown): readonly Issue[] => {
   const form = parseForm(rawSchedule).unwrapOr(null);
   if (form === null || form.timezone === "" || typeof rawZone !== "string") return [];
@@ -197,8 +198,8 @@ const withinField = (field: string, parsed: Result<unknown, readonly Issue[]>): 
   parsed.isOk() ? [] : parsed.error.map((one) => ({ ...one, path: [field, ...one.path] }));
 
 /**
- * Reads the `schedule` and `timezone` fields of a deploy in either form (text or object).
- * Returns `null` for no schedule. The zone must be valid even then, and is ignored.
+ * Reads the `schedule` and `timezone` fields of a deploy. The schedule may be text or an object. The value is null if
+ * there is no schedule; the time zone must be valid even then.
  */
 export const readSchedule = (
   rawSchedule: unknown,

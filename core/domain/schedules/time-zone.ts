@@ -5,7 +5,7 @@
  * database: https://www.iana.org/time-zones
  */
 
-/** Bounds the cache, because clients choose the names, in any letter case. Making a formatter takes 70 µs, using it 1 µs. */
+/** Bounds the cache, because clients choose the names. A formatter takes 70 µs to create, and 1 µs to use. */
 const KEPT = 500;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
@@ -18,7 +18,7 @@ const formatterOf = (zone: string): Intl.DateTimeFormat => {
   return made;
 };
 
-/** `GMT`, `GMT+05:30`, or with seconds while a zone used local mean time: `GMT-00:44:30`. */
+/** `GMT`, `GMT+05:30`, or, for times before a zone gave up local mean time, `GMT-00:44:30`. */
 const LONG_OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 /** Returns the offset of a zone at a moment, in seconds. Throws a RangeError if this runtime does not know the zone. */
@@ -30,8 +30,9 @@ export const offsetAt = (zone: string, second: number): number => {
 };
 
 /**
- * Returns the first second after `from`, up to `to`, whose offset differs from the offset at `from`; undefined if none does.
- * The two must be at most days apart: a zone changes its clocks once in that time, so equal offsets mean no change.
+ * Returns the first second after `from`, up to `to`, whose offset differs from the offset at `from`; undefined if none
+ * does. The two must be at most a few days apart. A zone changes its clocks at most once in that time, so equal offsets
+ * mean no change.
  */
 export const clockChange = (zone: string, from: number, to: number): number | undefined => {
   const before = offsetAt(zone, from);

@@ -4,15 +4,15 @@ import { KiB, MiB } from "../../accounts/limits.ts";
 import type { DeployFailure, DeployReason } from "../reason.ts";
 
 export interface SourceFiles {
-  /** Files at the top level, and Python files in the first folders. */
+  /** Files at the top level, and files that the rules read in the folders below it. */
   readonly paths: ReadonlySet<string>;
   /** Folders at the top level and below `src`. */
   readonly folders: ReadonlySet<string>;
-  /** The texts that the rules read, by path. Excludes texts over their limit, except those of `isReadInPart`. */
+  /** The texts that the rules read, by path. Omits a file above its limit, unless `isReadInPart` accepts the file. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** Thrown if no command can start the source. It does not leave these rules. */
+/** Thrown if the source cannot be planned. `planSource` converts the error to a failure. */
 export class SourcePlanError extends Error {
   readonly failure: DeployFailure;
 
@@ -24,7 +24,7 @@ export class SourcePlanError extends Error {
 
 const LOCKS = ["uv.lock", "poetry.lock"];
 const TEXTS = ["Procfile", "package.json", "pyproject.toml", "manage.py"];
-/** Lock files whose first lines name their format. The rules read nothing else of them. */
+/** Lock files whose first lines name their format. The rules read only these lines. */
 const NODE_LOCKS = ["pnpm-lock.yaml", "yarn.lock"];
 
 /** Maximum total bytes of the texts of one source: of Python files, and of all others. */
@@ -40,7 +40,7 @@ export const isReadInPart = (path: string): boolean => textKindOf(path) === "pyt
 /** Maximum number of names per source: of files below the top level, and of folders. */
 export const sourceNames = 5000;
 
-/** Returns the maximum bytes to read of a file; 0 for a file that is not read. A longer file is skipped or read in part. */
+/** Returns the maximum bytes to read of a file, or 0 to skip it. A longer file is skipped or read in part. */
 export const textBytesOf = (path: string): number => {
   if (textKindOf(path) === "python") return 64 * KiB;
   if (NODE_LOCKS.includes(path)) return 1 * KiB;

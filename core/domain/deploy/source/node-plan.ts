@@ -58,7 +58,7 @@ export const readPackage = (text: string | undefined): NodePackage => {
 const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefined =>
   main ?? (paths.has("server.js") ? "server.js" : undefined);
 
-/** Returns whether package.json can start a service, that is, whether it is more than a list of tools. */
+/** Returns whether package.json can start a service. A package.json that only lists tools cannot. */
 export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
   manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
 
@@ -76,7 +76,7 @@ const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceF
   );
 };
 
-/** The newest package manager that reads each lock file, for a package.json that names none. */
+/** The newest package manager that reads each lock file, unless package.json names one. */
 const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
   "pnpm-lock.yaml": (lock) => {
     const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];
@@ -92,7 +92,7 @@ const managerOf = (lock: NodeLock | undefined, { packageManager }: NodePackage, 
   if (lock === undefined || fromLock === undefined) return undefined;
   const [, name = "", version = ""] = NAMED_MANAGER.exec(packageManager ?? "") ?? [];
   if (!lock.startsWith(name) || name === "") return fromLock;
-  // npm's `yarn` package ends with version 1. Later versions are in `@yarnpkg/cli-dist`.
+  // The npm package `yarn` ends with version 1. Later versions are in `@yarnpkg/cli-dist`.
   return name === "yarn" && !version.startsWith("1.") ? `@yarnpkg/cli-dist@${version}` : `${name}@${version}`;
 };
 

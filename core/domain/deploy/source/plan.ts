@@ -51,7 +51,7 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
   const isPython =
     PYTHON.some(has) || (procfile === undefined && [...files.paths].some((path) => path.endsWith("/manage.py")));
   if (has("package.json")) {
-    // A package.json may only list tools, such as a formatter, in a source of another kind.
+    // A source of another kind may have a package.json that only lists tools, such as a formatter.
     const manifest = readPackage(files.texts.get("package.json"));
     const isTools = procfile === undefined && !starts(manifest, files) && manifest.workspaces === undefined;
     if (isTools && isPython) return planPython(files, procfile);
@@ -63,7 +63,10 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
   return has(STATIC) ? { kind: "static", warnings: [] } : nothingFound(files);
 };
 
-/** The first of package.json, Python files, a Procfile and index.html decides the kind. A Procfile decides the command. */
+/**
+ * Plans a source by the first of these that it contains: package.json, Python files, a Procfile, index.html. A Procfile
+ * always determines the start command.
+ */
 export const planSource = (
   files: SourceFiles,
 ): { readonly plan: SourcePlan } | { readonly failure: DeployFailure; readonly isUnknown: boolean } => {

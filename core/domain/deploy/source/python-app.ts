@@ -5,7 +5,7 @@ export type Framework = "FastAPI" | "Flask" | "Starlette";
 
 export interface PythonApp {
   readonly framework: Framework;
-  /** The file that contains it. */
+  /** The file that creates the application. */
   readonly path: string;
   /** The text of that file. */
   readonly text: string;
@@ -59,7 +59,7 @@ const candidates = ({ texts }: SourceFiles): Candidate[] => {
   return ordered.map(({ one }) => one);
 };
 
-/** The rest of a longer line is ignored. */
+/** Maximum characters of a line. The rest is ignored. */
 const LINE = 300;
 
 const LONG_STRINGS = ['"""', "'''"] as const;

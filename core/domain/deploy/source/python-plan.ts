@@ -28,11 +28,11 @@ const object = ({ module, name }: Target): string => `${module}:${name}`;
 /** The application for servers that evaluate a call expression. */
 const called = (target: Target): string => (target.isFactory ? `'${object(target)}()'` : object(target));
 
-/** Sets `--threads`, because the default of one process with one thread serves one request at a time. */
+/** Sets `--threads`, because gunicorn's default is one process with one thread, which serves one request at a time. */
 const gunicorn: Server = (target, { paths }) =>
   `gunicorn --bind 0.0.0.0:$PORT${paths.has("gunicorn.conf.py") ? "" : " --threads 8"} ${called(target)}`;
 
-/** Servers by their packages. The first one that the project requires is used. */
+/** Servers by the names of their packages. The plan uses the first one that the project requires. */
 const servers: Readonly<Record<"wsgi" | "asgi", readonly [NamedServer, ...NamedServer[]]>> = {
   wsgi: [
     ["gunicorn", gunicorn],
@@ -98,7 +98,7 @@ const settingsIn = (manage: string): string | undefined => {
   return [double, single].find((module) => module !== undefined && MODULE.test(module));
 };
 
-/** Disables the migration check of `runserver`: it opens the database, and services cannot write to the source folder. */
+/** Disables the migration check of `runserver`: the check opens the database, perhaps in the read-only source folder. */
 const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management.base import BaseCommand; BaseCommand.check_migrations = lambda self: None; sys.argv[:] = ["manage.py", "runserver", "--noreload", "0.0.0.0:" + sys.argv[1]]; runpy.run_path("manage.py", run_name="__main__")' "$PORT"`;
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;

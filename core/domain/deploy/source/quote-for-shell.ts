@@ -1,5 +1,5 @@
 /**
- * Quotes a word for a POSIX shell, bash or zsh. Within single quotes the shell expands nothing, so only the single quote itself
- * needs care: it ends the quotes, stands alone with a backslash, and starts them again.
+ * Quotes a word for a POSIX shell, bash or zsh. Single quotes prevent every expansion. Each single quote in the text
+ * becomes `'\''`, which closes the quotes, adds an escaped quote, and opens them again.
  */
 export const quoteForShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -116,7 +116,7 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
   );
 };
 
-/** Omits packages that are locked in several versions (by platform or Python version); pip chooses among them. */
+/** Omits packages with several locked versions (by platform or Python version). For these, pip chooses the version. */
 const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
   const found = tomlList(table, "package").flatMap((locked) => {
     const name = locked instanceof Map ? tomlText(locked, "name") : undefined;
@@ -127,7 +127,10 @@ const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
   return [...byName.values()].flatMap((all) => (all.length === 1 ? all.map(({ text }) => text) : []));
 };
 
-/** Returns whether pip can install the project itself. Poetry also writes a build system for projects that are not packages. */
+/**
+ * Returns whether pip can install the project itself. Poetry also writes a build system for projects that are not
+ * packages.
+ */
 const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
   const backend = tomlText(project, "build-system", "build-backend");
   const poetry = tomlTable(project, "tool", "poetry");

@@ -11,7 +11,7 @@ type Table = Map<string, TomlValue>;
 /** Bounds the stack. No real file nests this deep. */
 const MAX_DEPTH = 20;
 
-/** Bounds the memory and CPU time of this process. A lock file of 4 MiB has less than half as many. */
+/** Bounds the memory and CPU time of this process. A 4 MiB lock file has less than half as many keys and values. */
 const MAX_KEYS_AND_VALUES = 200_000;
 
 class Malformed extends Error {}
@@ -145,7 +145,7 @@ class Reader {
   }
 }
 
-/** Returns the table at the keys and creates it if it is missing. In an array of tables, the last table counts. */
+/** Returns the table at the keys, or creates it. A key of an array of tables refers to the last table of the array. */
 const tableAt = (root: Table, keys: readonly string[]): Table => {
   let table = root;
   for (const key of keys) {

@@ -12,8 +12,8 @@ const lowerOf = (filter: LogFilter): LogPosition | undefined => {
 };
 
 /**
- * Returns the position after which all matches lie, from mandatory conditions `timestamp >` or `>=`; the latest of several.
- * Returns undefined if there is no such condition.
+ * Returns the position after which all matches are: the latest one that a mandatory condition on `timestamp` with `>`
+ * or `>=` sets. Returns undefined if no condition sets one.
  */
 export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
   conjuncts(filter)

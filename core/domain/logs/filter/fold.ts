@@ -1,5 +1,5 @@
 /**
- * Folds text for comparison, in effect NFKC_CF: unifies compatible characters, ignores case, and drops invisible characters.
+ * Folds text for comparison, like NFKC_CF: unifies compatible characters, ignores case, and drops invisible characters.
  * https://www.unicode.org/reports/tr44/#NFKC_Casefold
  */
 
@@ -8,27 +8,27 @@ const ASCII = /^\p{ASCII}*$/u;
 /** Joiners, soft hyphens, variation selectors: https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point */
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
 
-/** Marks that follow a letter, and the two characters that NFKC turns into marks. */
+/** A run of thirty marks that another mark follows. Includes the two characters that NFKC turns into marks. */
 const LONG_RUN = /[\p{M}\uff9e\uff9f]{30}(?=[\p{M}\uff9e\uff9f])/gu;
 
 /** Ends a run of marks. `folded` removes it afterwards. */
 const JOINER = "\u034f";
 
 /**
- * Normalization sorts the marks of a letter in quadratic time. Breaks runs that are longer than in any language:
+ * Breaks runs of marks that are longer than in any language, because normalization sorts a run in quadratic time:
  * https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format
  */
 const streamSafe = (text: string): string => text.replace(LONG_RUN, `$&${JOINER}`);
 
 /** Folds to upper case, because equal letters may differ in lower case (final sigma, sharp s). */
 const folded = (text: string): string => {
-  // Stryker disable next-line Regex,ConditionalExpression: the rest would say the same, later
+  // Stryker disable next-line Regex,ConditionalExpression: the slower path returns the same text
   if (ASCII.test(text)) return text.toUpperCase();
   const shown = streamSafe(text.replace(IGNORABLE, ""));
   return shown.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC").replaceAll(JOINER, "");
 };
 
-/** Texts of this length and more are cached: a filter of a thousand terms folds the same line a thousand times. */
+/** A text of at least this length is cached: a filter of a thousand terms folds the same line a thousand times. */
 const LONG = 1000;
 let last = { text: "", folded: "" };
 

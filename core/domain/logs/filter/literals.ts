@@ -1,4 +1,4 @@
-/** Parses literals by the type of the value that they are compared with. All functions return undefined for invalid text. */
+/** Parses literals by the type of the compared value. All functions return undefined for invalid text. */
 import { type Instant, parseInstant } from "../../wire/instant.ts";
 import { severities } from "../entry.ts";
 
@@ -42,11 +42,12 @@ const units = new Map([
   ["ns", 1n],
 ]);
 
-/** Bounds the digits before the point. After the point, only as many digits count as a nanosecond of a day has. */
+/** Bounds the digits before the point. */
 const DURATION = /^([+-]?)(?=\.?\d)(\d{0,15})(?:\.(\d*))?(d|h|m|s|ms|us|ns)$/;
+/** Later digits are ignored: even of a day, they are less than a nanosecond. */
 const FRACTION_DIGITS = 18;
 
-/** Parses a duration such as `3.2s` or `200ms` to nanoseconds. Integers, because as floats 9 ms and 0.009 s would differ. */
+/** Parses a duration such as `3.2s` to nanoseconds. Uses integers, because as floats, 9 ms and 0.009 s would differ. */
 export const nanosOf = (text: string): bigint | undefined => {
   const match = DURATION.exec(text);
   if (match === null) return undefined;

@@ -2,8 +2,9 @@
  * Compiles a filter to a predicate on entries, with the semantics that Cloud Logging documents:
  * https://docs.cloud.google.com/logging/docs/view/logging-query-language
  *
- * A missing payload field or label makes every comparison false, even `!=`; `NOT` of it is true. A missing field of the
- * entry itself counts as empty, 0 or false. A list matches if one of its elements does.
+ * If a payload field or a label is missing, every comparison with it is false, even `!=`, and `NOT` of the comparison
+ * is true. A missing field of the entry itself counts as empty, 0 or false. A list matches if one of its elements
+ * matches.
  */
 import type { Instant } from "../../wire/instant.ts";
 import { type LogEntry, severities } from "../entry.ts";
@@ -47,7 +48,7 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
 /** A number has no parts to search, so `:` means `=`. */
 const asEquals = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
-/** Returns a comparison with a text. It ignores case, unless it is a regular expression. */
+/** Returns a comparison with a text. Only regular expressions distinguish letter case. */
 export const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
   if (op === "=~" || op === "!~") {
     const finds = searchOf(compile, literal);
@@ -96,7 +97,7 @@ const rememberedWords = (): typeof wordsOf => {
   };
 };
 
-/** Compiles a comparison. The parser has validated its literal by the type of the field. */
+/** Compiles a comparison. The parser has checked the literal against the type of the field. */
 const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: CompilePattern): Predicate => {
   const { path, op, literal } = filter;
   const { text } = literal;

@@ -1,7 +1,7 @@
 /**
  * Parses a filter. Precedence from lowest to highest: AND (also implied between adjacent terms), OR, NOT.
  *
- * The parsed tree, not the text, is joined to other conditions, so a filter cannot escape its place (no injection).
+ * Other conditions are joined to the parsed tree, not to the text, so a client's filter cannot change them.
  */
 import { ok, type Result } from "../../../result.ts";
 import { comparisonProblem, typeOf, unknownField } from "./fields.ts";
@@ -13,7 +13,7 @@ import { type Comparison, everything, type FieldPath, joined, type LogFilter } f
 /** Maximum depth of parentheses. No real filter needs more. */
 const MAX_DEPTH = 64;
 
-/** Each pattern can take a second for a line of 256 KiB. Together they must not use up a search's time on one line. */
+/** Bounds the time that a search spends on one line: a pattern can take a second for a line of 256 KiB. */
 const MAX_PATTERNS = 30;
 
 /** Functions of the language that Portside does not support. */

@@ -1,8 +1,8 @@
 /** Regular expressions of a filter: RE2, https://github.com/google/re2/wiki/Syntax */
 
 /**
- * Compiles a pattern to a search function, or returns a problem. A search must be linear in the length of its text, so that
- * no client's pattern can block the platform. A JavaScript RegExp is not: its backtracking can take exponential time.
+ * Compiles a pattern to a search function, or returns a problem. A search must take linear time in the length of its
+ * text, so that no client's pattern can block the platform. A JavaScript RegExp can take exponential time.
  */
 export type CompilePattern = (pattern: string) => ((text: string) => boolean) | { readonly problem: string };
 

@@ -1,7 +1,7 @@
 /** Prints a filter as canonical text, which parses to the same tree. */
 import type { FieldPath, LogFilter } from "./tree.ts";
 
-/** Escapes characters that are invisible or change the direction of text. */
+/** Quotes a text. Escapes characters that are invisible or change the direction of text. */
 const quoted = (text: string): string =>
   `"${text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"\\]/gu, (sign) =>
     sign === '"' || sign === "\\"
@@ -15,13 +15,13 @@ const part = (text: string): string => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? 
 
 export const printPath = (path: FieldPath): string => path.map(part).join(".");
 
-/** Nesting never relies on precedence: OR binds tighter than AND here, unlike in most languages. */
+/** Prints nested filters in parentheses. In this language, unlike in most, OR binds more tightly than AND. */
 const within = (outer: "and" | "or" | "not", filter: LogFilter): string => {
   const bare = filter.kind !== "and" && filter.kind !== "or" && !(outer === "not" && filter.kind === "not");
   return bare ? printLogFilter(filter) : `(${printLogFilter(filter)})`;
 };
 
-/** Prints a filter. `parseLogFilter` returns an equal filter for the text. */
+/** Prints a filter as text. `parseLogFilter` parses the text to an equal filter. */
 export const printLogFilter = (filter: LogFilter): string => {
   switch (filter.kind) {
     case "and":

@@ -1,11 +1,11 @@
 /**
- * The view of an entry that filters and SQL query: the LogEntry of Cloud Logging, so that a filter means the same on every
- * provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
+ * The fields of an entry for filters and SQL. They are those of Cloud Logging's LogEntry, so that a filter has the same
+ * meaning on every provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
 import { timestampOf } from "../../wire/instant.ts";
 import { type HttpRequestLog, insertIdOf, type JsonPayload, type LogEntry } from "../entry.ts";
 
-/** An entry in the form that filters and SQL query. */
+/** An entry with the fields that filters and SQL statements use. */
 export interface LogRecord {
   readonly timestamp: string;
   readonly severity: string;
@@ -31,7 +31,7 @@ const traceOf = (json: JsonPayload | undefined): string | undefined => {
 const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
   value === undefined ? {} : { [label]: value };
 
-/** Computes each part of a record separately, so that a search over millions of entries computes only what it needs. */
+/** Computes each part of a record separately, so that a search over millions of entries computes only what it uses. */
 const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRecord[Name] } = {
   timestamp: ({ instant }) => timestampOf(instant),
   severity: ({ severity }) => severity,

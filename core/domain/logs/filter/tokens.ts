@@ -9,13 +9,13 @@ export interface Token {
   /** For a string, its content without quotes and escapes. */
   readonly text: string;
   readonly at: number;
-  /** True if no space separates it from the previous token. */
+  /** True if no space separates the token from the previous one. */
   readonly glued: boolean;
 }
 
 const comparisons: readonly Comparison[] = ["=~", "!~", "!=", "<=", ">=", "=", "<", ">", ":"];
 
-/** All Unicode white space, because pasted filters contain no-break spaces. A comment extends to the end of the visible line. */
+/** All Unicode white space, because pasted filters contain no-break spaces. A comment ends with the visible line. */
 const SPACE = /[\t\n\r\p{Z}]+|--[^\n\r\u2028\u2029]*/uy;
 /** A date-time needs no quotes, despite its colons. */
 const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)(?=[\t\n\r\p{Z}()]|--|$)/uy;
@@ -30,7 +30,7 @@ const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/uy;
  * Characters that are invisible or change the direction of text. A filter must write them as escapes.
  * https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 /** Returns the character of an escape. An unknown escape keeps its backslash, for regular expressions. */

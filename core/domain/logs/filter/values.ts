@@ -19,7 +19,7 @@ const flat = (values: unknown[]): unknown[] => {
   return elements;
 };
 
-/** Returns the values at a path. A list on the way is replaced by its elements; a list at the end is kept. */
+/** Returns the values at a path. Looks into lists along the path, but returns a list at its end as one value. */
 const fieldsAt = (value: unknown, path: readonly string[]): unknown[] => {
   let values = [value];
   for (const part of path)
