@@ -6,7 +6,7 @@
  */
 import type { Issue } from "./domain/wire/issue.ts";
 
-/** The meaning of each kind, and whether a retry may succeed. A test compares `docs/reference/errors.md` with this table. */
+/** The meaning of each kind, and whether a retry may succeed. A test compares `docs/reference/errors.md` with it. */
 export const errorKinds = {
   invalid_input: { retryable: false, meaning: "The request breaks one or more rules. The error lists all of them." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },

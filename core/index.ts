@@ -1,4 +1,4 @@
-/** The public API of `portside`: the control plane, its pure rules, and all types and schemas of the contract. */
+/** The public API of `portside`: the control plane, its pure rules, and the types and schemas of the contract. */
 export {
   type CapabilitiesResponse,
   type ControlPlane,

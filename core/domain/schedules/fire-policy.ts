@@ -6,7 +6,7 @@ import { fireLimits } from "../accounts/limits.ts";
 import type { Severity } from "../logs/entry.ts";
 import { type Instant, plusMillis, type Timestamp } from "../wire/instant.ts";
 
-/** Returns whether an attempt failed: no response (undefined) or a 5xx. Any other response, even a 4xx, ends the fire. */
+/** Returns whether an attempt failed: no response (undefined) or a 5xx. Any other response, even a 4xx, ends a fire. */
 export const isFailedAttempt = (status: number | undefined): boolean =>
   status === undefined || (status >= 500 && status <= 599);
 

@@ -67,8 +67,9 @@ export const uploadGrantSchema = z
           .meta({ description: "The byte range of the object to PUT to each URL." }),
         complete_url: z.string().meta({
           description:
-            "After the last part, POST `<CompleteMultipartUpload>` to this URL, with a `<Part>` for each part that " +
-            "has its `<PartNumber>`, counted from 1, and the `<ETag>` of its PUT. A response with `<Error>` is a failure.",
+            "After the last part, POST a `<CompleteMultipartUpload>` to this URL. It contains a `<Part>` for each part, " +
+            "with the `<PartNumber>`, counted from 1, and the `<ETag>` from the response to the part's PUT. A response " +
+            "that contains `<Error>` is a failure.",
         }),
         expires_at: time,
       })

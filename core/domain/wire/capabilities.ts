@@ -76,7 +76,8 @@ export const capabilitiesSchema = z
       }),
       visible_seconds: z.number().meta({
         description:
-          "The maximum delay in seconds until an upload appears in mounts, and a write to a mount in downloads.",
+          "The maximum delay in seconds until an upload appears in mounts, and until a write to a mount appears in " +
+          "downloads.",
       }),
     }),
     source_object: feature,
