@@ -75,13 +75,13 @@ export interface PartsGrant {
    * and the `ETag` of its response.
    */
   readonly completeUrl: string;
-  /** When all of the URLs expire. */
+  /** When all URLs expire. */
   readonly expiresAt: Instant;
 }
 
 /** Uploads in parts, for storage that limits the size of one PUT. */
 export interface UploadsInParts {
-  /** Maximum size of one PUT in bytes. The control plane requests parts for larger objects only. */
+  /** Maximum size of one PUT in bytes. The control plane requests parts only for larger objects. */
   readonly above: number;
   /** Maximum size of an object in bytes. */
   readonly maxBytes: number;

@@ -16,12 +16,12 @@ export interface Principal {
   readonly credentialKind?: "key" | "platform_token";
 }
 
-/** Returns whether the caller may create keys and tokens. Those of a platform token would outlive the token's key. */
+/** Returns whether the caller may create keys and tokens. A platform token may not: they would outlive its key. */
 export const mayMakeCredentials = ({ credentialKind }: Principal): boolean => credentialKind !== "platform_token";
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
 
-/** Returns whether a value is a valid account name. `accountOf` explains the rules. */
+/** Returns whether a value is a valid account name. `accountOf` lists the rules. */
 export const isAccount = (value: unknown): value is AccountId => typeof value === "string" && SHAPE.test(value);
 
 /** Parses an account name. Returns undefined if it is invalid. */

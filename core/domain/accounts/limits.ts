@@ -85,7 +85,7 @@ export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number }
 
 /** Limits of a schedule's fires. Times are in milliseconds. */
 export const fireLimits = {
-  /** The delay after each failed attempt. The number of retries is the number of delays. */
+  /** The delays before the first, second and third retry. */
   retryDelays: [5000, 10_000, 20_000],
   /** Maximum delay of a fire. The platform skips a later one. */
   lateness: 60_000,

@@ -32,7 +32,7 @@ const declarationOf = (
   /** Seconds. */
   timeout: fields.timeout,
   concurrency: fields.concurrency,
-  /** 0 means the platform's own limit. */
+  /** 0 means the platform's default. */
   maxInstances: fields.max_instances,
   sessionAffinity: fields.session_affinity,
   useHttp2: fields.use_http2,

@@ -159,7 +159,7 @@ const sourceObject = parsedField(parseSourceObject, {
   type: ["string", "null"],
 }).optional();
 
-/** All text fields of `POST /v1/deploy`. The archive is the form's file. */
+/** All text fields of `POST /v1/deploy`. The form also contains the archive, as a file. */
 export const deployFields = {
   function_name: deploymentName,
   ...serviceFields,

@@ -10,7 +10,7 @@ import type { DeployDeclaration } from "./declaration.ts";
 import { type Adjustment, explainFit, fitResources } from "./resources.ts";
 import { type Declared, type Service, type ServiceSpec, shownTemplate, writtenFields } from "./service-template.ts";
 
-/** The version of the service that a conditional write relies on. */
+/** The state of the service that a conditional write requires. */
 export type Expected = "absent" | { readonly etag: string; readonly owner: AccountId };
 
 /** A field that would change. Values are in their wire format, without secrets. */

@@ -1,4 +1,4 @@
-/** `portside.json`: a file next to the source that contains the fields of a deploy, with the same names and rules. */
+/** The project file `portside.json`. It contains the fields of a deploy and follows the same rules as a request. */
 import { z } from "zod";
 import { parseScheduleField } from "../schedules/schedule.ts";
 import { parsedField, parseFields } from "../wire/fields.ts";

@@ -1,6 +1,6 @@
 /**
- * A deployed service, independent of any provider. Each adapter renders a template to its own document and parses it
- * back without loss: the templates of running services are the only record of owners and mounted volumes.
+ * A deployed service, independent of any provider. Each adapter renders a template to its own document and must be able
+ * to parse the document without loss, because templates are the only record of owners and mounted volumes.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { LastFire } from "../schedules/fire-policy.ts";
@@ -22,7 +22,7 @@ export interface Declared {
   /** Seconds. */
   readonly timeout: number;
   readonly concurrency: number;
-  /** 0 means the platform's own limit. */
+  /** 0 means the platform's default. */
   readonly maxInstances: number;
   readonly sessionAffinity: boolean;
   readonly useHttp2: boolean;
@@ -54,7 +54,7 @@ export const writtenFields = (declared: Omit<Declared, "env">) => ({
 /** Everything that a platform needs to run a revision of a service. */
 export interface ServiceTemplate extends ServiceSpec {
   readonly mounts: readonly BoundMount[];
-  /** The secret that authenticates a fire to the service. All deploys of a deployment share it. */
+  /** The secret in each request of the schedule, so that the service can authenticate it. Deploys keep the secret. */
   readonly cronToken: string;
   /** Aliases under which the service also sees platform variables. Not part of `env`. */
   readonly envAliases?: EnvAliases;

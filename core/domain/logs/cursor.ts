@@ -29,7 +29,7 @@ export const nameCode = (name: string): string =>
 /** Returns the position after all entries of an instant, including future ones. */
 export const behind = (instant: Instant): LogPosition => ({ instant, code: BEHIND_ALL });
 
-/** The first instant of the date-time format. No entry may have it: a cursor contains the nanosecond before. */
+/** The first instant of the date-time format. No entry may have it: its cursor would be a nanosecond earlier. */
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
 /** Returns the position before all entries of an instant. */

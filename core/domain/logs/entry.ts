@@ -128,7 +128,7 @@ export type LogPage = z.output<typeof logPageSchema> & {
 
 /**
  * Returns the id of an entry, for clients and filters.
- * @param timestamp the entry's timestamp. The id is a slice of it, because a page formats up to 1000 timestamps anyway
+ * @param timestamp the entry's timestamp, which a page has formatted already
  */
 export const insertIdOf = (timestamp: Timestamp, code: string): string =>
   `${timestamp.slice(0, 19)}.${timestamp.slice(20, -6).padEnd(9, "0")}-${code}`;

@@ -5,7 +5,7 @@
  * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the end
  *   of the gap, unless the gap ends on another date. If clocks repeat that time, it fires only the first time.
  * - Any other schedule fires whenever the wall clock shows one of its minutes. It does not fire at skipped times, and
- *   it fires again at repeated times. A schedule for every half-hour therefore always fires every half-hour.
+ *   it fires again at repeated times. A half-hourly schedule therefore always fires every half-hour.
  *
  * https://github.com/hexagon/croner and https://manpages.debian.org/cron.8
  */

@@ -18,7 +18,7 @@ const formatterOf = (zone: string): Intl.DateTimeFormat => {
   return made;
 };
 
-/** `GMT`, `GMT+05:30`, or, for times before a zone gave up local mean time, `GMT-00:44:30`. */
+/** `GMT`, `GMT+05:30`, or with seconds for times when the zone used local mean time, such as `GMT-00:44:30`. */
 const LONG_OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 /** Returns the offset of a zone at a moment, in seconds. Throws a RangeError if this runtime does not know the zone. */
@@ -31,8 +31,8 @@ export const offsetAt = (zone: string, second: number): number => {
 
 /**
  * Returns the first second after `from`, up to `to`, whose offset differs from the offset at `from`; undefined if none
- * does. The two must be at most a few days apart. A zone changes its clocks at most once in that time, so equal offsets
- * mean no change.
+ * does. `from` and `to` must be at most a few days apart. A zone changes its clocks at most once in that time, so equal
+ * offsets mean no change.
  */
 export const clockChange = (zone: string, from: number, to: number): number | undefined => {
   const before = offsetAt(zone, from);

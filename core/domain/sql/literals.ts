@@ -151,8 +151,9 @@ const rewritten = (text: string): string => {
 };
 
 /**
- * Rewrites all literals of a statement. The text after a literal keeps its line, and its column unless the literal became
- * longer. Leaves an unclosed literal to the parser. Returns a fault for an illegal escape or for adjacent literals.
+ * Rewrites all literals of a statement. The text after a literal stays on its line, and in its column unless the
+ * literal becomes longer. Leaves an unclosed literal to the parser. Returns a fault for an illegal escape or for
+ * adjacent literals.
  */
 export const plainLiterals = (statement: string): string | LiteralFault => {
   try {

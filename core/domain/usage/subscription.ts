@@ -1,7 +1,7 @@
 /** The subscription of an account, independent of the billing provider. */
 import { z } from "zod";
 
-/** Stripe's names, which most billing providers have adopted: https://docs.stripe.com/api/subscriptions/object */
+/** Stripe's names: https://docs.stripe.com/api/subscriptions/object */
 export const subscriptionStatuses = [
   "active",
   "trialing",
@@ -13,7 +13,7 @@ export const subscriptionStatuses = [
   "canceled",
 ] as const;
 
-/** The status of a subscription, in the terms of Stripe. */
+/** The status of a subscription, under Stripe's name. */
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
 const time = z.string().meta({ format: "date-time" });

@@ -43,7 +43,7 @@ export class UsageSums {
     this.#groups.set(group, addUsage(this.#groups.get(group) ?? noUsage, usage));
   }
 
-  /** Returns the groups by descending cost, then by name, with the unnamed group last. */
+  /** Returns the groups by descending cost. Sorts groups of equal cost by name, with the unnamed group last. */
   groups(): (readonly [Group, UsageSum])[] {
     return [...this.#groups].sort(
       ([a, one], [b, other]) =>

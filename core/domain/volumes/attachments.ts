@@ -21,7 +21,7 @@ export const attachmentsOf = (services: readonly Service[]): ReadonlyMap<string,
   return attached;
 };
 
-/** Returns a message that names the deployments that mount a volume to delete, or undefined if none does. */
+/** Returns the message that rejects the deletion of a volume, or undefined if no deployment mounts the volume. */
 export const deletionProblem = (volume: string, mounters: readonly string[]): string | undefined =>
   mounters.length === 0
     ? undefined

@@ -91,7 +91,7 @@ export interface DeletedVolume {
   readonly deletedAt: Timestamp;
 }
 
-/** Returns the time at which a deleted volume can no longer be restored. */
+/** Returns the time until which a deleted volume can be restored. */
 export const restorableUntil = (deletedAt: Timestamp): Instant =>
   plusMillis(parseInstant(deletedAt) as Instant, trashDays * 86_400_000);
 

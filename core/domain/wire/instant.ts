@@ -132,5 +132,5 @@ export const parseDateTime = (text: string): { instant: Instant; fraction: strin
   return { instant: (BigInt(seconds) * NANOS + nanos) as Instant, fraction };
 };
 
-/** Parses an RFC 3339 date-time to an instant. Returns undefined like `parseDateTime`. */
+/** Parses an RFC 3339 date-time to an instant. Returns undefined if `parseDateTime` does. */
 export const parseInstant = (text: string): Instant | undefined => parseDateTime(text)?.instant;

@@ -60,8 +60,8 @@ export const bindVolumes = (deploy: DeployContext, { spec, volumes }: DeployPlan
   });
 
 /**
- * Returns a failure if a mounted volume was deleted. Must be called after the mounts are visible to all readers: later
- * deletions then see the mount and fail.
+ * Returns a failure if a mounted volume was deleted. The caller must first make the mounts visible to all readers, so
+ * that later deletions find the mount and fail.
  */
 export const checkMounts = async (
   deploy: DeployContext,

@@ -7,7 +7,7 @@ import { err, ok } from "../../result.ts";
 import { awaitFinalEvent } from "./await-final-event.ts";
 import { type DeployContext, endedEarly, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
 
-/** Returns the image. */
+/** Builds the source. Returns the reference of the image. */
 export const build = async (
   { ports, settings: { deployLimits: limits }, run }: DeployContext,
   source: Source,

@@ -13,7 +13,7 @@ const CRON_TOKEN_CHARS = 40;
 export interface RolledOut {
   readonly url: string;
   readonly revision: string;
-  /** The runner of the service. Absent on platforms with only one. */
+  /** The runner of the service. Absent on platforms with a single runner. */
   readonly runner?: string;
   readonly cronToken: string;
 }

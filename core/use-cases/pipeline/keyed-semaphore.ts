@@ -21,12 +21,12 @@ export class KeyedSemaphore {
   /** The granted permits of each key, then the waiting ones. */
   readonly #permits = new Map<string, QueuedPermit[]>();
 
-  /** @param capacity how many permits of one key may be granted at the same time */
+  /** @param capacity the maximum number of granted permits per key */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** Returns how many permits of the key wait. */
+  /** Returns the number of waiting permits of a key. */
   waiting(key: string): number {
     return this.#permits.get(key)?.filter((permit) => !permit.granted).length ?? 0;
   }

@@ -98,7 +98,9 @@ const settingsIn = (manage: string): string | undefined => {
   return [double, single].find((module) => module !== undefined && MODULE.test(module));
 };
 
-/** Disables the migration check of `runserver`, which opens the database: the source folder is read-only for services. */
+/**
+ * Disables the migration check of `runserver`, which opens the database: the source folder is read-only for services.
+ */
 const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management.base import BaseCommand; BaseCommand.check_migrations = lambda self: None; sys.argv[:] = ["manage.py", "runserver", "--noreload", "0.0.0.0:" + sys.argv[1]]; runpy.run_path("manage.py", run_name="__main__")' "$PORT"`;
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;

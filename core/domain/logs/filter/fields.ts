@@ -1,4 +1,4 @@
-/** The fields of an entry that a filter may name, and the comparisons that each allows. */
+/** The fields of an entry that a filter may name, and the comparisons that each field allows. */
 import { closest } from "../../wire/closest.ts";
 import { severityNames } from "../entry.ts";
 import { nanosOf, numberOf, severityRank, timeOf, truthOf } from "./literals.ts";
@@ -7,7 +7,7 @@ import type { Comparison, FieldPath, Literal } from "./tree.ts";
 
 /**
  * - `text`, `number`, `truth`, `duration`: a field of the entry itself. A missing field counts as empty, 0 or false.
- * - `any`: a value inside a payload or labels. Its own type decides the comparison. A missing value matches nothing.
+ * - `any`: a value inside a payload or labels. Its type decides the comparison. A missing value matches nothing.
  * - `object`: contains other fields. Supports search (`:`) and existence (`:*`).
  */
 export type FieldType = "timestamp" | "severity" | "text" | "number" | "truth" | "duration" | "any" | "object";

@@ -44,7 +44,7 @@ const units = new Map([
 
 /** Bounds the digits before the point. */
 const DURATION = /^([+-]?)(?=\.?\d)(\d{0,15})(?:\.(\d*))?(d|h|m|s|ms|us|ns)$/;
-/** Later digits are ignored: even of a day, they are less than a nanosecond. */
+/** Later digits are ignored: even in days, they are less than a nanosecond. */
 const FRACTION_DIGITS = 18;
 
 /** Parses a duration such as `3.2s` to nanoseconds. Uses integers, because as floats, 9 ms and 0.009 s would differ. */

@@ -18,7 +18,7 @@ import { existsAt, type Leaf, someLeaf, valuesAt } from "./values.ts";
 
 type Predicate = (entry: LogEntry) => boolean;
 
-/** Returns a getter of the values at a path of an entry. */
+/** Returns a function that returns the values at a path of an entry. */
 const valuesOf = ([first, ...rest]: FieldPath): ((entry: LogEntry) => unknown[]) => {
   return (entry) => {
     const part = partOf(entry, first);

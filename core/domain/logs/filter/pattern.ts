@@ -8,7 +8,7 @@ export type CompilePattern = (pattern: string) => ((text: string) => boolean) | 
 
 const MAX_PATTERN_BYTES = 1000;
 
-/** Returns why a pattern is invalid or too long, or undefined if it can be used. */
+/** Returns why a pattern is invalid or too long, or undefined if it is valid. */
 export const patternProblem = (compile: CompilePattern, pattern: string): string | undefined => {
   if (new TextEncoder().encode(pattern).length > MAX_PATTERN_BYTES)
     return `a regular expression must be at most ${MAX_PATTERN_BYTES} bytes`;
