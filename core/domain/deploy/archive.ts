@@ -113,7 +113,7 @@ export class ArchiveContents {
 
   #placeFile(key: string): string | undefined {
     const found = this.#numbers.get(key);
-    if (found !== undefined && found !== FILE) return "is a file, but an earlier entry needs a folder there";
+    if (found !== undefined && found !== FILE) return "is a file, but an earlier entry needs a folder at that path";
     this.#numbers.set(key, FILE);
     return this.#count();
   }

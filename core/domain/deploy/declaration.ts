@@ -110,7 +110,7 @@ const instancesIssues = ({ max_instances: value }: DeployValues, context: Declar
   const issues = above(field, value, max, `at most ${max} on this provider`);
   return issues.length > 0
     ? issues
-    : above(field, value, quota, `your account may run ${quota} instances`, "quota_exceeded");
+    : above(field, value, quota, `your account may run at most ${quota} instances`, "quota_exceeded");
 };
 
 const nameIssues = (name: string | undefined, reserved: readonly string[]): Issue[] =>

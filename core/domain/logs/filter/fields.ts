@@ -71,7 +71,7 @@ export const unknownField = (path: FieldPath): string => {
   const last = path.at(-1) as string;
   const meant = names.find((one) => one.endsWith(`.${name}`)) ?? closest(name, names);
   const hint = meant === undefined ? "" : ` Did you mean '${meant}'?`;
-  return `unknown field '${printPath(path)}'.${hint} A field of your own JSON lines is 'jsonPayload.${printPath([last])}'.`;
+  return `unknown field '${printPath(path)}'.${hint} For a field of your JSON lines, use 'jsonPayload.${printPath([last])}'.`;
 };
 
 const ordered: readonly Comparison[] = ["=", "!=", "<", "<=", ">", ">=", ":"];

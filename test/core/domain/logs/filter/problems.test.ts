@@ -25,7 +25,7 @@ test.each([
   ["severity =", "at position 11: expected a value after '='"],
   ["severity=ERORR", "at position 10: must be a severity: DEFAULT, DEBUG"],
   ["sevrity=ERROR", "Did you mean 'severity'?"],
-  ["status>=500", "Did you mean 'httpRequest.status'? A field of your own JSON lines is 'jsonPayload.status'."],
+  ["status>=500", "Did you mean 'httpRequest.status'? For a field of your JSON lines, use 'jsonPayload.status'."],
   ["textPayload.x=1", "at position 1: unknown field 'textPayload.x'"],
   ["timestamp>=yesterday", "at position 12: must be an RFC 3339 date-time with an offset"],
   ["timestamp>=2026-01-01T00:00:00", "must be an RFC 3339 date-time with an offset"],
