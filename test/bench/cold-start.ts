@@ -48,12 +48,12 @@ const coldStartWith = (runner: "process" | "bubblewrap", own: Pick<Bench, "name"
 
 export const coldStart = coldStartWith("process", {
   name: "cold-start",
-  title: "first byte of a service at zero, process runner, compared with the first byte of a bare process",
+  title: "time to the first byte of a service scaled to zero (process runner), compared with a bare process",
   goals: [{ peer: "node server.js", at: "most", bound: 1.5 }],
 });
 
 export const coldStartBubblewrap = coldStartWith("bubblewrap", {
   name: "cold-start-bubblewrap",
-  title: "first byte of a service at zero in a bubblewrap sandbox, compared with the first byte of a bare process",
+  title: "time to the first byte of a service scaled to zero (bubblewrap), compared with a bare process",
   goals: [{ peer: "node server.js", at: "most", bound: 1.5, plus: 20 }],
 });

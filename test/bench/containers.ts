@@ -90,7 +90,7 @@ export const containerDeploy: Bench = {
 
 export const coldStartContainer: Bench = {
   name: "cold-start-container",
-  title: "first byte of a Dockerfile's service at zero, compared with docker run to its first byte",
+  title: "time to the first byte of a service scaled to zero (container), compared with docker run",
   unit: "ms",
   goals: [{ peer: "docker run", at: "most", bound: 1, plus: 50 }],
   prepare: async () => {

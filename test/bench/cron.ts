@@ -19,7 +19,7 @@ const SCHEDULES = 100;
 
 export const cronLateness: Bench = {
   name: "cron-lateness",
-  title: `delay of ${SCHEDULES} schedules that are due at the same time until they reach their services, p99`,
+  title: `delay until ${SCHEDULES} simultaneous fires reach their services (99th percentile)`,
   unit: "ms",
   goals: [{ at: "most", bound: 250 }],
   prepare: async () => {

@@ -23,7 +23,7 @@ const byHand = async (): Promise<number> => {
 
 export const deploy: Bench = {
   name: "deploy",
-  title: "deploy of examples/hello to DONE, warm cache, process runner",
+  title: "deploy of examples/hello until DONE, with a warm cache and the process runner",
   unit: "ms",
   goals: [{ at: "most", bound: 1000 }],
   prepare: async () => {

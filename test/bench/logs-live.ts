@@ -80,7 +80,7 @@ export const logIngest: Bench = {
 
 export const logDelay: Bench = {
   name: "log-delay",
-  title: "GET /health, 99th percentile, while a service logs 30,000 JSON lines a second",
+  title: "response time of GET /health (99th percentile) while a service logs 30,000 JSON lines a second",
   unit: "ms",
   goals: [{ at: "most", bound: 20 }],
   prepare: async ({ small }) => {
@@ -118,7 +118,7 @@ setInterval(() => console.log(JSON.stringify({ tick: Date.now() })), 100);
 
 export const logFollow: Bench = {
   name: "log-follow",
-  title: "from console.log in a service to `portside logs -f`, 95th percentile",
+  title: "delay from console.log in a service to `portside logs -f` (95th percentile)",
   unit: "ms",
   goals: [{ at: "most", bound: 500 }],
   prepare: async ({ small }) => {
@@ -150,7 +150,7 @@ export const logFollow: Bench = {
 
 export const logHttp: Bench = {
   name: "log-http",
-  title: "a page of 100 entries over HTTP, from a log of a million lines (median)",
+  title: "reading a page of 100 entries over HTTP from a log of a million lines (median)",
   unit: "ms",
   goals: [],
   prepare: async ({ small }) => {

@@ -83,7 +83,7 @@ export const inFolder = () => {
 
 export const logPages: Bench = {
   name: "log-pages",
-  title: "a page of 100 entries after a random position, in the store, by the size of the log",
+  title: "reading a page of 100 entries after a random position in the store, by the size of the log",
   unit: "ms",
   goals: [
     { at: "most", bound: 1 },
@@ -111,7 +111,7 @@ export const logPages: Bench = {
 
 export const logFilters: Bench = {
   name: "log-filters",
-  title: "the newest 100 matches among a million entries, by the share of matches",
+  title: "finding the newest 100 matches among a million entries, by the share of matches",
   unit: "ms",
   goals: [],
   prepare: async ({ small }) => {

@@ -62,11 +62,12 @@ export const page = (outcomes: readonly Outcome[], before: string): string => {
   const notes = before.includes(NOTES) ? before.slice(before.indexOf(NOTES)) : NOTES;
   return `# Performance
 
-Measured with \`npm run build && npm run bench -- --json FILE\`, written with \`npm run bench:page -- FILE\`, on a shared virtual
-machine: ${machine()}. Subject and peers alternate for seven rounds, after one round of warm-up. A goal is judged by the median of
-the rounds' ratios. The spread is half the interquartile range. Compare ratios, not absolute figures: those depend on the machine.
+\`npm run build && npm run bench -- --json FILE\` measured these figures, and \`npm run bench:page -- FILE\` wrote the table.
+The machine was a shared virtual machine: ${machine()}. Each benchmark measures its subject
+and its peers alternately, for one warm-up round and seven measured rounds. Relative goals apply to the median of the
+rounds' ratios. The spread (±) is half the interquartile range. Compare ratios: absolute figures depend on the machine.
 
-| what | medians | unit | goals |
+| benchmark | medians | unit | goals |
 |---|---|---|---|
 ${[...rows.values()].join("\n")}
 

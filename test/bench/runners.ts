@@ -109,6 +109,13 @@ const RESOURCES = ["memory", "forks", "disk", "logs"] as const;
 
 type Resource = (typeof RESOURCES)[number];
 
+const limitOf: Readonly<Record<Resource, string>> = {
+  memory: "memory limit",
+  forks: "process limit",
+  disk: "disk limit",
+  logs: "share of the log",
+};
+
 /** Load on the machine while the service is measured. */
 interface Noise {
   begin(): Promise<void>;
@@ -188,7 +195,7 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
   const { name: normName, noise: normNoise } = norm ?? { name: "alone", noise: async () => SILENCE };
   return {
     name: `neighbour-${name}-${runner}`,
-    title: `median of a service's response times (${runner}) while ${does}`,
+    title: `median response time of a service (${runner}) while ${does}`,
     unit: "ms",
     goals: [{ peer: normName, at: "most", bound: 2 }],
     prepare: async ({ small }) => {
@@ -232,7 +239,7 @@ const crowdSize = (small: boolean): number => (small ? 2 : 10);
 
 const crowd: Neighbour = {
   name: "crowd",
-  does: "ten neighbours with one CPU each exceed their limits of memory, processes, disk and logs",
+  does: "ten neighbours with one CPU each exceed their limits (memory, processes, disk, log)",
   noise: (server, small) =>
     greedyServices(
       server,
@@ -260,7 +267,7 @@ export const neighbours: readonly Bench[] = machine.flatMap((one) => [
   ...RESOURCES.map((resource) =>
     neighbour(one, {
       name: resource,
-      does: `a neighbour with one CPU exceeds its ${resource}`,
+      does: `a neighbour with one CPU exceeds its ${limitOf[resource]}`,
       noise: (server) => greedyServices(server, [resource]),
     }),
   ),

@@ -98,7 +98,7 @@ const SETTLE_MS = 2000;
 
 export const sqlIdle: Bench = {
   name: "sql-idle",
-  title: "resident memory of an account's idle SQL process after a hundred queries",
+  title: "resident memory of an idle SQL process after a hundred queries",
   unit: "MB",
   goals: [{ at: "most", bound: 300 }],
   prepare: async ({ small }) => {

@@ -29,7 +29,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 
 export const volumePage: Bench = {
   name: "volume-page",
-  title: "a page of 1,000 objects from the middle of a folder of 10,000, with 1 million files in other folders",
+  title: "listing 1,000 objects from the middle of a folder of 10,000, with 1 million files in other folders",
   unit: "ms",
   goals: [{ at: "most", bound: 50 }],
   prepare: async ({ small }) => {
@@ -57,7 +57,7 @@ export const volumePage: Bench = {
 
 export const volumeList: Bench = {
   name: "volume-list",
-  title: "GET /v1/volume/list with 1,000 volumes and 10,000 deployments in memory, one call of the platform",
+  title: "GET /v1/volume/list with 1,000 volumes and 10,000 deployments in memory, which calls the provider once",
   unit: "ms",
   goals: [{ at: "most", bound: 50 }],
   prepare: async () => {
