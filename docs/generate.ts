@@ -52,8 +52,9 @@ const configuration = (): string => {
 
 ${MADE}
 
-A flag takes precedence over a variable, a variable over a key of the configuration file, and a key over the default. The file is JSON:
-\`--config FILE\`, or otherwise \`portside.config.json\` in the data folder. The settings of your own provider are in a section with its name: \`{"provider": "./mine.js", "./mine.js": {…}}\`.
+A flag takes precedence over a variable, a variable over a key of the configuration file, and a key over the default. The
+configuration file is JSON. Its path is \`--config FILE\`, or by default \`portside.config.json\` in the data folder. The settings of
+your own provider are in a section with its name: \`{"provider": "./mine.js", "./mine.js": {…}}\`.
 
 ${table(["flag", "variable", "key", "default", "meaning"], rows)}
 `;
@@ -76,18 +77,18 @@ const limits = (): string => {
     ["concurrency", ...range(concurrency)],
     ["max_instances (0: the platform's limit)", ...range(max_instances)],
     ["memory", formatMemory(memory.minBytes), "the provider's maximum", memory.default],
-    ["logs limit", ...range(logs)],
+    ["limit (entries per page of logs)", ...range(logs)],
   ];
   const archive = [
     ["the file", formatMemory(archiveLimits.fileBytes)],
     ["the file, as an object of a volume (source_object)", formatMemory(sourceObjectBytes)],
-    ["entries, including folders that only paths imply", String(archiveLimits.entries)],
-    ["unpacked", formatMemory(archiveLimits.unpackedBytes)],
+    ["entries, including parent folders without an entry", String(archiveLimits.entries)],
+    ["unpacked size", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
     ["depth of folders", String(archiveLimits.depth)],
     ["bytes per path", String(archiveLimits.pathBytes)],
     ["bytes per file or folder name", String(archiveLimits.partBytes)],
-    ["time to unpack it, on one machine", seconds(unpackDeadlineMs)],
+    ["time to unpack the archive, on one machine", seconds(unpackDeadlineMs)],
   ];
   const account = [
     ["deployments", String(accountLimits.deployments)],
@@ -98,17 +99,20 @@ const limits = (): string => {
     ["requests per minute", String(accountLimits.requestsPerMinute)],
   ];
   const deploy = [
-    ["build", `${seconds(deployLimits.buildDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.buildDeadlineMs)}`],
     [
-      "until a service listens",
+      "time of a build",
+      `${seconds(deployLimits.buildDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.buildDeadlineMs)}`,
+    ],
+    [
+      "time until a service listens",
       `${seconds(deployLimits.listenDeadlineMs)}; on AWS ${seconds(cloudDeadlines.listenDeadlineMs)}, on Google Cloud ${PROBE_SECONDS.period} s`,
     ],
     [
-      "complete rollout",
+      "time of a complete rollout",
       `${seconds(deployLimits.rolloutDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.rolloutDeadlineMs)}`,
     ],
-    ["setting the schedule", seconds(deployLimits.scheduleDeadlineMs)],
-    ["interval of repeated status records in a silent step", seconds(deployLimits.heartbeatMs)],
+    ["time to set the schedule", seconds(deployLimits.scheduleDeadlineMs)],
+    ["interval of repeated records during a silent step", seconds(deployLimits.heartbeatMs)],
     ["waiting deploys of one name", String(deployLimits.queuedPerName)],
     ["time to follow a finished deploy", seconds(deployLimits.keptMs)],
     [
@@ -137,7 +141,7 @@ const limits = (): string => {
   ];
   const fires = [
     ["delays before the retries of a failed fire", fireLimits.retryDelays.map(seconds).join(", ")],
-    ["maximum delay of a fire; a later one is skipped", seconds(fireLimits.lateness)],
+    ["maximum delay of a fire, after which it is skipped", seconds(fireLimits.lateness)],
   ];
   return `# Limits
 
@@ -145,15 +149,15 @@ ${MADE}
 
 ## Names
 
-A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, and a volume's at most ${VOLUME_NAME_MAX}. The characters are lower-case letters a-z,
-digits and '-'. A name must begin with a letter (a volume's also with a digit), and must not end with '-'. In a deployment's name, '_' is
-read as '-'. These names are reserved (a setting of the library): ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
+A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, and a volume's at most ${VOLUME_NAME_MAX}. Names may contain lower-case letters a-z,
+digits and '-'. A name must begin with a letter (a volume's name also with a digit), and must not end with '-'. Portside converts '_'
+in a deployment's name to '-'. Reserved names of deployments (a setting of the library): ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
 
 ## Fields of a deploy
 
 ${table(["field", "minimum", "maximum", "default"], fields)}
 
-A deploy may have ${mounts.max} mounts and ${formatMemory(env.maxBytes)} of environment. A JSON body may have 1 MiB.
+A deploy may have at most ${mounts.max} mounts, and environment variables of at most ${formatMemory(env.maxBytes)}. A JSON body may have at most 1 MiB.
 
 ## Source archive
 
@@ -161,13 +165,13 @@ ${table(["limit", "maximum"], archive)}
 
 ## Accounts
 
-These limits are settings.
+An operator can change these limits with settings.
 
 ${table(["limit", "maximum"], account)}
 
 ## Deploys
 
-The time limits for building and listening, and the number of waiting deploys, are settings.
+An operator can change the time limits for building and listening, and the number of waiting deploys.
 
 ${table(["limit", "value"], deploy)}
 
@@ -251,9 +255,10 @@ const capabilities = (): string => {
 
 ${MADE}
 
-This table shows the response of \`GET /v1/capabilities\` for each provider. The column of the local provider is for a server that runs
-as root with bubblewrap, npm and python3; on your machine, the response depends on the installed programs. The columns of gcp
-([gcp.md](../providers/gcp.md)) and aws ([aws.md](../providers/aws.md)) assume SQL but no billing table, and for aws a certificate.
+This table shows the response of \`GET /v1/capabilities\` for each provider. The column *local* is for a server that runs as root
+with bubblewrap, npm and python3; on your machine, the response depends on the installed programs. The columns *gcp*
+([gcp.md](../providers/gcp.md)) and *aws* ([aws.md](../providers/aws.md)) are for an installation with SQL, without a billing table,
+and for *aws* with a certificate.
 
 ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 `;
@@ -295,7 +300,7 @@ export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/decisions/README.md": decisions(),
 });
 
-/** Writes the pages that only the site and the package contain: the exports of each subpath, and the examples. */
+/** Writes the pages that are only on the site and in the package: the exports of each subpath, and the examples. */
 export const writeSitePages = (): void => {
   mkdirSync("docs/exports", { recursive: true });
   for (const [path, text] of Object.entries({ ...referencePages(), "docs/guides/examples.md": examplesPage() }))

@@ -1,6 +1,6 @@
 /**
- * The documentation as a site with a search: `npm run docs:site` writes it to docs/.site. VitePress reads the repository's
- * Markdown in place, so that every link leads to the same page on the site and in a repository viewer.
+ * Builds the documentation as a searchable website: `npm run docs:site` writes it to docs/.site. VitePress reads the
+ * repository's Markdown in place, so every link works on the site and in a repository viewer.
  */
 import { defineConfig } from "vitepress";
 import { navigation } from "./navigation.ts";

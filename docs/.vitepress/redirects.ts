@@ -1,4 +1,4 @@
-/** Pages that moved: the old name redirects to the new one, so links to the site keep working. */
+/** Redirects the old addresses of pages that moved, so that links to the site keep working. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { subpaths } from "./navigation.ts";

@@ -1,6 +1,6 @@
 /**
- * Converts links of a repository viewer to links of the site. A README is its folder's first page. A link to a program or a
- * folder, which is not part of the site, becomes plain text.
+ * Converts links of a repository viewer to links of the site. A README is the index page of its folder. A link to a
+ * source file or a folder becomes plain text, because the site contains only pages.
  */
 import type { MarkdownOptions } from "vitepress";
 

@@ -1,4 +1,4 @@
-/** Returns a valid example request of each endpoint, as data and as a curl command. */
+/** Creates a valid example request for each endpoint, as data and as a curl command. */
 import type { Endpoint } from "../../hosts/http/endpoints.ts";
 import type { Schema } from "./json-shape.ts";
 
@@ -27,7 +27,7 @@ export const exampleValues = (
   );
 };
 
-/** Returns the path with its ids and its query. */
+/** Returns the path of a request, including the ids and the query. */
 export const addressOf = ({ path, method }: Pick<Endpoint, "path" | "method">, values: Values): string => {
   const named = path.replace(/:(\w+)/g, (_, name: string) => String(values[name]));
   if (method !== "GET") return named;

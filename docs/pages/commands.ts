@@ -51,9 +51,9 @@ export const commandsPage = async (): Promise<string> => {
 
 ${MADE}
 
-This page contains the output of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`,
-\`PORTSIDE_URL\` or the one that \`portside login\` saved, in this order, and default to port 8787 of this machine. They use the
-key in \`PORTSIDE_API_KEY\` or the saved one. The exit code is 0 after success, 1 after an error of the platform, 2 after a
+This page contains the output of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`, in
+\`PORTSIDE_URL\`, or from \`portside login\`, in this order. The default is port 8787 of this machine. They use the key in
+\`PORTSIDE_API_KEY\` or from \`portside login\`. The exit code is 0 after success, 1 after an error of the platform, 2 after a
 usage error, and 130 after Ctrl-C.
 
 ${table(
@@ -75,7 +75,7 @@ ${table(
   Object.values(activation).map(([file, line]) => [file, `\`${line}\``]),
 )}
 
-Upgrades need no further step: the shell runs \`portside completion\` when it starts.
+The shell runs \`portside completion\` when it starts, so an upgrade also updates the completion.
 
 ${all.map(section).join("\n")}`;
 };

@@ -9,10 +9,10 @@ const FOLDER = "examples";
 const about: Readonly<Record<string, string>> = {
   "embed-fastify":
     "The control plane in a Fastify application, behind its own authenticator, with its own logger and clock.",
-  "embed-express": "The same in an Express application: the logged-in user is the caller, without keys.",
+  "embed-express": "The control plane in an Express application: the logged-in user is the caller, without API keys.",
   "embed-job": "A job without HTTP that deploys a folder and reads its log.",
-  "swap-provider": "One variable chooses between memory, local, gcp and aws.",
-  "deploy-rules": "A company's own rules as policies, and a property that detects a bug in their first version.",
+  "swap-provider": "A program whose provider (memory, local, gcp or aws) depends on one variable.",
+  "deploy-rules": "Policies with a company's rules, and a property that detects a bug in their first version.",
   "whole-application":
     "All of these together: a login, one variable for the provider, policies, metrics, and a custom `SourceSpool`.",
   "adapter-fs-only": "A `LogStore` in files, tested by the contract suites.",

@@ -31,7 +31,7 @@ export const projectFilePage = (): string => `# portside.json
 
 ${MADE}
 
-\`portside.json\` declares a service. It is in the top folder of the source, and is not part of the deployed files. \`portside init\`
+\`portside.json\` declares a service. It is in the top folder of the source, but is not deployed with it. \`portside init\`
 writes one, and \`portside deploy\` and \`portside run\` read it.
 
 ${json({
@@ -43,13 +43,13 @@ ${json({
   schedule: { cron: "0 9 * * 1-5", timezone: "Europe/Paris" },
 })}
 
-The file declares the complete service. An omitted field gets its default and does not keep its current value, except \`env\`.
+The file declares the complete service. An omitted field gets its default instead of its current value, except \`env\`, which stays unchanged.
 \`portside deploy --plan\` shows what a deploy would change.
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
 
 The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all broken rules together. A server
-publishes the schema at \`/schema/portside.json\`; the package has it as \`portside/schema/portside.json\`.
+publishes the JSON Schema at \`/schema/portside.json\`, and the package contains it as \`portside/schema/portside.json\`.
 
 ## name
 
@@ -68,7 +68,7 @@ ${json({
 })}
 
 \`sub_path\` mounts one folder of the volume. With \`read_only\`, writes fail. A service may have ${fieldLimits.mounts.max} mounts. A mount must not be
-inside another one. A deploy creates missing volumes. The field is required so that no deploy detaches storage by mistake: \`{}\` declares
+inside another mount. A deploy creates missing volumes. The field is required so that no deploy detaches storage by mistake: \`{}\` declares
 a service without storage. See [volumes.md](../volumes.md).
 
 ## env
@@ -91,5 +91,5 @@ ${json({ name: "shop", volumes: {}, source: "./dist" })}
 ## Without the file
 
 Without \`portside.json\`, \`portside deploy\` uses the folder's name or \`--name\`, the defaults, and no storage. If a deployment of that
-name has other settings, the deploy and its plan fail. The message lists these settings, and a \`portside.json\` that keeps them.
+name has other settings, the deploy and its plan fail. The message lists these settings and contains a \`portside.json\` that keeps them.
 `;

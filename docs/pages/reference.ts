@@ -1,4 +1,4 @@
-/** Generates a page per subpath of the package: its exports, with the comments and types of the source. */
+/** Generates a page for each subpath of the package, with the comments and types of its exports. */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { type ESTree, parseSync } from "vite";
@@ -35,10 +35,10 @@ const declared = (statement: Statement): string[] => {
   return "id" in declaration && declaration.id?.type === "Identifier" ? [declaration.id.name] : [];
 };
 
-/** The maximum number of lines of a value; the page shows only the name of a longer one. */
+/** The maximum number of lines of a value. The page shows only the name of a longer value. */
 const LONGEST_VALUE = 80;
 
-/** Returns the comment and the declaration; for a function or a class only the signature. */
+/** Returns the comment and the declaration. Functions and classes have only their signature. */
 const declarationIn = ({ code, comments }: Module, statement: Statement): string => {
   const comment = comments.find(({ end }) => end <= statement.start && code.slice(end, statement.start).trim() === "");
   const words = comment === undefined ? "" : `${code.slice(comment.start, comment.end)}\n`;

@@ -1,6 +1,6 @@
 /**
- * `npm run docs:picture`: records the README's picture. Runs the command line on a terminal of a hundred columns: starts the
- * platform, then creates, deploys and calls a service, and reads its log. Draws the output.
+ * Records the README's picture (`npm run docs:picture`). Runs the command line on a terminal with a hundred columns: starts
+ * the platform, deploys and calls a new service, and reads its log. Draws the output as an SVG.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { svgOf } from "./svg.ts";
 const TITLE = "A terminal: portside serve, init, deploy, list and logs";
 const READING = 0.9;
 
-/** A terminal that can wait for a word, and records its output if it has a recording. */
+/** A terminal that can wait for a text, and writes its output to the recording, if there is one. */
 const terminalOf = (
   recording: Recording | undefined,
   home: string,
@@ -78,7 +78,7 @@ export const record = async (): Promise<{ readonly rows: Row[]; readonly columns
     recording.write(await (await fetch(url)).text());
     await run("list");
     const logs = ["logs", "hello", "-q", "logName=stdout"];
-    // The log receives a line a moment after the response.
+    // The line may reach the log after the response.
     for (let quiet = ""; !quiet.includes("path=/"); ) {
       const terminal = terminalOf(undefined, home, env, stop.signal);
       await runProgram(logs, terminal.io);

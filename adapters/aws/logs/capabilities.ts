@@ -13,8 +13,8 @@ export const awsLogCapabilities = ({ settleSeconds }: Pick<AwsConfig, "settleSec
     `${quota}; service lines have millisecond timestamps, and lines of the same millisecond are ordered by id`,
   ),
   query: offered(
-    `${quota}; CloudWatch Logs evaluates times and selects the platform's entries, the platform evaluates the rest: ` +
-      "a search over many lines takes many reads of 1 MB, and returns what it has found when its time is up",
+    `${quota}; CloudWatch Logs evaluates only the time and the source of entries, and the platform evaluates the other ` +
+      "conditions: a search over many lines takes many reads of 1 MB, and returns the matches found within its time limit",
   ),
   settle_seconds: settleSeconds,
   retention_days: RETENTION_DAYS,

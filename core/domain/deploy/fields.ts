@@ -58,7 +58,7 @@ const volumes = jsonField<readonly Mount[]>(
   },
   {
     description:
-      'The mounts: an object of mount path → volume name, or → {name, read_only?, sub_path?}; "{}" for no storage.',
+      'An object that maps each mount path to a volume name, or to {name, read_only?, sub_path?}; "{}" for no storage.',
     examples: [{}, { "/data": "my-volume" }],
     type: "object",
     maxProperties: fieldLimits.mounts.max,

@@ -22,7 +22,7 @@ export const deployReasons = {
   superseded: "Another deploy changed the deployment in the meantime.",
   deleted: "The deployment was deleted in the meantime.",
   interrupted: "The deploy was cancelled, or its server stopped.",
-  provider_unavailable: "The provider did not respond.",
+  provider_unavailable: "The provider did not respond, or lacked a resource such as disk space.",
   internal: "A bug in Portside or in an adapter.",
 } as const;
 

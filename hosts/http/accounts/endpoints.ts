@@ -17,7 +17,7 @@ export const accountEndpoints: readonly Endpoint[] = [
   get("/v1/capabilities", {
     summary: "Get the features of this platform's provider, and your limits.",
     description:
-      "Instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
+      "Returns instance sizes, isolation, log delay, the limits of your account, and a reason for each missing feature.",
     response: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
@@ -46,8 +46,8 @@ export const accountEndpoints: readonly Endpoint[] = [
   post("/v1/token", {
     summary: "Create a short-lived bearer token for your account.",
     description:
-      "For programs that should not store a key. The token has the rights of the account until `expires_at`, but must " +
-      "not create keys or tokens (403). Revoking the key that created it ends the token within 10 seconds.",
+      "Use it in programs that should not store a key. The token has the rights of the account until `expires_at`, but " +
+      "must not create keys or tokens (403). If the key that created it is revoked, the token stops working within 10 seconds.",
     response: tokenSchema,
     run: (controlPlane, principal, request, options) => {
       const unknown = Object.keys(request).map((name) =>

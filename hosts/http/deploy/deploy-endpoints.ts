@@ -30,9 +30,10 @@ export const deployEndpoints: readonly Endpoint[] = [
     response: planSchema,
   },
   post("/v1/deploy/cancel", {
-    summary: "Cancel a deploy, unless its traffic has moved.",
+    summary: "Cancel a running deploy.",
     description:
-      "The deploy ends with the reason `interrupted`. Has no effect once the traffic has moved to the new revision.",
+      "The deploy ends with the reason `interrupted`. The request has no effect after the traffic has moved to the new " +
+      "revision.",
     fields: cancelFields,
     response: detailSchema,
     run: (controlPlane, principal, request) => controlPlane.cancelDeploy(principal, request),
@@ -43,8 +44,8 @@ export const deployEndpoints: readonly Endpoint[] = [
     path: "/v1/deploy/:deploy_id",
     summary: "Stream a deploy's records, starting at any record.",
     description:
-      "Streams the records after `after`, then new records as they occur. The server that ran a deploy stores its " +
-      "records for one hour after its end.",
+      "Returns the records whose `seq` is greater than `after`, then new records as they occur. The server that ran a " +
+      "deploy stores its records for one hour after its end.",
     fields: resumeFields,
     response: deployEventSchema,
   },

@@ -93,7 +93,7 @@ const errorResponses = ({ kind, method, fields }: Endpoint): Json => ({
       }
     : {}),
   ...(method === "POST" && kind === "json" ? { "413": problem("The body is larger than 1 MiB.", "Detail") } : {}),
-  "422": problem("The request is invalid. Lists every issue.", "ValidationError"),
+  "422": problem("The request is invalid. The response lists every issue.", "ValidationError"),
   "429": problem("The account exceeds its rate limit. See Retry-After.", "Detail", "Retry-After"),
   "500": problem("A bug. The response has the request id.", "Detail"),
   "501": problem("The platform's provider does not support the feature.", "Detail"),
