@@ -56,7 +56,7 @@ export interface ControlPlane {
   check(options?: CallOptions): Outcome<void>;
   /** Returns the account and the credential of a request. */
   authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Outcome<Principal>;
-  /** Counts a request of the account. Fails with `rate_limited` if the account exceeds its requests per minute. */
+  /** Counts a request against the account's rate limit. Fails with `rate_limited` if the account exceeds the limit. */
   countRequest(principal: Principal): Result<void, RateLimited>;
 
   /** Checks whether the account may deploy under a name. */
@@ -65,11 +65,11 @@ export interface ControlPlane {
   receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Outcome<ReceivedSource>;
   /** Returns the changes that a deploy would make. */
   plan(principal: Principal, request: DeployRequest, options?: CallOptions): Outcome<PlanResponse>;
-  /** Starts a deploy. It continues without its client. */
+  /** Starts a deploy. The deploy continues if its client disconnects. */
   deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Outcome<DeployRun>;
   /**
-   * Returns a deploy of this process that is running or ended recently. The client follows it from the record after
-   * `after`.
+   * Returns a deploy of this process that is running or ended recently. `after` is the `seq` of the last record that
+   * the client has.
    */
   resumeDeploy(
     principal: Principal,
@@ -93,7 +93,7 @@ export interface ControlPlane {
 
   /** Creates a volume, or returns the existing one. */
   createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
-  /** Lists the account's volumes, sorted by name. Each lists the deployments that mount it. */
+  /** Lists the account's volumes with the deployments that mount them, sorted by name of the volume. */
   listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
   /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
   deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;

@@ -31,7 +31,7 @@ export interface LogQuery {
   readonly until?: Instant;
   /**
    * The search must return the entries found so far when this many milliseconds have passed since the call. Time in a
-   * queue counts.
+   * queue counts too.
    */
   readonly timeoutMs: number;
 }

@@ -1,7 +1,4 @@
-/**
- * The module of a provider, which `portside serve --provider` loads: its configuration schema, its checks and its
- * start.
- */
+/** The interface of provider modules, which `portside serve --provider` loads. */
 import type { Finding } from "../domain/wire/check.ts";
 import type { Identity, Provider } from "./provider.ts";
 import type { Clock, Ids, Logger } from "./system.ts";
@@ -47,8 +44,7 @@ export interface LoadedProvider {
   /** The TCP port of the proxy that routes requests to services by host name, if the provider has one. */
   readonly ingressPort?: number;
   /**
-   * Returns access to the value stored under a name, which survives restarts. The server stores its API port under a
-   * name.
+   * Returns a getter and a setter for a named value that survives restarts. The server stores its API port this way.
    */
   readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
   /** Returns true if the caller must create the first key. Must return false if a key exists. */
@@ -66,7 +62,7 @@ export interface ProviderModule<Config = unknown> {
   readonly name: string;
   /** Validates the configuration before `load` and `doctor` receive it. */
   readonly configSchema: ConfigSchema<Config>;
-  /** Starts the provider. If the start fails, must release all opened resources before it rejects. */
+  /** Starts the provider. If `load` fails, it must release all opened resources before it rejects. */
   load(config: Config, deps: RuntimeDeps): Promise<LoadedProvider>;
   /**
    * Checks the provider's prerequisites, for `portside doctor`. Must not start the provider. Yields each finding as

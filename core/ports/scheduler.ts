@@ -19,8 +19,8 @@ export interface Scheduler {
    *
    * At each scheduled time, the service must receive `POST /cron` at least once, with the headers `X-Cron-Token` (the
    * job's token) and `X-Cron-Time` (the scheduled time). A provider whose scheduler sends the scheduled time in another
-   * header may use that header instead. If an attempt gets no response or a 5xx, it must be retried after the delays of
-   * `fireLimits`, unless the next scheduled time is earlier. Runs may overlap.
+   * header may use that header instead. If an attempt gets no response or a 5xx, the scheduler must retry after the
+   * delays of `fireLimits`, unless the next scheduled time is earlier. Runs may overlap.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**

@@ -50,7 +50,7 @@ export type RolloutEvent =
   | { readonly kind: "progress"; readonly message: string }
   /** The new revision serves. Platforms with several runners name the selected one in `runner`. */
   | { readonly kind: "ready"; readonly revision: string; readonly url: string; readonly runner?: string }
-  /** The rollout failed. The revision that served before still serves. */
+  /** The rollout failed. The previous revision, if any, still serves. */
   | { readonly kind: "failed"; readonly failure: DeployFailure };
 
 /** Options of `list`. */

@@ -1,4 +1,4 @@
-/** Port for uploaded sources. The spool validates an archive as it arrives and stores it until its build has ended. */
+/** Port for uploaded sources. The spool validates an archive as it arrives and stores it until the build has ended. */
 import type { Issue } from "../domain/wire/issue.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
@@ -11,11 +11,11 @@ export interface Source {
   /** The size of the archive in bytes. */
   readonly bytes: number;
   /**
-   * Returns the archive's bytes from the start. The caller may call it several times and must not call it after
-   * `discard`. The iteration throws if reading fails.
+   * Returns the archive's bytes from the start. May be called several times, but not after `discard`. The iteration
+   * throws if reading fails.
    */
   open(): AsyncIterable<Uint8Array>;
-  /** Deletes the stored archive. The caller may call it several times. Must not reject. */
+  /** Deletes the stored archive. May be called several times. Must not reject. */
   discard(): Promise<void>;
 }
 

@@ -30,7 +30,7 @@ export interface Logger {
 /** Options of every port call. */
 export interface CallOptions {
   /**
-   * Cancels the call. Unless the method documents more, an adapter should stop soon, may fail with `unavailable`, and
+   * Cancels the call. Unless the method specifies more, an adapter should stop soon, may fail with `unavailable`, and
    * may have applied the change.
    */
   readonly signal?: AbortSignal;

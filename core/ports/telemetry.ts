@@ -18,7 +18,9 @@ export interface Load {
   readonly logEntriesWaiting: number;
 }
 
-/** Receives measurements. The engine calls it on its hot path, so methods must return quickly and must not throw. */
+/**
+ * Receives measurements. The engine calls the methods on its hot path, so they must return quickly and must not throw.
+ */
 export interface Telemetry {
   /** Records a cold start: an instance that was started for waiting requests listened after `seconds`. */
   coldStarted(seconds: number): void;

@@ -42,8 +42,8 @@ export const accountOf = (text: string): AccountId => {
 };
 
 /**
- * Returns whether an operator may create the account with `portside keys create`. Its name must not contain a colon,
- * because a colon marks the account of an identity provider's user: `ISSUER-ALIAS:CLAIM`.
+ * Returns whether an operator may create the account with `portside keys create`. Names with a colon
+ * (`ISSUER-ALIAS:CLAIM`) are reserved for users of identity providers.
  */
 export const isKeyAccount = (account: AccountId): boolean => !account.includes(":");
 
@@ -51,7 +51,7 @@ export const isKeyAccount = (account: AccountId): boolean => !account.includes("
 export type NameHolder =
   | { readonly kind: "free" }
   | { readonly kind: "held"; readonly owner: AccountId }
-  /** Recently freed. Only the former owner may take it again. */
+  /** Recently freed. Only the former owner may use the name. */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
 /** Returns whether the account may deploy, read and delete under the name. If not, the request must fail with 403. */

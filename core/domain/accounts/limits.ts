@@ -26,14 +26,16 @@ export const archiveLimits = {
   entryBytes: 512 * MiB,
   depth: 64,
   pathBytes: 1024,
-  /** Limit of each name in a path, as in file systems. */
+  /** Maximum bytes of each name in a path, as in file systems. */
   partBytes: 255,
 } as const;
 
 /** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/** Deadline in milliseconds for unpacking an archive. A slow disk needs a fifth of this time for the largest one. */
+/**
+ * Deadline in milliseconds for unpacking an archive. A slow disk needs a fifth of this time for the largest archive.
+ */
 export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
@@ -87,7 +89,7 @@ export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number }
 export const fireLimits = {
   /** The delays before the first, second and third retry. */
   retryDelays: [5000, 10_000, 20_000],
-  /** Maximum delay of a fire. The platform skips a later one. */
+  /** Maximum delay of a fire. The platform skips a fire that is later. */
   lateness: 60_000,
 } as const;
 
@@ -107,7 +109,7 @@ export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
 
 /** Limits of a SQL query. */
 export const sqlLimits = {
-  /** From the start of the statement to its last row. */
+  /** Milliseconds from the start of the statement to its last row. */
   timeoutMs: 30_000,
   rows: 10_000,
   bytes: 16 * MiB,

@@ -1,6 +1,6 @@
 /**
- * Checks the entries of a source archive while it streams in. Only files and folders are allowed. Links are rejected,
- * because a later entry can make a safe link unsafe.
+ * Checks the entries of a source archive while the archive arrives. Only files and folders are allowed. Links are
+ * rejected, because a later entry can make a safe link unsafe.
  */
 import { type ArchiveLimits, archiveLimits } from "../accounts/limits.ts";
 import { formatMemory } from "./resources.ts";

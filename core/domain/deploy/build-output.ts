@@ -1,4 +1,4 @@
-/** Bounds the build output that a deploy shows. */
+/** Limits the build output in a deploy's stream. */
 import type { DeployLimits } from "../accounts/limits.ts";
 
 type OutputLimits = Pick<

@@ -10,7 +10,7 @@ import { aliasIssues, type EnvAliases } from "./environment.ts";
 import { deployFields, type SourceObject } from "./fields.ts";
 import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 
-/** Where the source is: in an archive of the request, or in an object of a volume. */
+/** The location of the source: an archive in the request, or an object of a volume. */
 export type SourceReference = { readonly kind: "archive" } | ({ readonly kind: "object" } & SourceObject);
 
 /**
@@ -71,7 +71,7 @@ const sourceIssues = (object: SourceObject | null | undefined, context: DeclareC
   if (archive) return archive.issues;
   return object || sourceOptional
     ? []
-    : [issue(path, "is required: the source as a tar.gz file (or name one with source_object)", "missing")];
+    : [issue(path, "is required: send the source as a tar.gz file, or name one in source_object", "missing")];
 };
 
 const sourceOf = (object: SourceObject | null | undefined, archive: unknown): SourceReference | undefined => {

@@ -85,7 +85,7 @@ export const deploymentOf = (service: Service): Deployment => {
         ? null
         : {
             deploy_id: last.deployId,
-            // A deploy that failed keeps the reason of that failure.
+            // If the deploy itself failed, its reason takes precedence over `broken`.
             ...(service.broken !== undefined && last.status === "DONE"
               ? { status: "ERROR" as const, reason: service.broken }
               : { status: last.status, reason: last.reason }),

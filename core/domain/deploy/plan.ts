@@ -48,7 +48,7 @@ export interface DeployPlan {
   readonly adjustments: readonly Adjustment[];
   /** Sentences about declared limits that this provider does not enforce. */
   readonly notEnforced: readonly string[];
-  /** A sentence about the instance that runs without requests; undefined if the provider scales to zero. */
+  /** A sentence that explains why the service does not scale to zero; undefined if it does. */
   readonly idleInstance: string | undefined;
 }
 

@@ -30,7 +30,7 @@ export type PolicyFields = Omit<Declared, "env">;
 /** The deploy that a policy judges. */
 export interface PolicyQuestion {
   readonly declaration: DeployDeclaration;
-  /** The serving template of the name, or else the last attempted one; null if there is none. */
+  /** The template of the serving revision, or else the last attempted template; null if no service has the name. */
   readonly current: ServiceSpec | null;
   /** The caller of the deploy. */
   readonly principal: Principal;

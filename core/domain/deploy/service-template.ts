@@ -89,7 +89,7 @@ export interface Service {
   readonly lastDeploy: DeployOutcome | null;
   /** Why the serving revision cannot start instances, if the platform knows; for example, its image is missing. */
   readonly broken?: DeployReason;
-  /** The latest fire of its schedule; null before the first. Absent if the platform does not know it. */
+  /** The latest fire of its schedule; null before the first. Absent if the platform does not record fires. */
   readonly lastFire?: LastFire | null;
 }
 

@@ -59,7 +59,7 @@ export interface NewLogEntry {
   readonly http?: HttpRequestLog;
 }
 
-/** Returns whether JSON can represent the entry. A store may drop an entry only if this returns false. */
+/** Returns whether JSON can represent the entry. A store may drop an entry only if `isWritable` returns false. */
 export const isWritable = ({ json }: NewLogEntry): boolean => {
   try {
     return json === undefined || JSON.stringify(json) !== undefined;
@@ -113,14 +113,14 @@ export const logRowSchema = z
 export const logPageSchema = z
   .object({
     logs: z.array(logRowSchema),
-    // Not declared as a date-time: the types of generated clients keep fewer digits.
+    // Not declared as a date-time, because the date types of generated clients keep fewer digits.
     cursor: z.string().meta({ description: "A date-time. Pass it unchanged as the next `since`." }),
   })
   .readonly();
 
 /** A page of a log as clients see it. */
 export type LogPage = z.output<typeof logPageSchema> & {
-  /** True if the search stopped early. The cursor continues it. */
+  /** True if the search stopped early. The next search continues from the cursor. */
   readonly partial: boolean;
   /** Milliseconds after which a follower should read the next page. Absent if it may read it immediately. */
   readonly pollAfterMs?: number;

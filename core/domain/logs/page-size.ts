@@ -1,4 +1,4 @@
-/** Bounds the size of a log page, so that a server can hold one for each concurrent request. */
+/** Limits the size of a log page, so that a server can hold one page in memory per concurrent request. */
 import { type LogEntry, messageOf } from "./entry.ts";
 
 /** The maximum characters of all messages together. A page may therefore have fewer entries than its limit. */

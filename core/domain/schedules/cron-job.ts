@@ -1,4 +1,4 @@
-/** The job of a scheduler that calls a service. A deploy and a restarted engine derive the job by the same rule. */
+/** The job that a scheduler runs for a service. A deploy and a restarted engine derive the job by the same rule. */
 import type { AccountId } from "../accounts/account.ts";
 import type { ServiceTemplate } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";

@@ -136,7 +136,7 @@ export const parseFields = <F extends Fields, X extends object = object>(
     if (parsed.success) values[name] = parsed.data;
     else issues.push(...issuesOf(parsed.error).map((one) => ({ ...one, path: [name, ...one.path] })));
   }
-  // Each valid field has its schema's output.
+  // Each valid field has the output type of its schema.
   const checked = check?.(values as Partial<Values<F>>);
   if (checked?.isErr()) issues.push(...checked.error);
   return issues.length > 0 ? err(issues) : ok({ ...values, ...checked?.unwrapOr(undefined) } as Values<F> & X);

@@ -1,4 +1,4 @@
-/** Use cases of authentication, API keys and tokens. */
+/** Use cases for authentication, API keys and tokens. */
 import type { z } from "zod";
 import { mayMakeCredentials, type Principal } from "../../domain/accounts/account.ts";
 import { timestampOf } from "../../domain/wire/instant.ts";

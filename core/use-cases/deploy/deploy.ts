@@ -77,7 +77,10 @@ export const resumeDeploy = useCase({
   run: ({ input: { after } }, run): Result<{ run: DeployRun; after: number }, never> => ok({ run, after }),
 });
 
-/** Cancels a deploy. Fails with `conflict` if the deploy ends in another way: once traffic has moved, it completes. */
+/**
+ * Cancels a deploy. Fails with `conflict` if the deploy ends in another way, for example because traffic has already
+ * moved.
+ */
 export const cancelDeploy = useCase({
   fields: cancelFields,
   authorize: ownDeploy,

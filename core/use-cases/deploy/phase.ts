@@ -41,7 +41,7 @@ export const endedEarly = ({ endReason: reason }: RunningDeploy): DeployFailure 
 export const formatDuration = (millis: number): string =>
   millis < 60_000 ? `${millis / 1000} s` : `${millis / 60_000} min`;
 
-/** Returns the failure of a port call: the port's own failure, the passed deadline, or the early end of the deploy. */
+/** Returns the failure of a port call: the port's own failure, a missed deadline, or the early end of the deploy. */
 export const failureOf = (
   { end, timedOut }: FinalEventResult<{ kind: "failed"; failure: DeployFailure }>,
   run: RunningDeploy,

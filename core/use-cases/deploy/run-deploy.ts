@@ -16,7 +16,7 @@ import { setSchedule } from "./set-schedule.ts";
 
 const BUG = "The control plane failed because of a bug.";
 
-/** Converts an error of the plan that the deploy computes when its turn has come. */
+/** Converts an error of the second plan, which the deploy computes when its turn has come. */
 const failureOfError = (error: ControlPlaneError): DeployFailure => {
   switch (error.kind) {
     case "forbidden":

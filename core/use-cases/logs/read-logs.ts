@@ -71,7 +71,7 @@ export const readLogs = useCase({
       : provider.logs.after(scope, position, query, options));
     if (read.isErr()) return err(read.error);
     const { entries, seen, partial, pollAfterMs } = read.value;
-    // If a name has no service, entries show that a deployment was deleted. Without entries, the name was never
+    // A name with log entries but without a service belongs to a deleted deployment. A name without entries was never
     // deployed.
     if (state.kind !== "held" && seen === undefined && !(await hasLog(call, scope)))
       return err(notFound(`The deployment '${service}' does not exist.`));

@@ -47,7 +47,7 @@ export const findOwnVolume = async (
 /** Returns a message if `count` volumes would exceed the quota. */
 export const volumeQuotaProblem = ({ settings }: Context, count: number): string | undefined => {
   const { volumes: max } = settings.accountLimits;
-  return count > max ? `your account may have ${max} volumes; delete one first` : undefined;
+  return count > max ? `your account may have at most ${max} volumes; delete one first` : undefined;
 };
 
 /** Fails if a new volume of this name would exceed the quota. Succeeds for an existing volume. */
@@ -81,7 +81,7 @@ const volumeIn = (services: readonly Service[]) => {
   });
 };
 
-/** Lists the account's volumes, sorted by name. Each lists the deployments that mount it. */
+/** Lists the account's volumes with the deployments that mount them, sorted by name of the volume. */
 export const listVolumes = accountUseCase({
   requires: volumeStore,
   run: async ({ context, principal: { account }, options }) => {

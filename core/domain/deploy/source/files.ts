@@ -4,7 +4,7 @@ import { KiB, MiB } from "../../accounts/limits.ts";
 import type { DeployFailure, DeployReason } from "../reason.ts";
 
 export interface SourceFiles {
-  /** Files at the top level, and files that the rules read in the folders below it. */
+  /** Files at the top level, and the files in lower folders that the rules read. */
   readonly paths: ReadonlySet<string>;
   /** Folders at the top level and below `src`. */
   readonly folders: ReadonlySet<string>;

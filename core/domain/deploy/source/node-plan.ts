@@ -31,7 +31,7 @@ export interface NodePlan {
   readonly manifest: NodePackage;
   /** The scripts that a build runs, in order. */
   readonly buildScripts: readonly string[];
-  /** True if a build installs packages. Build scripts also need the development dependencies. */
+  /** True if the build installs packages. Development dependencies count only if there are build scripts. */
   readonly installs: boolean;
   readonly lock: NodeLock | undefined;
   /** The npm package and version of the package manager that reads the lock file; undefined for npm. */
@@ -65,7 +65,7 @@ export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
 const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
   if (workspaces !== undefined || paths.has("pnpm-workspace.yaml"))
     return fail(
-      'package.json is the root of workspaces and does not define which one to start (scripts.start). Add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
+      'package.json is the root of workspaces and does not define which workspace to start (scripts.start). Add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
     );
   if (scripts?.["build"] !== undefined && paths.has("index.html"))
     return fail(
@@ -76,7 +76,7 @@ const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceF
   );
 };
 
-/** The newest package manager that reads each lock file, unless package.json names one. */
+/** For each lock file, the newest package manager that reads it. package.json may name another. */
 const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
   "pnpm-lock.yaml": (lock) => {
     const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];

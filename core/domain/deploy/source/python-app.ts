@@ -1,4 +1,4 @@
-/** Finds the web application in Python files, by the lines that create it. Pure; reads each text once. */
+/** Finds the web application of a Python source by the line that creates it. Pure. */
 import type { SourceFiles } from "./files.ts";
 
 export type Framework = "FastAPI" | "Flask" | "Starlette";
@@ -84,7 +84,7 @@ const codeLines = (text: string): string[] =>
     .split("\n")
     .map((line) => line.slice(0, LINE));
 
-/** `NAME = CALLED(`, with or without a type. */
+/** `NAME = CALLED(`, with or without a type annotation. */
 const ASSIGNS = /^([A-Za-z_]\w*)\s*(?::[^=]*)?=\s*([A-Za-z_][\w.]*)\s*\(/;
 const FACTORY = /^def (create_app|make_app|get_app)\s*\(([^)]*)\)/;
 

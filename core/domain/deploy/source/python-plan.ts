@@ -99,13 +99,14 @@ const settingsIn = (manage: string): string | undefined => {
 };
 
 /**
- * Disables the migration check of `runserver`, which opens the database: the source folder is read-only for services.
+ * Disables the migration check of `runserver`. The check opens the database, which may be a file in the read-only
+ * source folder.
  */
 const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management.base import BaseCommand; BaseCommand.check_migrations = lambda self: None; sys.argv[:] = ["manage.py", "runserver", "--noreload", "0.0.0.0:" + sys.argv[1]]; runpy.run_path("manage.py", run_name="__main__")' "$PORT"`;
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
-/** Returns the folder that contains manage.py, and the settings module that it names. Undefined without manage.py. */
+/** Returns the folder of manage.py and the settings module that manage.py names. Undefined if there is no manage.py. */
 const djangoOf = ({ texts }: SourceFiles): { readonly folder: string; readonly settings: string } | undefined => {
   for (const [path, text] of [...texts].sort(([a], [b]) => a.length - b.length)) {
     if (path !== "manage.py" && !path.endsWith("/manage.py")) continue;

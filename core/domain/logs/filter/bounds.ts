@@ -12,8 +12,8 @@ const lowerOf = (filter: LogFilter): LogPosition | undefined => {
 };
 
 /**
- * Returns the position after which all matches are: the latest one that a mandatory condition on `timestamp` with `>`
- * or `>=` sets. Returns undefined if no condition sets one.
+ * Returns a position before all matches: the latest one that follows from the filter's mandatory conditions `timestamp
+ * >` and `timestamp >=`. Returns undefined if the filter has no such condition.
  */
 export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
   conjuncts(filter)

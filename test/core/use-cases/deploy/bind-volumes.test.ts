@@ -99,7 +99,11 @@ describe("the quota of volumes", () => {
     const refused = (await platform.submit(mounting("data", "models")))._unsafeUnwrapErr();
     expect(refused).toMatchObject({
       issues: [
-        { path: ["volumes"], message: "your account may have 2 volumes; delete one first", type: "quota_exceeded" },
+        {
+          path: ["volumes"],
+          message: "your account may have at most 2 volumes; delete one first",
+          type: "quota_exceeded",
+        },
       ],
     });
     expect(await namesOf(platform)).toEqual(["data", "logs"]);

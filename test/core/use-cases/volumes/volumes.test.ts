@@ -67,7 +67,11 @@ describe("create", () => {
     expect((await create(platform, "second"))._unsafeUnwrapErr()).toMatchObject({
       kind: "invalid_input",
       issues: [
-        { path: ["name"], message: "your account may have 1 volumes; delete one first", type: "quota_exceeded" },
+        {
+          path: ["name"],
+          message: "your account may have at most 1 volumes; delete one first",
+          type: "quota_exceeded",
+        },
       ],
     });
     expect((await create(platform))._unsafeUnwrap().created).toBe(false);
