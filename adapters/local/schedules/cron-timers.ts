@@ -1,4 +1,4 @@
-/** The engine's cron timers: one for each stored schedule, until its next fire by the core's rules. */
+/** The engine's cron timers. Each stored schedule has one, which waits for the schedule's next fire. */
 import { isDeepStrictEqual } from "node:util";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { isTooLate } from "../../../core/domain/schedules/fire-policy.ts";
@@ -10,21 +10,21 @@ import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { type FireDeps, fire } from "./fire.ts";
 import type { LastFires } from "./last-fires.ts";
 
-/** A stored schedule of a deployment. A deployment that is created again has another `createdAt`. */
+/** A stored schedule. If its deployment is deleted and created again, `createdAt` changes. */
 export interface StoredJob extends CronJob {
   readonly createdAt: Timestamp;
 }
 
 export interface TimerDeps extends Pick<FireDeps, "clock" | "log"> {
   readonly lastFires: LastFires;
-  /** Returns the URL of the service; undefined if it was deleted. */
+  /** Returns the URL of the service, or undefined if the service was deleted. */
   readonly urlOf: (service: ScheduledService) => string | undefined;
   readonly logger: Logger;
 }
 
 const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
 
-/** Returns the running jobs to stop, and then the stored jobs to start. A changed job is in both lists. Pure. */
+/** Returns the running jobs to stop and the stored jobs to start. A changed job is in both lists. Pure. */
 export const timerChanges = (
   stored: readonly StoredJob[],
   running: readonly StoredJob[],
@@ -36,15 +36,18 @@ export const timerChanges = (
   return { stop: running.filter(lacks(stored)), start: stored.filter(lacks(running)) };
 };
 
-/** The maximum time between two checks of the clock, so that a changed clock is noticed. */
+/** Maximum time between two checks of the clock, which an operator may set while a timer waits. */
 const MAX_SLEEP_MS = 15_000;
 
-/** If the clock went back by more than this, it was set, and fires are computed again. Time synchronization changes it less. */
+/**
+ * If the clock goes back by more than this, the next fire is computed again. Time synchronization makes smaller
+ * changes.
+ */
 const SET_BACK_MS = 60_000;
 
 /**
  * Fires one schedule until `stop` aborts.
- * @param ended aborts when the timers close; a running fire continues when its schedule changes
+ * @param ended aborts when the timers close, which also ends running fires; `stop` does not end them
  */
 const follow = async (deps: FireDeps, job: StoredJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
   const { clock } = deps;
@@ -61,7 +64,7 @@ const follow = async (deps: FireDeps, job: StoredJob, stop: AbortSignal, ended: 
     if (due === undefined || due > now) continue;
     const scheduled = due;
     due = nextFire(schedule, now);
-    // Not awaited: a fire that takes longer than the schedule's interval overlaps with the next one.
+    // Not awaited, because a fire that takes longer than the schedule's interval overlaps with the next one.
     if (!isTooLate(scheduled, now)) void fire(deps, job, scheduled, nextFire(schedule, scheduled), ended);
   }
 };
@@ -80,7 +83,7 @@ export class CronTimers {
     this.#deps = deps;
   }
 
-  /** Follows these schedules and no others. Does not run fires that were missed while a schedule was not followed. */
+  /** Runs timers for exactly these schedules. Skips fires that were due while a schedule had no timer. */
   apply(stored: readonly StoredJob[]): void {
     const running = [...this.#timers.values()].map(({ job }) => job);
     const { stop, start } = timerChanges(stored, running);
@@ -92,7 +95,7 @@ export class CronTimers {
     this.#noting("forget the fires of removed schedules", () => this.#deps.lastFires.retain(stored));
   }
 
-  /** Also ends running fires. */
+  /** Ends all timers and running fires. */
   close(): void {
     this.#closed.abort();
     for (const { stop } of this.#timers.values()) stop.abort();
@@ -117,7 +120,7 @@ export class CronTimers {
     );
   }
 
-  /** A schedule works without the results of its fires. */
+  /** Only logs a failure, because schedules work without the stored results of their fires. */
   #noting(what: string, work: () => void): void {
     try {
       work();

@@ -1,4 +1,4 @@
-/** Runs one fire of a schedule: `POST /cron`, with retries by the core's policy. */
+/** Runs one fire of a schedule: a `POST /cron`, with retries. */
 import { Agent, request } from "undici";
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
@@ -16,14 +16,16 @@ export interface FireDeps {
   readonly log: (entry: NewLogEntry) => void;
   /** Stores the outcome of the latest attempt. */
   readonly note: (job: CronJob, fire: LastFire) => void;
-  /** Returns the URL of the service; undefined if the service or its schedule was deleted. */
+  /** Returns the URL of the service, or undefined if the service or its schedule was deleted. */
   readonly urlOf: (job: CronJob) => string | undefined;
 }
 
-/** A fire may run for 30 minutes without sending a byte. Its own deadline ends it. */
+/**
+ * Without timeouts for the response, because a service may be silent for 30 minutes. Each fire has its own deadline.
+ */
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
 
-/** Returns the status of the response; undefined without a response before the deadline. */
+/** Returns the status of the response, or undefined if the service did not complete a response before the deadline. */
 const post = async (
   url: string,
   { token, maxSeconds }: CronJob,
@@ -68,7 +70,8 @@ const entryOf = (
 };
 
 /**
- * Runs a fire and its retries until one succeeds, the policy ends them, or `signal` aborts.
+ * Sends requests until an attempt succeeds, the policy permits no more retries, the schedule is deleted, or `signal`
+ * aborts.
  * @param nextFire the time of the schedule's next fire, which ends the retries
  */
 export const fire = async (

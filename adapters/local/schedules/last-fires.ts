@@ -10,7 +10,7 @@ import type { ReplaceableFile } from "../data-folder/replaceable-file.ts";
 import { transaction } from "../state/database.ts";
 import { insert, selectAll, selectFirst } from "../state/sql.ts";
 
-/** Identifies a deployment. A deleted one that is created again has another `createdAt`. */
+/** Identifies a deployment. If the deployment is deleted and created again, `createdAt` changes. */
 export interface FiredService extends ScheduledService {
   readonly createdAt: Timestamp;
 }
@@ -23,7 +23,7 @@ interface Row extends ScheduledService {
 
 const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
 
-/** Moves the latest fires that earlier versions stored in the state. */
+/** Moves the latest fires that earlier versions stored in the state to the engine's file. */
 const moveFrom = (state: DatabaseSync, db: DatabaseSync): void => {
   const stored = "schedules.last_fire IS NOT NULL";
   const rows = selectAll<Row>(
@@ -37,7 +37,7 @@ const moveFrom = (state: DatabaseSync, db: DatabaseSync): void => {
   if (rows.length > 0) state.exec(`UPDATE schedules SET last_fire = NULL WHERE ${stored}`);
 };
 
-/** Returns a function that reads the latest fire of a service's schedule, in the server. */
+/** Returns a function with which the server reads the latest fire of a service's schedule. */
 export const lastFireReader =
   (file: Pick<ReadOnlyFile, "use">, logger: Logger) =>
   ({ owner, name, createdAt }: FiredService): LastFire | null => {
@@ -46,13 +46,13 @@ export const lastFireReader =
       const row = file.use((db) => selectFirst<Pick<Row, "fire">>(db, sql, owner, name, createdAt));
       return row === undefined ? null : (JSON.parse(row.fire) as LastFire);
     } catch (cause) {
-      // A deployment must be listed without its latest fire, too.
+      // A deployment must be listed even if its latest fire cannot be read.
       logger.warn("could not read the latest fire of a schedule", { name, cause });
       return null;
     }
   };
 
-/** Writes the latest fires, in the engine. Remembers which schedules have one. */
+/** Stores the latest fires, for the engine. Remembers which schedules have fired. */
 export class LastFires {
   readonly #file: ReplaceableFile;
   readonly #fired = new Map<string, ScheduledService>();

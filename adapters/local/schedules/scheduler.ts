@@ -1,4 +1,4 @@
-/** The local Scheduler: rows store the schedules, and the engine fires them. */
+/** The local Scheduler. It stores schedules in the state, and the engine fires them. */
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
@@ -25,8 +25,8 @@ export class LocalScheduler implements Scheduler {
   }
 
   /**
-   * Stores the schedules of the deployed services, and no others: a crash may have come between a rollout and its
-   * schedule.
+   * Makes the stored schedules match the deployed services. They differ if the server crashed after a rollout and
+   * before it stored the schedule.
    */
   async open(deployed: readonly CronJob[]): Promise<void> {
     const { rows, engine } = this.#deps;

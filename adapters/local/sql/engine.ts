@@ -7,14 +7,14 @@ import { ProcessSqlEngine } from "../../shared/sql/process/engine.ts";
 import type { BillingSource } from "../../shared/sql/tables/billing.ts";
 import type { LocalLogs } from "../logs/log-store.ts";
 
-/** Maximum number of processes. A new process replaces an idle one. */
+/** Maximum number of processes. When it is reached, a new process replaces an idle one. */
 const MAX_PROCESSES = 4;
 const IDLE_MS = 5 * 60_000;
 
 const script = packagedScript(import.meta.url, "adapters/local/sql/engine", "adapters/local/sql/child");
 
 export interface LocalSqlConfig {
-  /** Contains a folder per account. */
+  /** Contains one folder per account. */
   readonly folder: string;
   readonly logs: LocalLogs;
   readonly billing: BillingSource;
@@ -34,7 +34,7 @@ export const createLocalSql = (config: LocalSqlConfig): ProcessSqlEngine => {
     compiled: join(folder, "compiled"),
     beforeRun: (owner) => logs.writeAll(owner),
     billing,
-    // The next run recreates the derived database. The log may need repair.
+    // The next run recreates the derived database, but the log itself may need repair.
     onBroken: (owner) => void logs.inspect(owner).catch(() => undefined),
   });
 };

@@ -18,7 +18,7 @@ export class AccountUserRows {
     return this.#db.prepare("SELECT 1 FROM account_users WHERE uid = ?").get(uid) !== undefined;
   }
 
-  /** Restores the uid found on a volume's folder, if the state that held it was lost. */
+  /** Restores the uid of an account from the owner of its volume's folder, after the state was lost. */
   restore(owner: AccountId, uid: number): void {
     insert(this.#db, "INSERT OR IGNORE INTO account_users", { owner, uid });
   }

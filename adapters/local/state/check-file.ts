@@ -1,10 +1,10 @@
 /**
- * `state.check` records the newest version of the state outside of the state. With it, the server detects at startup that
- * `state.sqlite` has become older, for example because SQLite dropped a damaged write-ahead log.
+ * `state.check` records the newest version of the state outside of the state. The server uses it at startup to detect
+ * that `state.sqlite` has become older, for example because SQLite dropped a damaged write-ahead log.
  *
- * The file has two records of constant length, which the server overwrites alternately. If a power cut tears a write, or a
- * record is damaged, the other record remains. It is one write older. Each change costs one flush. A new file and a rename
- * would cost three, and could fail on a full disk.
+ * The file has two records of constant length, which the server overwrites alternately. If one is damaged, for example
+ * because a power cut interrupted a write, the other is at most one write older. Each change costs one flush. Writing
+ * and renaming a new file would cost three, and could fail on a full disk.
  */
 import { closeSync, constants, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,7 +17,7 @@ const RECORD = 128;
 
 export interface StateCheck {
   readonly found: "whole" | "missing" | "damaged";
-  /** The newest version that can be read. */
+  /** The newest readable version. */
   readonly version: StateVersion | undefined;
 }
 
@@ -65,7 +65,7 @@ export const resetCheck = (path: string, version: StateVersion): void => {
   syncFolder(dirname(path));
 };
 
-/** Records a version unless a newer one is recorded. The caller must hold the state's write lock. */
+/** Records the version unless the file contains it or a newer one. The caller must hold the state's write lock. */
 export const writeCheck = (path: string, version: StateVersion): void => {
   if (readCheck(path).found !== "whole") return resetCheck(path, version);
   const [first = -1, second = -1] = read(path).map((record) => record?.generation);

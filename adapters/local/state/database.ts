@@ -1,6 +1,7 @@
 /**
- * The local provider's state in one SQLite file: services, deploys, freed names, keys, settings, volumes, schedules.
- * Every change is one transaction that is flushed to disk, so a killed server leaves the state before or after a change.
+ * The local provider's state in one SQLite file: services, deploys, freed names, keys, settings, volumes, schedules and
+ * the accounts' users. Every change is one transaction that is flushed to disk. If the server is killed, the file
+ * contains all of a change or nothing of it.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -90,10 +91,10 @@ const lastFires = `
   ALTER TABLE schedules ADD COLUMN last_fire TEXT;
 `;
 
-/** Each entry migrates the file from the version of its index to the next. */
+/** The entry at index N migrates the file from format N to format N + 1. */
 const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires];
 
-/** Runs `work` as one transaction; rolls it back if `work` throws. */
+/** Runs `work` as one transaction. Rolls the transaction back if `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
   db.exec("BEGIN IMMEDIATE");
   try {
@@ -120,7 +121,9 @@ const migrate = (db: DatabaseSync): void => {
   }
 };
 
-/** The open state. Writes the check file after each change, in a microtask, before code that awaits the change continues. */
+/**
+ * The open state. After each change, a microtask writes the check file, before code that awaits the change continues.
+ */
 export class StateDatabase extends DatabaseSync {
   readonly #checkPath: string;
   readonly #logger: Logger | undefined;
@@ -134,7 +137,7 @@ export class StateDatabase extends DatabaseSync {
     this.#logger = logger;
   }
 
-  /** Starts updating the version with each change. */
+  /** Updates the version with each change from now on. */
   track(): void {
     trackChanges(this, () => {
       if (this.#isScheduled) return;
@@ -156,7 +159,7 @@ export class StateDatabase extends DatabaseSync {
     if (this.isOpen) this.close();
   }
 
-  /** A failure here does not fail the change: a state that is newer than the check file is valid. */
+  /** Only logs a failure, because a state that is newer than the check file is valid. */
   #noteCheck(): void {
     if (!this.#isScheduled || !this.isOpen) return;
     this.#isScheduled = false;
@@ -173,7 +176,7 @@ export class StateDatabase extends DatabaseSync {
 }
 
 export interface OpenStateOptions {
-  /** Accept a state that is empty, older than the folder's other data, or changed by another program. */
+  /** Accept a state that is missing, empty, older than the folder's other data, or changed by another program. */
   readonly acceptState?: boolean | undefined;
   readonly logger?: Logger | undefined;
 }
@@ -200,8 +203,8 @@ const inspect = (dataDir: string): ReturnType<typeof inspectDataFolder> => {
 };
 
 /**
- * Opens the state of a data folder; creates it if it is missing. Other processes may have it open too.
- * Throws a `DataFolderError`, and changes nothing, if the state is unusable, damaged or not the newest.
+ * Opens the state of a data folder, and creates the state of a new folder. Other processes may have the state open too.
+ * Throws a `DataFolderError`, and changes nothing, if the state is unusable, damaged or outdated.
  */
 export const openState = (dataDir: string, { acceptState = false, logger }: OpenStateOptions = {}): StateDatabase => {
   openDataFolder(dataDir, logger);
@@ -211,7 +214,7 @@ export const openState = (dataDir: string, { acceptState = false, logger }: Open
   const accepted = verdict.kind === "refused" && acceptState && verdict.isAcceptable;
   if (verdict.kind === "refused" && !accepted) throw refusal(dataDir, verdict);
   if (accepted) {
-    // The next copy would overwrite this one, which may be better.
+    // The next copy would overwrite the existing copy, which may be better than the accepted state.
     const kept = setAside(dataDir, [COPY_FILE, ...(evidence.state.kind === "missing" ? [`${STATE_FILE}-wal`] : [])]);
     logger?.warn("accepted a state with a problem", { path, problem: verdict.problem, kept });
   }

@@ -1,4 +1,4 @@
-/** Stores the status of deploys: the last one of each service, and all unfinished ones. */
+/** Stores the status of each service's last deploy and of all unfinished deploys. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
@@ -36,7 +36,7 @@ export class DeployRows {
     }
   }
 
-  /** The last recorded outcome of the service's deploys. */
+  /** Returns the last recorded outcome of the service's deploys. */
   last(owner: AccountId, name: DeploymentName): DeployOutcome | null {
     return this.#last.get(scopeKey(owner, name)) ?? null;
   }
@@ -45,7 +45,8 @@ export class DeployRows {
   note(deploy: StoredDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
     const isKept = finishedAt === null || exists;
-    // The copy in memory changes even if the write fails: the next start ends all deploys that are unfinished in the file.
+    // Change the copy in memory even if the write fails. The next start ends all deploys that are unfinished in the
+    // file.
     if (isKept) this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
     else this.#last.delete(scopeKey(owner, name));
     transaction(this.#db, () => {
@@ -59,7 +60,7 @@ export class DeployRows {
     });
   }
 
-  /** Returns deploys that have begun and not ended. At startup, these are the ones that a crash interrupted. */
+  /** Returns the deploys that have not ended. At startup, these are the deploys that a crash interrupted. */
   unfinished(): StoredDeploy[] {
     return selectAll(this.#db, `SELECT ${COLUMNS} FROM deploys WHERE finished_at IS NULL ORDER BY noted`);
   }

@@ -1,4 +1,4 @@
-/** Reads a data folder's state, and the files next to it, without changing anything. */
+/** Reads a data folder's state and the related files, without changing anything. */
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,11 +16,11 @@ export interface InspectedState {
   readonly state: FoundState;
   /** The schema's version. */
   readonly format: number;
-  /** Ids of the volumes in the state. */
+  /** The ids of the volumes in the state. */
   readonly volumes: ReadonlySet<string>;
 }
 
-/** SQLite's codes for a file shorter than its header says, and for an unusable schema. */
+/** SQLite's error codes for a file that is shorter than its header specifies, and for an unusable schema. */
 const [SHORT_READ, GENERIC_ERROR] = [522, 1];
 
 const isDamageError = (error: unknown): boolean =>
@@ -28,7 +28,7 @@ const isDamageError = (error: unknown): boolean =>
 
 const nothing = (state: FoundState): InspectedState => ({ state, format: 0, volumes: new Set() });
 
-/** Detects a damaged header that SQLite would accept as that of a read-only or older file. */
+/** Detects damage in the header that makes SQLite treat the file as read-only or as an older format. */
 const isHeaderDamaged = (path: string): boolean => {
   const file = openSync(path, constants.O_RDONLY);
   try {
@@ -57,8 +57,8 @@ const inspectOpen = (db: DatabaseSync): InspectedState => {
 };
 
 /**
- * Reads the whole file. Throws a `DataFolderError` if it cannot be opened at all.
- * @param alone ignore the write-ahead log, and create no files next to the state
+ * Reads the whole file. Throws a `DataFolderError` if the file cannot be opened.
+ * @param alone whether to ignore the write-ahead log and create no files next to the state
  */
 export const inspectState = (path: string, alone: boolean): InspectedState => {
   try {
@@ -71,7 +71,7 @@ export const inspectState = (path: string, alone: boolean): InspectedState => {
   }
   try {
     using db = alone ? openImmutable(path) : new DatabaseSync(path, { readOnly: true, timeout: 5000 });
-    // One snapshot: other processes may write meanwhile.
+    // Read one snapshot, because other processes may write meanwhile.
     db.exec("BEGIN");
     return inspectOpen(db);
   } catch (cause) {
@@ -88,7 +88,7 @@ const namesIn = (folder: string): string[] => {
   }
 };
 
-/** Whether the folder may contain files. A service can make its volume's folder unreadable. */
+/** True if the folder contains files or is unreadable. A service can make its volume's folder unreadable. */
 const hasFiles = (folder: string): boolean => {
   try {
     return readdirSync(folder).length > 0;
@@ -107,7 +107,8 @@ const remainFolders: readonly (readonly [folder: string, description: string])[]
 
 /** Collects the evidence for `judgeState`. Throws a `DataFolderError` if a file cannot be opened. */
 export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly format: number } => {
-  // Read the state last. Another process may change it meanwhile, and it must not seem older than the other files.
+  // Read the state after the check file and the copy. If another process changes the state meanwhile, it must not seem
+  // older.
   const checkPath = join(dataDir, CHECK_FILE);
   let check: StateEvidence["check"];
   try {
@@ -120,13 +121,13 @@ export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly f
   const used = namesIn(folder).filter((id) => hasFiles(join(folder, id)));
   const { state, format, volumes } = inspectState(join(dataDir, STATE_FILE), false);
   const unknown = used.filter((id) => !volumes.has(id));
-  // A server removes a record before the row, so these are read after the rows.
+  // A server removes a volume's record before its row, so read the records after the rows.
   const recorded = unknown.filter((id) => existsSync(recordPath(join(dataDir, "storage", "records"), id)));
   const remains = remainFolders.flatMap(([path, text]) => (namesIn(join(dataDir, path)).length > 0 ? [text] : []));
   return { state, format, check, copy, unknownVolumes: unknown.length, recordedVolumes: recorded.length, remains };
 };
 
-/** Returns undefined for an unreadable copy, which is no evidence. */
+/** Returns undefined if the copy cannot be read. */
 const versionOfCopy = (path: string): StateEvidence["copy"] => {
   try {
     using db = openImmutable(path);

@@ -6,23 +6,26 @@ import type { StateVersion } from "./version.ts";
 export type FoundState =
   | { readonly kind: "missing" }
   | { readonly kind: "empty" }
-  /** SQLite cannot read all of it. */
+  /** SQLite cannot read the whole file. */
   | { readonly kind: "unreadable"; readonly problem: string }
-  /** SQLite can read it, but its content does not match its digest. */
+  /** SQLite can read the file, but the content does not match the digest. */
   | { readonly kind: "altered"; readonly generation: number }
-  /** `version` is undefined if an older release, without versions, wrote the state. */
+  /** `version` is undefined if the state was written by an older release, which did not record versions. */
   | { readonly kind: "whole"; readonly version: StateVersion | undefined };
 
 export interface StateEvidence {
   readonly state: FoundState;
   readonly check: StateCheck;
-  /** The version of the second copy, if that is readable and has one. */
+  /** The version of the second copy. Undefined if the copy is missing or unreadable, or has no version. */
   readonly copy: StateVersion | undefined;
-  /** Number of non-empty volume folders that the state does not know. */
+  /** The number of non-empty volume folders that the state does not know. */
   readonly unknownVolumes: number;
-  /** The number of these that have a record. A server writes a volume's row before its first file. */
+  /**
+   * The number of these folders whose volume has a record. They show that the state is outdated: a server adds a volume
+   * to the state before the volume's first file, and deletes the record before it removes the volume from the state.
+   */
   readonly recordedVolumes: number;
-  /** Other remains of an earlier run, as text. */
+  /** Descriptions of other data that an earlier run left in the folder. */
   readonly remains: readonly string[];
 }
 
@@ -33,9 +36,9 @@ export type StateVerdict =
       readonly kind: "refused";
       /** The problem, as a clause that follows the name of the state file. */
       readonly problem: string;
-      /** True if the content does not match its digest; false if it is missing or older. */
+      /** True if the state is damaged. False if it is missing, empty or outdated. */
       readonly isDamaged: boolean;
-      /** False if even `acceptState` cannot use the state. */
+      /** False if the state cannot be used even with `acceptState`. */
       readonly isAcceptable: boolean;
     };
 
@@ -47,11 +50,11 @@ const damaged = (problem: string, isAcceptable: boolean): StateVerdict => {
   return { kind: "refused", problem, isDamaged: true, isAcceptable };
 };
 
-/** The highest generation for which the folder has evidence. */
+/** Returns the highest generation that the check file or the copy records. */
 export const knownGeneration = ({ check, copy }: Pick<StateEvidence, "check" | "copy">): number =>
   Math.max(check.version?.generation ?? 0, copy?.generation ?? 0);
 
-/** Without a version, only the volumes show whether the state is the newest. */
+/** If there is no version to compare with, only the volumes show whether the state is outdated. */
 const judgeByVolumes = ({ unknownVolumes: count }: StateEvidence): StateVerdict =>
   count === 0
     ? { kind: "good" }
@@ -67,7 +70,7 @@ const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerd
   if (check.version === undefined) return judgeByVolumes(evidence);
   if (check.version.generation === version.generation && check.version.digest !== version.digest)
     return damaged("has content that differs from what the server wrote last", true);
-  // The check file may be outdated, too.
+  // The check file may be as outdated as the state.
   const { recordedVolumes: count } = evidence;
   if (count > 0)
     return outdated(`does not contain ${count} of the volumes that have a record, so it is older than they are`);

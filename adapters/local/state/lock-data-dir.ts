@@ -22,14 +22,15 @@ const acquireRepairedLock = (path: string, logger: Logger | undefined): Database
     return acquireLock(path);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // A new file would not exclude another server, whose lock belongs to the file and not to its path.
+    // Keep the file: another server's lock belongs to the file, not to its path, so a new file would not exclude that
+    // server.
     truncateSync(path);
     logger?.warn("emptied the damaged lock file; nothing was lost", { path });
     return acquireLock(path);
   }
 };
 
-/** References that prevent garbage collection of a connection, which would release its lock. */
+/** Prevents the garbage collection of connections, which would release their locks. */
 const held = new Set<DatabaseSync>();
 
 export interface Lock extends Disposable {
@@ -39,8 +40,8 @@ export interface Lock extends Disposable {
 export const LOCK_FILE = "lock.sqlite";
 
 /**
- * Locks the file in the folder until this process ends, however it ends.
- * Throws a `DataFolderError` of kind `in_use` with the message `inUse` if another process holds the lock.
+ * Locks the folder until `release` is called or this process ends. Throws a `DataFolderError` of kind `in_use` with the
+ * message `inUse` if another process holds the lock.
  */
 export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock => {
   const path = join(folder, LOCK_FILE);
@@ -59,8 +60,8 @@ export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock
 };
 
 /**
- * Makes this process the only server of a data folder.
- * Throws a `DataFolderError` of kind `in_use` if another server uses it.
+ * Makes this process the only server of a data folder. Throws a `DataFolderError` of kind `in_use` if another server
+ * uses the folder.
  */
 export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
   openDataFolder(dataDir, logger);

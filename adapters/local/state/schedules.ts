@@ -1,4 +1,4 @@
-/** Stores schedules. The column `last_fire` has values only in data folders of earlier versions. */
+/** Stores schedules. Only earlier versions of Portside write the column `last_fire`. */
 import type { DatabaseSync } from "node:sqlite";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";

@@ -1,5 +1,6 @@
 /**
- * Stores services, mirrored in memory for reading. Each step of a rollout is one transaction. The core decides who may write.
+ * Stores services, with a copy in memory for reads. Each step of a rollout is one transaction. The core decides who may
+ * write.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -28,7 +29,9 @@ export interface StoredService {
   readonly settled: boolean;
 }
 
-/** A rollout under way. A service that was deleted and created again has the same revision ids and another `createdAt`. */
+/**
+ * A rollout in progress. A service that was deleted and created again reuses revision ids, but has another `createdAt`.
+ */
 export interface Rollout {
   readonly createdAt: Timestamp;
   readonly revision: Revision;
@@ -116,7 +119,7 @@ export class ServiceRows {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Returns the holder of the name at `now`. */
+  /** Returns who holds or has reserved the name at `now`. */
   present(name: DeploymentName, now: Timestamp): Present {
     const service = this.get(name);
     if (service !== undefined) return { kind: "held", owner: service.owner, etag: service.etag };
@@ -125,7 +128,7 @@ export class ServiceRows {
     return freed === undefined ? { kind: "free" } : { kind: "reserved", owner: freed.owner };
   }
 
-  /** Records the start of a rollout. Returns a failure, and changes nothing, if `expected` does not hold. */
+  /** Records the start of a rollout. Returns a failure, and changes nothing, if the service does not match `expected`. */
   begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Rollout | DeployFailure {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;
@@ -138,7 +141,7 @@ export class ServiceRows {
     return { createdAt: before.createdAt, revision: rolling };
   }
 
-  /** Makes the revision serve all traffic. Returns false if another rollout has replaced its rollout. */
+  /** Makes the revision serve all traffic. Returns false if another rollout has replaced this one. */
   commit(name: DeploymentName, revision: string, now: Timestamp): boolean {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return false;
@@ -147,12 +150,13 @@ export class ServiceRows {
     return true;
   }
 
-  /** Ends a rollout without success; the serving revision stays. */
+  /** Ends a failed rollout. The serving revision keeps serving. */
   abandon(name: DeploymentName, revision: string, now: Timestamp): void {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return;
     const ended = { ...service, etag: this.#newEtag(), updatedAt: now, rolling: null, settled: true };
-    // Changes the memory even if the write fails: the next start abandons every rollout that the file shows as under way.
+    // Change the copy in memory even if the write fails. The next start abandons every rollout that is unfinished in
+    // the file.
     this.#services.set(name, ended);
     this.#save(ended);
   }
@@ -169,8 +173,8 @@ export class ServiceRows {
   }
 
   /**
-   * Repairs the state after a crash: removes services whose first rollout never ended, and abandons every other rollout
-   * that was under way.
+   * Repairs the state after a crash. Removes services whose first rollout did not end, and abandons every other
+   * unfinished rollout.
    */
   recover(now: Timestamp): void {
     for (const service of this.all()) {
@@ -185,7 +189,7 @@ export class ServiceRows {
 
   #save(service: StoredService): void {
     transaction(this.#db, () => {
-      // If the first rollout fails, the service is removed, and the earlier reservation of its name must still exist.
+      // Keep the reservation of the name until the first rollout has ended. A crash before that removes the service.
       if (service.settled) this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
       insert(this.#db, "INSERT OR REPLACE INTO services", rowOf(service));
     });
@@ -193,7 +197,7 @@ export class ServiceRows {
   }
 }
 
-/** Whether the state contains the service; undefined if the state cannot be read. Works while a server has it open. */
+/** Returns whether the state contains the service, or undefined if the state is unreadable. A server may be running. */
 export const isDeployed = (dataDir: string, name: string): boolean | undefined => {
   try {
     using db = new DatabaseSync(join(dataDir, STATE_FILE), { readOnly: true });

@@ -17,12 +17,15 @@ export class SettingRows {
     insert(this.#db, "INSERT OR REPLACE INTO settings", { name, value });
   }
 
-  /** Returns access to one setting. */
+  /** Returns functions that read and write one setting. */
   named(name: string) {
     return { get: () => this.get(name), set: (value: string) => this.set(name, value) };
   }
 
-  /** Returns a setting and creates it on first use. If two processes race, both get the first value. */
+  /**
+   * Returns a setting, and creates it if it is missing. If two processes create it concurrently, both get the same
+   * value.
+   */
   async getOrCreate(name: string, make: () => Promise<string>): Promise<string> {
     const present = this.get(name);
     if (present !== undefined) return present;

@@ -1,4 +1,4 @@
-/** Runs SQL statements. The caller must name columns so that a row has the properties of `Row`. */
+/** Runs SQL statements. The caller must name the columns like the properties of `Row`. */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
@@ -22,7 +22,7 @@ export const insert = (
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
 
-/** Opens a file that no process changes. SQLite ignores the write-ahead log and creates no files. */
+/** Opens a file that no process may change. SQLite ignores its write-ahead log and creates no files. */
 export const openImmutable = (path: string): DatabaseSync => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";

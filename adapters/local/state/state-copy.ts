@@ -1,6 +1,7 @@
 /**
- * Maintains `state.copy.sqlite`, a copy of the state that is at most seconds old. `portside doctor --repair` uses it if the
- * state is lost or damaged. Each copy also checkpoints the write-ahead log, so losing the log costs only seconds of changes.
+ * Maintains `state.copy.sqlite`, a copy that is usually at most a second older than the state. If the state is lost or
+ * damaged, `portside doctor --repair` uses the copy. After each copy, the write-ahead log is moved to the state's file,
+ * so a lost log loses only the changes since then.
  */
 import { renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -14,7 +15,7 @@ import { COPY_FILE, inspectState } from "./inspect.ts";
 
 /** Polling interval for changes of the state. */
 const EVERY_MS = 1000;
-/** Limits copying to 1/20 of the time: copying a large state is slow. */
+/** The pause after a copy is this many times as long as the copy took, because copying a large state is slow. */
 const SHARE = 20;
 
 export class StateCopy {
@@ -37,7 +38,7 @@ export class StateCopy {
     }, EVERY_MS).unref();
   }
 
-  /** Copies the last changes. */
+  /** Stops the timer and copies the last changes. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
@@ -53,7 +54,7 @@ export class StateCopy {
       this.#copied = await this.#copy();
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch (cause) {
-      // Logged once for each change, not every second.
+      // Log once for each change, not every second.
       if (this.#failed !== generation) this.#logger.warn("could not copy the state", { file: COPY_FILE, cause });
       this.#failed = generation;
     } finally {
@@ -62,7 +63,7 @@ export class StateCopy {
     }
   }
 
-  /** Returns the generation of the copy. Throws if the state is damaged, so that a good copy is not overwritten. */
+  /** Returns the generation of the new copy. Throws if the state is damaged, and keeps the previous copy. */
   async #copy(): Promise<number> {
     const partial = join(this.#dataDir, `${COPY_FILE}.new`);
     rmSync(partial, { force: true });

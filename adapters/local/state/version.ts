@@ -1,16 +1,16 @@
 /**
  * A generation and a digest of the state's content, stored in the state and committed with each change.
  *
- * Temporary triggers maintain both, so no statement can change a row without updating them. The digest is the sum of the
- * rows' hashes: a change costs the hashes of the rows it touches, and the order of rows does not matter. It detects
- * damage, not deliberate edits.
+ * Temporary triggers update both with every changed row. The digest is the sum of the rows' hashes. Therefore a change
+ * hashes only the rows that it affects, and the order of rows does not matter. The digest detects damage, not
+ * deliberate edits.
  */
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { hasTable, selectAll, selectFirst } from "./sql.ts";
 
 export interface StateVersion {
-  /** Number of row changes. */
+  /** Increases with each changed row. */
   readonly generation: number;
   /** 64 hexadecimal digits. */
   readonly digest: string;
@@ -25,7 +25,7 @@ export const versionTable = `
   INSERT INTO version (only, noted) VALUES (1, '');
 `;
 
-/** Columns whose loss is acceptable. Changing them must not cost a flush of the check file. */
+/** Columns whose loss is acceptable. A change of them does not flush the check file. */
 const untracked: Readonly<Record<string, readonly string[]>> = {
   keys: ["last_used_at"],
   schedules: ["last_fire"],
@@ -52,7 +52,7 @@ export const parseVersion = (text: string): StateVersion | undefined => {
   return renderVersion(version) === text.trimEnd() ? version : undefined;
 };
 
-/** Returns the tables with content and their tracked columns. */
+/** Returns the tracked columns of every table except `version`. */
 const contentOf = (db: DatabaseSync): Map<string, string[]> => {
   const tables = selectAll<{ name: string }>(
     db,
@@ -66,7 +66,7 @@ const contentOf = (db: DatabaseSync): Map<string, string[]> => {
   );
 };
 
-/** Returns the number of the schema's version. */
+/** Returns the version number of the schema. */
 export const formatOf = (db: DatabaseSync): number =>
   (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 
@@ -74,7 +74,7 @@ export const formatOf = (db: DatabaseSync): number =>
 const rowText = (table: string, columns: readonly string[], prefix = ""): string =>
   [`'${table}'`, ...columns.map((column) => `quote(${prefix}${quoted(column)})`)].join(" || ',' || ");
 
-/** Reads the schema and every row. Throws if SQLite cannot. */
+/** Computes the digest from the schema and every row. Throws if SQLite cannot read them. */
 export const digestOf = (db: DatabaseSync): string => {
   let sum = hashOf(`format ${formatOf(db)}`);
   const sources = [
@@ -88,14 +88,14 @@ export const digestOf = (db: DatabaseSync): string => {
   return hex(sum % MODULUS);
 };
 
-/** Returns the version recorded in the state: undefined if an older release wrote it, "damaged" if unreadable. */
+/** Returns the recorded version, undefined if an older release wrote the state, or "damaged" if it is unreadable. */
 export const readVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
   if (!hasTable(db, "version")) return undefined;
   const row = selectFirst<{ noted: string }>(db, "SELECT noted FROM version");
   return parseVersion(row?.noted ?? "") ?? "damaged";
 };
 
-/** Returns the version recorded in the state; undefined if the record is missing or damaged. */
+/** Returns the recorded version, or undefined if it is missing or damaged. */
 export const intactVersion = (db: DatabaseSync): StateVersion | undefined => {
   const version = readVersion(db);
   return version === "damaged" ? undefined : version;
@@ -105,7 +105,9 @@ export const intactVersion = (db: DatabaseSync): StateVersion | undefined => {
 export const writeVersion = (db: DatabaseSync, generation: number): void =>
   void db.prepare("UPDATE version SET noted = ?").run(renderVersion({ generation, digest: digestOf(db) }));
 
-/** Maintains the version on this connection. Calls `onChange` for each changed row, before its transaction ends. */
+/**
+ * Updates the version with each change on this connection. Calls `onChange` for each changed row, before the commit.
+ */
 export const trackChanges = (db: DatabaseSync, onChange: () => void): void => {
   db.function("version_after", (noted, removed, added) => {
     onChange();

@@ -1,4 +1,4 @@
-/** Stores volumes, live and in the trash. Their files are in folders. */
+/** Stores the volumes, including those in the trash. The content of volumes is in folders. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeletedVolume } from "../../../core/domain/volumes/volume.ts";
@@ -9,7 +9,7 @@ import { insert, selectAll, selectFirst } from "./sql.ts";
 
 /** The properties of a volume in the state and in its record. */
 export interface VolumeRecord extends StoredVolume {
-  /** The time at which the volume moved to the trash. */
+  /** The time when the volume was moved to the trash, or null. */
   readonly deletedAt: Timestamp | null;
 }
 
@@ -24,7 +24,7 @@ export class VolumeRows {
     this.#living = db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
   }
 
-  /** Shows volumes again whose deletion the previous process did not finish. */
+  /** Shows hidden volumes again, because the previous process did not finish deleting them. */
   recover(): void {
     this.#db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
@@ -71,13 +71,13 @@ export class VolumeRows {
     return selectAll(this.#db, `SELECT ${columns} FROM volumes WHERE owner = ? AND deleted_at IS NOT NULL`, owner);
   }
 
-  /** Returns the ids of all accounts' volumes that were deleted before a moment. */
+  /** Returns the ids of volumes that any account deleted before the given time. */
   deletedBefore(moment: Timestamp): string[] {
     const rows = selectAll<{ id: string }>(this.#db, "SELECT id FROM volumes WHERE deleted_at < ?", moment);
     return rows.map(({ id }) => id);
   }
 
-  /** Returns the restored volume; undefined if the account's trash has no such volume. */
+  /** Returns the restored volume, or undefined if the volume is not in the account's trash. */
   restore(owner: AccountId, id: string): StoredVolume | undefined {
     const deleted = "owner = ? AND id = ? AND deleted_at IS NOT NULL";
     const update = `UPDATE volumes SET deleted_at = NULL WHERE ${deleted} RETURNING ${COLUMNS}`;
@@ -93,7 +93,10 @@ export class VolumeRows {
     return selectAll(this.#db, `SELECT ${COLUMNS}, deleted_at AS deletedAt FROM volumes ORDER BY created_at, id`);
   }
 
-  /** Makes the row match the record. Returns false, unchanged, if another live volume of the account has the name. */
+  /**
+   * Makes the row match the record. Returns false, and changes nothing, if another live volume of the account has the
+   * name.
+   */
   adopt({ id, owner, name, createdAt, deletedAt }: VolumeRecord): boolean {
     const present = this.#named(owner, name);
     if (deletedAt === null && present !== undefined && present.id !== id) return false;
