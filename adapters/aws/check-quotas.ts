@@ -1,4 +1,4 @@
-/** Reads the account's quotas, and says how much the account carries. */
+/** Reads the account's quotas and reports how many deployments, accounts and other resources they permit. */
 import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
 import { problemOf } from "./call-policy.ts";
 import { type CeilingKind, ceilingRules, ceilingsOf, namedKinds, quotaIn, type ServiceQuota } from "./ceilings.ts";
@@ -30,7 +30,7 @@ async function* roleQuota(clients: ClientSource): AsyncGenerator<Finding> {
 
 type Listed = readonly ServiceQuota[] | { readonly problem: string };
 
-/** One after another: Service Quotas throttles its callers. */
+/** Reads one service at a time, because Service Quotas throttles its callers. */
 const listServices = async (source: QuotaSource): Promise<ReadonlyMap<string, Listed>> => {
   const listed = new Map<string, Listed>();
   for (const service of new Set(namedKinds.map(([, name]) => name.service)))
@@ -42,7 +42,7 @@ const listServices = async (source: QuotaSource): Promise<ReadonlyMap<string, Li
   return listed;
 };
 
-/** What Service Quotas does not tell is a warning, and its ceiling that of a new account. */
+/** Yields a warning for each quota that cannot be read, and then assumes the quota of a new account. */
 export async function* checkQuotas(
   config: Pick<AwsSettings, "region" | "logReadsPerMinute">,
   balancers: number,

@@ -1,4 +1,4 @@
-/** Wraps every method of a port, to inject faults, delays or spans. */
+/** Wraps every method of a port to inject faults, delays or spans. */
 
 export type Method = (...args: unknown[]) => unknown;
 

@@ -1,6 +1,6 @@
 /**
- * Injects faults and delays into any port, for tests of a provider that is slow, down, or responds too late. Decorators
- * compose; the outermost acts first.
+ * Injects faults and delays into any port, to test against a provider that is slow or down or whose responses are lost.
+ * Decorators compose; the outermost acts first.
  *
  * ```ts
  * const services = faulty(provider.services, ({ method, count }) =>
@@ -23,9 +23,11 @@ export interface PortCall {
 
 /** A fault that replaces the result of a call. */
 export type Fault =
-  /** For methods that return a result. With `after`, the port acts and its response is lost. */
+  /** For methods that return a result. With `after`, the port completes the call, but its response is lost. */
   | { readonly error: ControlPlaneError; readonly after?: boolean }
-  /** For methods that yield events. The stream ends with this failure. With `after`, the port acts first. */
+  /**
+   * For methods that yield events. The stream ends with this failure. With `after`, the port completes the call first.
+   */
   | { readonly failure: DeployFailure; readonly after?: boolean };
 
 const wrap = <P extends object>(port: P, around: (call: PortCall, method: Method) => unknown): P => {
@@ -42,7 +44,7 @@ async function* failing(events: AsyncIterable<{ kind: string }> | undefined, fai
   yield { kind: "failed", failure };
 }
 
-/** Returns the port, except that calls for which `fault` returns a fault fail with it. */
+/** Returns the port with faults: a call fails if `fault` returns a fault for it. */
 export const faulty = <P extends object>(port: P, fault: (call: PortCall) => Fault | undefined): P =>
   wrap(port, (call, method) => {
     const found = fault(call);
@@ -53,7 +55,6 @@ export const faulty = <P extends object>(port: P, fault: (call: PortCall) => Fau
     }
     if (found.after !== true) return errAsync(found.error);
     const lost = async () => {
-      // The port acts. Its own result is lost.
       void (await (method(...call.args) as ResultAsync<unknown, unknown>));
       return err(found.error);
     };

@@ -1,5 +1,5 @@
 /**
- * Reads the project's quotas, and says how much the project carries.
+ * Reads the project's quotas and reports how many deployments, accounts and other resources they permit.
  * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list
  */
 import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
@@ -49,7 +49,10 @@ const leftAccounts = (project: string, limit: number, used: number): Finding => 
     : pass(what, words);
 };
 
-/** In these, every project may build: https://docs.cloud.google.com/build/docs/locations#restricted_regions_for_some_projects */
+/**
+ * The regions in which every project may build:
+ * https://docs.cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
+ */
 const OPEN_BUILD_REGIONS: readonly string[] = [
   ...["us-central1", "us-west2", "europe-west1", "asia-east1", "australia-southeast1", "southamerica-east1"],
 ];

@@ -1,4 +1,4 @@
-/** API keys and bearer tokens combined: the default identity for embedders without their own. */
+/** The default identity: API keys and bearer tokens, for embedders that have no identity of their application. */
 import type { JWK } from "jose";
 import type { Authenticator } from "../../core/ports/authenticator.ts";
 import type { Identity } from "../../core/ports/provider.ts";

@@ -1,4 +1,7 @@
-/** The memory provider's capabilities. It simulates Cloud Run's sizes, so tests can check every rule anywhere. */
+/**
+ * The memory provider's capabilities. It simulates Cloud Run's sizes, so tests on any machine can check every rule
+ * about sizes.
+ */
 import { deployLimits } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";

@@ -32,7 +32,7 @@ export interface MemoryConfig {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly logger?: Logger;
-  /** Replaces parts of the capability record, to test how rules react to them. */
+  /** Replaces fields of the capability record, to test the rules that depend on them. */
   readonly capabilities?: Partial<Capabilities>;
 }
 

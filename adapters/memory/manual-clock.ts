@@ -2,7 +2,7 @@
 import { type Instant, parseInstant, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
 
-/** A clock for tests. Time stands still between calls of `advance`. */
+/** A clock for tests. Time changes only in `advance`. */
 export interface ManualClock extends Clock {
   /** Moves time forward by `millis` milliseconds and wakes sleepers in the order of their deadlines. */
   advance(millis: number): Promise<void>;
@@ -16,7 +16,7 @@ interface Sleeper {
 /** Runs all pending callbacks, so that a woken task can start its next sleep. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Creates a clock that starts at this RFC 3339 time. */
+/** Creates a clock that starts at `start`, an RFC 3339 time. */
 export const createManualClock = (start = "2026-01-01T00:00:00Z"): ManualClock => {
   let now = parseInstant(start) as Instant;
   const sleepers = new Set<Sleeper>();

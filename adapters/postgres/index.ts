@@ -19,8 +19,8 @@ import { claimFirstKey, createKeyRecords, getOrMakeSecret } from "./accounts/rec
 export interface PostgresIdentity {
   readonly identity: Identity;
   /**
-   * Returns true once, to a single replica, which must then create the first key. Rejects if the database is
-   * unreachable.
+   * Returns true to one replica, once, if no keys exist. That replica must then create the first key. Rejects if the
+   * database is unreachable.
    */
   claimFirstKey(): Promise<boolean>;
 }
@@ -29,7 +29,7 @@ export interface PostgresIdentity {
  * Creates an identity that stores its data in PostgreSQL, and creates missing tables. The caller owns the client and
  * must close it.
  *
- * @throws if the database does not respond or its user must not create tables
+ * @throws if the database does not respond or its user lacks permission to create tables
  */
 export const createPostgresIdentity = async (
   client: PostgresClient,

@@ -26,7 +26,9 @@ export interface FirstEntries extends FollowedPage {
 const MAX_PAGES = 5;
 
 /**
- * Reads pages until one is complete up to a position after `from`. `end` is `from` if no page of several is.
+ * Reads pages until the entries are complete up to a position after `from`, and returns that position as `end`. After
+ * `MAX_PAGES` pages without such a position, returns no entries, and `from` as `end`. Returns no `end` if the listing
+ * ended.
  *
  * @param nextTurn must resolve before each further page
  */

@@ -18,7 +18,7 @@ import { providerTelemetry } from "./provider.ts";
 
 /** Prometheus metrics of a platform. */
 export interface Metrics {
-  /** Pass it to the provider, which reports instances, requests and logs. */
+  /** Pass it to the provider, which reports its instances, requests and logs to it. */
   readonly telemetry: Telemetry;
   /** Returns the control plane with its deploys counted and timed. */
   measure(controlPlane: ControlPlane): ControlPlane;

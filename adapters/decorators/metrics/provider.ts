@@ -10,7 +10,7 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   const sum = (of: (load: Load) => number): number => now().reduce((total, load) => total + of(load), 0);
   new Gauge({
     name: "portside_instances",
-    help: "Instances of services, by state; rolling: of a revision that is rolling out or draining.",
+    help: "Instances of services by state. Instances of a revision that is rolling out or draining have the state rolling.",
     labelNames: ["state"],
     registers,
     collect() {

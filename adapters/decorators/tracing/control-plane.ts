@@ -14,7 +14,7 @@ const callerOf = ([first]: readonly unknown[]): Attributes => {
   return typeof account === "string" ? { "portside.account": account } : {};
 };
 
-/** Adds the records as events of the span, and ends it with the last one. */
+/** Adds each record to the span as an event. Ends the span after the last record. */
 const follow = async (run: DeployRun, span: Span): Promise<void> => {
   span.setAttribute("portside.deploy_id", run.deployId);
   for await (const { status, message, reason, seq } of run.follow()) {
@@ -32,7 +32,7 @@ const tracedDeploy =
     const active = beginSpan("portside.deploy", callerOf([principal]));
     if (active === undefined) return controlPlane.deploy(principal, request, options);
     const { span, within } = active;
-    // The run starts here, so its later calls of ports have this context too.
+    // The run starts inside this context, so its later port calls inherit the context.
     return context
       .with(within, () => controlPlane.deploy(principal, request, options))
       .andTee((run) => void follow(run, span))
@@ -43,8 +43,7 @@ const tracedDeploy =
   };
 
 /**
- * Returns the control plane with a span around each use case. Without an OpenTelemetry SDK, calls have no overhead of
- * spans.
+ * Returns the control plane with a span around each use case. Without an OpenTelemetry SDK, calls run without spans.
  */
 export const traceControlPlane = (controlPlane: ControlPlane): ControlPlane => {
   // A copy, because a proxy must return the original properties of a frozen object.

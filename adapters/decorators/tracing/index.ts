@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry spans of use cases and of their calls of ports. The application chooses the SDK that records them, if
- * any: https://opentelemetry.io/docs/languages/js/instrumentation/
+ * OpenTelemetry spans for use cases and their port calls. The application may install an SDK that records the spans:
+ * https://opentelemetry.io/docs/languages/js/instrumentation/
  *
  * ```ts
  * const controlPlane = traceControlPlane(createControlPlane(tracePorts(ports)));

@@ -1,4 +1,4 @@
-/** A span for each call of a port: `services.rollout`, `logs.after`. */
+/** A span for each port call, such as `services.rollout` or `logs.after`. */
 
 import type { Ports } from "../../../core/ports/provider.ts";
 import { wrapPort } from "../decorate-port.ts";

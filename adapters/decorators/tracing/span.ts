@@ -1,4 +1,4 @@
-/** Creates a span for a call and ends it with the call: with its result, or with the last event of a stream. */
+/** Creates a span for a call. The span ends with the call's result, or with the last event of a stream. */
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { ControlPlaneError } from "../../../core/errors.ts";
 import { Err, ResultAsync } from "../../../core/result.ts";
@@ -16,7 +16,7 @@ export interface ActiveSpan {
 /** Begins a span. Returns undefined if no SDK is installed; the call must then be made without a span. */
 export const beginSpan = (name: string, attributes: Attributes): ActiveSpan | undefined => {
   const span = trace.getTracer(TRACER).startSpan(name, { attributes });
-  // A span that is not sampled has a valid context too, which its children need.
+  // An unsampled span also has a valid context, which its children need.
   if (!isSpanContextValid(span.spanContext())) return undefined;
   return { span, within: trace.setSpan(context.active(), span) };
 };
@@ -84,7 +84,7 @@ async function* follow({ span, within }: ActiveSpan, events: AsyncIterable<unkno
 const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** Makes a call in its own span, whatever kind of result it returns. */
+/** Makes a call in its own span. The call may return a value, a promise, a `ResultAsync` or a stream. */
 export const withSpan = (name: string, attributes: Attributes, call: () => unknown): unknown => {
   const active = beginSpan(name, attributes);
   if (active === undefined) return call();

@@ -31,7 +31,7 @@ export interface JwtIssuer {
   /** The exact `iss` claim of its tokens. */
   readonly issuer: string;
   readonly audience: string;
-  /** Returns the account of a token's claims, or undefined if they name none. See `accountFromClaim`. */
+  /** Returns the account of a token's claims, or undefined if they name no account. See `accountFromClaim`. */
   readonly accountOf: (claims: JWTPayload) => AccountId | undefined;
   /** The permitted algorithms. Defaults to all asymmetric ones. */
   readonly algorithms?: readonly string[];
@@ -49,7 +49,7 @@ const percentEncoded = (text: string): string =>
 
 /**
  * Returns a function that maps claims to the account `ALIAS:CLAIM`. Percent-encodes characters that are invalid in an
- * account name, and `%` and `:`, so that no claim of one issuer equals an account of another.
+ * account name, and `%` and `:`, so that a claim of one issuer never equals an account of another.
  *
  * @param alias the prefix of the issuer's accounts
  * @param claim the claim that identifies the user, such as `sub`

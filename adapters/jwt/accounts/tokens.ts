@@ -14,7 +14,7 @@ const ISSUER = "portside";
 const AUDIENCE = "portside";
 const LIFETIME_MS = 60 * 60_000;
 const ALGORITHM = "EdDSA";
-/** The claim with the id of the API key that created the token; null if none did. */
+/** The claim with the id of the API key that created the token; null if another credential created it. */
 const KEY_CLAIM = "portside_key";
 const ENDED = unauthenticated("The token has been revoked. Create another with 'portside token'.");
 
@@ -26,7 +26,7 @@ export const generateSigningKey = async (): Promise<JWK> => {
 };
 
 /**
- * Returns a token issuer, and the trust settings for its tokens. Calls `loadKey` at the first token, and again after a
+ * Returns a token issuer, and the trust settings for its tokens. Calls `loadKey` for the first token, and again after a
  * failure.
  */
 export const createTokens = (
@@ -73,7 +73,7 @@ export const createTokens = (
       admit: (holder, { [KEY_CLAIM]: key }) => {
         const principal: Principal = { ...holder, credentialKind: "platform_token" };
         if (key === null) return okAsync(principal);
-        // Tokens of earlier versions do not name their key, so they cannot be checked against revocation.
+        // Tokens of earlier versions do not name their key, so a revocation could not end them.
         if (typeof key !== "string") return errAsync(ENDED);
         return isLive(principal.account, key).andThen((there) => (there ? okAsync(principal) : errAsync(ENDED)));
       },

@@ -32,7 +32,7 @@ export interface UnpackOptions {
     entry: BackupEntry,
     isTenants: boolean,
   ) => { readonly uid: number; readonly gid: number } | undefined;
-  /** The old and new path of the data folder, which manifests of images and Python scripts contain. */
+  /** The old and new path of the data folder. Image manifests and Python scripts contain the path. */
   readonly moved: { readonly from: string; readonly to: string };
 }
 

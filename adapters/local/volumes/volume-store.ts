@@ -124,7 +124,10 @@ export class LocalVolumes implements VolumeStore {
     const gone = notFound("The trash does not contain this volume.");
     if (deleted === undefined) return errAsync(gone);
     const { kind } = rows.find(owner, deleted.name);
-    if (kind === "held" || kind === "hidden") return errAsync(conflict(`You already have a volume '${deleted.name}'.`));
+    if (kind === "held" || kind === "hidden")
+      return errAsync(
+        conflict(`Your account already has a volume '${deleted.name}'. Delete it before you restore another.`),
+      );
     return this.#guarded(async () => {
       const restored = rows.restore(owner, id);
       if (restored === undefined) return err(gone);

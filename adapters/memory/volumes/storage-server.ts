@@ -1,4 +1,6 @@
-/** The memory provider's storage server. It starts with the first signed URL and listens on a loopback port. */
+/**
+ * The memory provider's storage server. It starts when the first signed URL is created, and listens on a loopback port.
+ */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -107,7 +107,9 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       if (bucket === undefined || bucket.owner !== owner || bucket.deletedAt === null)
         return errAsync(notFound("The trash does not contain this volume."));
       if (named(world, owner, bucket.name) !== undefined)
-        return errAsync(conflict(`You already have a volume '${bucket.name}'.`));
+        return errAsync(
+          conflict(`Your account already has a volume '${bucket.name}'. Delete it before you restore another.`),
+        );
       bucket.deletedAt = null;
       return okAsync(volumeOf(bucket));
     },

@@ -1,4 +1,4 @@
-/** The PostgreSQL client to pass in. A `Pool` of `pg` is one (https://node-postgres.com/apis/pool). */
+/** The PostgreSQL client to pass in, such as a `Pool` of `pg` (https://node-postgres.com/apis/pool). */
 export interface PostgresClient {
   query(
     text: string,

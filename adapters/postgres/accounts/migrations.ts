@@ -34,7 +34,7 @@ const once = (version: number, step: string): string => `
     END IF;
   END $portside$`;
 
-/** Runs pending migrations. Throws if the database does not respond or its user must not create tables. */
+/** Runs pending migrations. Throws if the database does not respond or its user lacks permission to create tables. */
 export const migrate = async (client: PostgresClient): Promise<void> => {
   for (const [index, step] of steps.entries()) await client.query(once(index + 1, step));
 };

@@ -1,4 +1,7 @@
-/** Digests of account names, for names and labels on a cloud. The account name itself may be an email address. */
+/**
+ * Digests of account names, for names and labels on a cloud. An account name may be an email address, so it must not
+ * appear there.
+ */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 
@@ -11,5 +14,5 @@ export const accountDigest = (owner: AccountId): string =>
  */
 export const shortAccountDigest = (owner: AccountId): string => accountDigest(owner).slice(0, 10);
 
-/** A placeholder: the owner of a cloud name that another system uses. It is empty, so it never equals an account. */
+/** The owner of a cloud name that another system uses. It is empty, so it never equals an account. */
 export const NOBODY = "" as AccountId;

@@ -6,7 +6,7 @@ export interface KeyRecord {
   readonly id: string;
   readonly account: AccountId;
   readonly label: string;
-  /** `psk_` and the first characters. */
+  /** `psk_` and the next eight characters. */
   readonly prefix: string;
   /** SHA-256 of the key, hexadecimal. The key has 238 bits of randomness, so a slow hash would add nothing. */
   readonly hash: string;

@@ -1,13 +1,13 @@
 /**
- * Checks a tar.gz while it streams in. The core's rule sees each entry before its content is read. Uses bounded memory,
- * whatever the archive declares.
+ * Checks a tar.gz while it streams in. The core's rule checks each entry before its content is read. Memory use is
+ * bounded, regardless of the sizes that the archive declares.
  */
 import { createGunzip, type Gunzip } from "node:zlib";
 import { type ArchiveLimits, KiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import { ArchiveContents } from "../../../core/domain/deploy/archive.ts";
 import { TarDamage, type TarEntry, TarReader, type TarVisitor } from "./tar/reader.ts";
 
-/** Maximum unpacked bytes of headers and padding. More of them indicate a decompression bomb. */
+/** Maximum unpacked bytes of headers and padding. More indicate a decompression bomb. */
 const OVERHEAD_BYTES = 32 * MiB;
 const ENTRY_OVERHEAD_BYTES = 8 * KiB;
 /** Maximum bytes after the end marker. Common tools pad an archive to a record of 10 KiB. */
@@ -107,7 +107,7 @@ export class ArchiveWalk {
   #admit(entry: TarEntry): void {
     if (this.#problem !== undefined) return;
     const problem = this.#contents.admit(entry);
-    if (problem !== undefined) this.#fail(`is refused: ${problem}`);
+    if (problem !== undefined) this.#fail(`is rejected: ${problem}`);
     else this.#admitted?.entry(entry);
   }
 

@@ -1,4 +1,4 @@
-/** A source spool on disk, which keeps the server's memory flat. */
+/** Stores received sources on disk, so that a large source needs no memory. */
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Receives an archive into a sink, for every source spool: limits, hashes and checks it on the way. */
+/**
+ * Receives an archive for a source spool: enforces the size limit, computes the digest, checks the entries, and writes
+ * the bytes to a sink.
+ */
 import { createHash } from "node:crypto";
 import { type ArchiveLimits, archiveLimits } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
@@ -22,8 +25,8 @@ const refused = (message: string, type: "archive_invalid" | "too_large"): Receiv
 });
 
 const tooLarge = (fileBytes: number): string =>
-  `is over ${formatMemory(fileBytes)}; leave out what the build can fetch${
-    fileBytes > archiveLimits.fileBytes ? "" : ", or put it in a volume and name it with source_object"
+  `is over ${formatMemory(fileBytes)}; exclude files that the build can download${
+    fileBytes > archiveLimits.fileBytes ? "" : ", or upload it to a volume and pass its path as source_object"
   }`;
 
 /**

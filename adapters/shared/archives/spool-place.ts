@@ -9,7 +9,7 @@ import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 export const spoolSetting = z
   .enum(["auto", "disk", "bucket"])
   .default("auto")
-  .describe("Where sources wait for their build, on gcp and aws; `auto`: in the bucket where the disk is memory.");
+  .describe("Where gcp and aws store sources until their build. `auto` selects the bucket if the disk is in memory.");
 
 export type SpoolSetting = z.output<typeof spoolSetting>;
 
@@ -48,6 +48,6 @@ export const spoolPlace = (
     return { in: "bucket", finding: pass(what, `they are in the bucket ${bucket}${why}`) };
   }
   if (memory === undefined) return { in: "disk", finding: pass(what, `they are on the disk, in ${folder}`) };
-  const words = `they are kept in ${folder}, but ${memory}: every upload takes as much of it as it is large`;
+  const words = `they are in ${folder}, but ${memory}, so each upload uses memory equal to its size`;
   return { in: "disk", finding: warn(what, words, "portside serve --source-spool bucket") };
 };

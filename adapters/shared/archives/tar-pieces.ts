@@ -1,6 +1,6 @@
 /**
- * Cuts a tar stream into pieces that do not split an extended header. The tar reader decodes each piece of such a
- * header separately, so a split multi-byte character would corrupt the path.
+ * Cuts a tar stream into pieces that do not split an extended header. The library `tar` decodes each piece of an
+ * extended header separately, so a split multi-byte character would corrupt the path.
  */
 import { Transform } from "node:stream";
 
@@ -22,7 +22,7 @@ const endOfHeader = (bytes: Buffer, at: number): number => {
   return at + BLOCK + size;
 };
 
-/** Returns the first block before `end` whose header extends past it, or `end` if none does. */
+/** Returns the first block before `end` whose header extends past `end`, or `end` if there is no such block. */
 const tornAt = (bytes: Buffer, end: number): number => {
   for (let at = Math.max(0, end - BLOCKS * BLOCK); at < end; at += BLOCK) if (endOfHeader(bytes, at) > end) return at;
   return end;
@@ -50,7 +50,7 @@ export class TarPieces {
   }
 }
 
-/** Returns the same as a transform stream. */
+/** Returns a transform stream that cuts its input with `TarPieces`. */
 export const tarPieces = (): Transform => {
   const pieces = new TarPieces();
   return new Transform({

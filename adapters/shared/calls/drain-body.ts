@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 const LINGER_MS = 5000;
 
 /**
- * Discards what a client still sends after its response, for a limited time. If the connection were closed while the
- * client sends, TCP would reset it and the client would not see the response.
+ * Discards the rest of a request body after the response, for at most 5 seconds. If the server closed the connection
+ * while the client sends, TCP would reset it, and the client could lose the response.
  */
 export const drainBody = (req: IncomingMessage): void => {
   if (req.complete || req.destroyed) return;

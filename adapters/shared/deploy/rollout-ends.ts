@@ -1,4 +1,4 @@
-/** Final events of rollouts that fail, for every platform. */
+/** Final events of failed rollouts, for every provider. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 
@@ -6,7 +6,7 @@ export const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed
 
 export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was cancelled." };
 
-/** For exceptions. The operator's log has the cause. */
+/** The failure for unexpected exceptions. The operator's log contains the cause. */
 export const OWN_BUG: DeployFailure = {
   reason: "internal",
   message: "The platform could not roll out the revision.",

@@ -31,9 +31,9 @@ const TYPES = {
 } as const;
 
 /**
- * Must not contain single quotes, dollar signs or comments, because it is one word of a shell command. It does not serve
- * paths with a part that begins with a dot, nor portside.json, which may contain the service's environment. It keeps idle
- * connections longer than the load balancer of AWS does, for 4000 s.
+ * Must not contain single quotes, dollar signs or comments, because it is one word of a shell command. It does not
+ * serve portside.json, which may contain the service's environment, or paths with a part that begins with a dot, except
+ * `/.well-known`. It keeps idle connections longer than the 4000 s of AWS's load balancer.
  */
 const PROGRAM = `
 const { createServer } = require("node:http");

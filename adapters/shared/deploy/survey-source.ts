@@ -36,7 +36,7 @@ class SurveyedFiles {
     const [name, isFile] = [path.replace(/^(\.\/)+/, "").replace(/\/$/, ""), type === "file"];
     this.#addFolders(name, isFile);
     if (!isFile || !isNamed(name)) return;
-    // The archive limits bound the number of names in the root, and any of them may decide.
+    // Names in the root do not count: each may determine the build, and the archive limits already bound their number.
     if (name.includes("/") && ++this.#nested > sourceNames) return;
     this.paths.add(name);
     const limit = Math.min(textBytesOf(name), this.#left[textKindOf(name)]);

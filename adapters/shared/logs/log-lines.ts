@@ -1,4 +1,4 @@
-/** Splits a growing text into lines. Text after the last line break waits for the next piece. */
+/** Splits text that arrives in pieces into lines. Text after the last line break waits for the next piece. */
 import { StringDecoder } from "node:string_decoder";
 
 const TAIL = 20;

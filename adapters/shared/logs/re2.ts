@@ -10,8 +10,8 @@ import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts
 const MAX_STEPS = 100;
 
 /**
- * Plain words and alternatives without repetitions or character classes. They need few states, so the bound does not
- * apply.
+ * Matches patterns of literal text and alternatives, without repetitions or character classes. Such patterns need few
+ * states, so the bound does not apply to them.
  */
 const PLAIN = /^(?:\(\?i\))?(?:[^\\.[*+?{]|\(\?:|\\[^\p{L}\p{N}])*$/u;
 
@@ -23,11 +23,11 @@ export const compileRe2: CompilePattern = (pattern) => {
     const steps = compiled.programSize();
     if (tooLong(pattern, steps))
       return {
-        problem: `too long: unfolded it has ${steps} steps, and ${MAX_STEPS} are allowed; use smaller counts, or * and +`,
+        problem: `too long: it expands to ${steps} steps, above the limit of ${MAX_STEPS}; use smaller counts, or * and +`,
       };
-    // Without groups, re2js uses its automaton, which takes a hundredth of the time.
+    // `test` captures no groups, so re2js can use its automaton, which is a hundred times faster.
     return (text) => compiled.test(text);
   } catch (error) {
-    return { problem: `not a regular expression of RE2: ${(error as Error).message}` };
+    return { problem: `not a valid RE2 regular expression: ${(error as Error).message}` };
   }
 };

@@ -10,7 +10,7 @@ export class Channel<T> implements AsyncIterable<T> {
   #wake: (() => void) | undefined;
   #taken: PromiseWithResolvers<void> | undefined;
 
-  /** Adds an item. If it returns a promise, that resolves when the reader has consumed all items. */
+  /** Adds an item. The returned promise, if any, resolves when the reader has consumed all items. */
   push(item: T): Promise<void> | undefined {
     this.#items.push(item);
     this.#wake?.();
@@ -46,7 +46,7 @@ export class Channel<T> implements AsyncIterable<T> {
   }
 }
 
-/** Reports progress. If it returns a promise, that resolves when the reader has consumed all items. */
+/** Reports progress. The returned promise, if any, resolves when the reader has consumed all items. */
 export type Say<P> = (progress: P) => Promise<void> | undefined;
 
 /** Runs `work` and yields the progress that it reports, then its result. */

@@ -1,8 +1,8 @@
-/** Classifies disk faults by the errors of the file system and of SQLite, with messages for clients. */
+/** Classifies errors of the file system and of SQLite as disk faults, and formats them for clients. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 
 /**
- * `full`: no space is left on the disk, in a quota, or below a limit of the file system.
+ * `full`: the disk is full, or a quota or a limit of the file system is reached.
  *
  * `read_only`: the file system is read-only.
  *

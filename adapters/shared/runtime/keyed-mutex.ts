@@ -2,11 +2,11 @@
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Runs `work` when the key is free. If `signal` aborts before, rejects with its reason and does not start `work`. */
+  /** Runs `work` when the key is free. If `signal` aborts first, rejects with its reason and does not start `work`. */
   async take<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const { promise: over, resolve: leave } = Promise.withResolvers<void>();
     const before = this.#last.get(key);
-    // An aborted waiter must not let the next one overtake earlier ones.
+    // An aborted waiter must not let the next waiter overtake earlier ones.
     const mine = Promise.all([before, over]).then(() => {
       if (this.#last.get(key) === mine) this.#last.delete(key);
     });

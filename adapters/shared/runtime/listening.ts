@@ -41,10 +41,7 @@ export const parseTcpTable = (text: string): Map<string, Listener> => {
   return found;
 };
 
-/**
- * Reads the tables in another thread: for each table the kernel walks its whole hash of connections, which takes
- * milliseconds.
- */
+/** Reads asynchronously: for each table, the kernel walks its whole hash of connections, which takes milliseconds. */
 const readTables = async (folder: string): Promise<Map<string, Listener>> => {
   const read = (name: string) => readFile(`${folder}/${name}`, "utf8").catch(() => "");
   const texts = await Promise.all(["tcp", "tcp6"].map(read));
@@ -97,7 +94,7 @@ export const listenersOf = async (pids: readonly number[]): Promise<Listener[]> 
   return [...inodes].flatMap((inode) => table.get(inode) ?? []);
 };
 
-/** Uses the file of the program, because the kernel calls Node's main thread "MainThread". */
+/** Uses the name of the executable, because the kernel calls Node's main thread "MainThread". */
 const nameOf = (pid: number): string => {
   try {
     return `${basename(readlinkSync(`/proc/${pid}/exe`))} (process ${pid})`;
@@ -108,7 +105,7 @@ const nameOf = (pid: number): string => {
 
 /**
  * Returns the name of the program that listens at an address, or at all addresses of its family. Returns undefined if
- * this user must not see it.
+ * this user lacks permission to see it.
  */
 export const holderOf = async (address: string, port: number): Promise<string | undefined> => {
   const table = await readTables("/proc/net");

@@ -1,12 +1,15 @@
 /**
- * Listens on both loopback families. `localhost` means 127.0.0.1 to some clients and ::1 to others: a program that
- * takes the other address would receive the server's requests and cookies.
+ * Listens on both loopback families. `localhost` means 127.0.0.1 to some clients and ::1 to others. A program that
+ * listens at the other address would receive requests and cookies for the server.
  */
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { holderOf } from "./listening.ts";
 
-/** The second address for each host. `::` includes IPv4, and no other address includes the loopback. */
+/**
+ * The second address for each host. `::` needs none, because it includes IPv4. Other addresses do not include the
+ * loopback.
+ */
 const counterparts: Readonly<Record<string, string>> = {
   "127.0.0.1": "::1",
   "0.0.0.0": "::1",

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import semver from "semver";
 
 /**
- * The supported release lines of each optional peer, oldest first. Newer versions are accepted, older ones rejected. An
- * exact version is the only one accepted. `.ci/peer-versions.mjs` installs each of them.
+ * The supported release lines of each optional peer, oldest first. Newer versions are accepted, older ones rejected. If
+ * the line is an exact version, only that version is accepted. `.ci/peer-versions.mjs` installs each of them.
  *
  * `package.json` accepts every version, because npm checks the ranges of optional peers even in applications that do
  * not use them.

@@ -1,4 +1,4 @@
-/** Batches calls of the same turn of the event loop into one read. */
+/** Batches calls in the same turn of the event loop into one read. */
 
 /**
  * The read starts after the last of these calls, so no caller receives a value that is older than its call. The callers

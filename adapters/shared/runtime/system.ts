@@ -30,7 +30,7 @@ export const createSystemClock = (): Clock => {
   };
 };
 
-/** Bytes per request to the system. A request costs more than a hundred bytes. */
+/** Random bytes per system call. The call itself takes longer than a hundred bytes do. */
 const POOL_BYTES = 4096;
 let pool = Buffer.alloc(0);
 let used = 0;

@@ -1,6 +1,6 @@
 /**
- * The derived database: log entries and billing rows in the form that statements query, in an engine without other
- * access. It may be deleted at any time, because it can be rebuilt.
+ * The derived database, which SQL statements query: log entries and billing rows, in an engine that can access nothing
+ * else. It may be deleted at any time, because it can be rebuilt.
  */
 import { rmSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
@@ -48,7 +48,7 @@ const prepare = async (connection: DuckDBConnection): Promise<void> => {
   const known = await connection.runAndReadAll("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'");
   if (known.getRows()[0]?.[0] === 0n) await connection.run(create);
   const made = await connection.runAndReadAll("SELECT schema FROM meta");
-  if (made.getRows()[0]?.[0] !== SCHEMA) throw new Error("the database has another shape");
+  if (made.getRows()[0]?.[0] !== SCHEMA) throw new Error("the database has another schema version");
   await connection.run(views);
   for (const macro of createMacros) await connection.run(macro);
   await connection.run("SET TimeZone = 'UTC'");

@@ -95,12 +95,16 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
     case "no_volume":
       return answer(res, 404, "The volume does not exist; it may have been deleted.");
     case "condition_failed":
-      return answer(res, 412, `'${path}' does not meet the request's condition.`);
+      return answer(
+        res,
+        412,
+        `'${path}' does not match the request's If-Match or If-None-Match. Read the object again.`,
+      );
     case "in_the_way":
       return answer(
         res,
         409,
-        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete the other, or choose another path.`,
+        `'${path}' cannot be stored together with '${outcome.other}': a name is either a file or a folder. Delete '${outcome.other}', or choose another path.`,
       );
     case "busy":
       return answer(res, 503, `'${path}' could not be written: a service is changing its folder. Try again.`, RETRY);
@@ -158,7 +162,7 @@ export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: Serve
     // A request that was read completely is also marked as destroyed.
     const gone = res.destroyed || (req.destroyed && !req.complete);
     if (!gone) deps.logger.error("the storage failed because of an internal error", { cause });
-    // A response that has begun can only be cut off, so that the client does not take it for complete.
+    // A response that has begun is cut off, so that the client notices that it is incomplete.
     if (gone || res.headersSent) res.destroy();
     else answerProblem(res, cause);
   });

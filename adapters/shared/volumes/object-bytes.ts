@@ -27,7 +27,7 @@ export type PutOutcome =
   | { readonly kind: "stored"; readonly etag: string; readonly created: boolean }
   | { readonly kind: "no_volume" }
   | { readonly kind: "condition_failed" }
-  /** `other` conflicts with the object: a name cannot be a file and a folder. */
+  /** `other` conflicts with the object: a name cannot be both a file and a folder. */
   | { readonly kind: "in_the_way"; readonly other: string }
   /** The folders of the path changed repeatedly during the upload. The earlier object remains. */
   | { readonly kind: "busy"; readonly cause: unknown };

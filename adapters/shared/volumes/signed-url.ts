@@ -74,7 +74,7 @@ const sameText = (a: string, b: string): boolean => {
   return left.length === right.length && timingSafeEqual(left, right);
 };
 
-/** Returns why the target's signature does not permit the method now, as a message, or undefined if it does. */
+/** Returns why the signature does not permit the method now, or undefined if it does. */
 export const signatureProblem = (
   key: string,
   method: StorageMethod,
@@ -85,6 +85,6 @@ export const signatureProblem = (
   const expires = /^\d{1,12}$/.test(written) ? Number(written) : 0;
   const expected = signatureOf(key, { method, bucket, path, expires });
   if (!sameText(expected, query.get("signature") ?? ""))
-    return `The URL's signature does not permit ${method} of this object.`;
-  return millisOf(now) < expires * 1000 ? undefined : "The URL has expired; request a new one.";
+    return `The URL's signature does not permit ${method} for this object.`;
+  return millisOf(now) < expires * 1000 ? undefined : "The URL has expired. Request a new one.";
 };

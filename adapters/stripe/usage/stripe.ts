@@ -1,6 +1,6 @@
 /**
- * Subscriptions in Stripe. The metadata of a customer names its account, under `portside_account`. The system that
- * sells the plans must set it when it creates the customer.
+ * Subscriptions in Stripe. The metadata of a Stripe customer contains its account as `portside_account`. The system
+ * that sells the plans must set this field when it creates the customer.
  */
 import type Stripe from "stripe";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -13,7 +13,7 @@ export const statusOf = (word: string): SubscriptionStatus =>
   subscriptionStatuses.find((known) => known === word) ?? "incomplete";
 
 /**
- * Returns the price of an interval, or null if it is not known in advance: tiered prices, prices by usage, and
+ * Returns the price of an interval, or null if it is not known in advance: for tiered prices, metered prices, and
  * fractions of a minor unit.
  */
 const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
@@ -26,11 +26,11 @@ const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   return Number.isSafeInteger(sum) ? sum : null;
 };
 
-/** Returns the name of the plan: the lookup key of the price, which is for programs, or else its nickname. */
+/** Returns the name of the plan: the lookup key of the price, or else its nickname. */
 export const planOf = ({ price }: Stripe.SubscriptionItem): string | undefined =>
   price.lookup_key ?? price.nickname ?? undefined;
 
-/** Returns the product of a plan without its own name. */
+/** Returns the id of the price's product, which names a plan whose price has no name. */
 export const productOf = ({ price }: Stripe.SubscriptionItem): string =>
   typeof price.product === "string" ? price.product : price.product.id;
 
@@ -47,7 +47,7 @@ export const subscriptionOf = (found: Stripe.Subscription, plan: string): Subscr
     currency: found.currency.toUpperCase(),
     amount: amountOf(items),
     interval: recurring == null ? null : formatInterval(recurring.interval, recurring.interval_count),
-    // Items have periods of their own since 2025-03-31: https://docs.stripe.com/changelog/basil/2025-03-31
+    // Since 2025-03-31, each item has its own period: https://docs.stripe.com/changelog/basil/2025-03-31
     current_period_start: first === undefined ? null : time(first.current_period_start),
     current_period_end: first === undefined ? null : time(first.current_period_end),
     cancel_at_period_end: found.cancel_at_period_end,

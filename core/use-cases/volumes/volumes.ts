@@ -153,7 +153,7 @@ export const restoreVolume = useCase({
             : notFound(`No deleted volume '${name}' can be restored. Deleted volumes can be restored for 7 days.`),
         );
       if (kind === "held" || kind === "hidden")
-        return err(conflict(`You already have a volume '${name}'. Delete it before you restore another.`));
+        return err(conflict(`Your account already has a volume '${name}'. Delete it before you restore another.`));
       yield* await checkQuota(call, name);
       // Read the mounts before the restore, so that a failed read leaves the volume in the trash.
       const running = yield* await services.list(account, options);

@@ -16,7 +16,7 @@ const retry = { timeoutMs: FINAL_RETRY_TIMEOUT_MS };
 const removeRevision = ({ deps, request, revision, host }: RolloutAttempt) =>
   retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, retry);
 
-/** Removes this rollout's resources here, because the writer that won does not know the latest of them. */
+/** Removes this rollout's resources, because the concurrent writer that won may not know its newest ones. */
 export const abandonRevision = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, revision } = attempt;
   const left = await removeRevision(attempt);
@@ -25,8 +25,8 @@ export const abandonRevision = async (attempt: RolloutAttempt, failure: DeployFa
 };
 
 /**
- * Ends the rollout; the former revisions keep the traffic. If this write fails too, the rollout expires at its
- * deadline.
+ * Records the end of the rollout. The previous revisions keep the traffic. If this write also fails, the rollout ends
+ * at its deadline.
  */
 export const failRollout = async (
   attempt: RolloutAttempt,
@@ -35,7 +35,7 @@ export const failRollout = async (
 ): Promise<RolloutEvent> => {
   if (isLost(failure)) return abandonRevision(attempt, failure);
   const { deps, request, revision, signal } = attempt;
-  // Fence a revision that may have traffic first, so that the next write stays true.
+  // If the revision may already have traffic, remove it first: the record must not be ended while the revision serves.
   const fenced = record.state.step === "moving" ? await removeRevision(attempt) : ok("deleted" as const);
   if (fenced.isErr()) return failed(failure);
   if (fenced.value === "serves") return completeRollout(attempt, record, () => undefined);

@@ -52,7 +52,7 @@ const sumOf = (block: Buffer): number => {
   return sum;
 };
 
-/** The fields mode, owner, group, time and device numbers. */
+/** Offsets and lengths of the fields for mode, owner, group and time. */
 const OTHER_NUMBERS = [
   [100, 8],
   [108, 8],

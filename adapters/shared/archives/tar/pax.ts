@@ -16,7 +16,9 @@ const LINE_END = 0x0a;
 const MALFORMED: PaxRecords = { flaw: "has a malformed pax header" };
 const WHOLE = /^[0-9]+$/;
 
-/** Returns what a record changes about its entry. Most records change nothing that matters here. */
+/**
+ * Returns the fields that a record sets for its entry. Most records, such as times, are irrelevant here and set none.
+ */
 const meaningOf = (key: string, value: Buffer): PaxRecords => {
   if (key.startsWith("GNU.sparse.") || key === "SCHILY.realsize") return { flaw: "is a sparse file" };
   if (key === "linkpath") return { flaw: "is a file or folder with the target of a link" };

@@ -141,7 +141,7 @@ export class TarReader {
     }
   }
 
-  /** Reports an unreadable extended header as an entry with a flaw, which is then rejected. */
+  /** Reports an unreadable extended header as an entry that the archive rule rejects. */
   #refuse({ path }: TarHeader, flaw: string | undefined): void {
     this.#visitor.entry({ path, type: flaw === undefined ? "other" : "file", size: 0, executable: false, flaw });
   }

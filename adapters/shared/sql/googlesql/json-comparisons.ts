@@ -21,7 +21,7 @@ const otherColumns: ReadonlySet<string> = new Set(
   sqlColumns.filter(({ type }) => type !== "JSON").map(({ name }) => name),
 );
 
-/** Maximum passes. A query may use names of a query inside it, and the parser accepts no deeper nesting. */
+/** Maximum passes. A query may use the names of a nested query, and the parser accepts at most 32 levels. */
 const ROUNDS = 32;
 
 type See = (kind: string, body: JsonObject) => void;
@@ -78,7 +78,7 @@ class JsonNames {
 }
 
 const NOT_COMPARED =
-  "JSON cannot be compared; compare a value of it as text, such as JSON_VALUE(json_payload.level) = 'error'";
+  "JSON cannot be compared; extract a value and compare it as text, such as JSON_VALUE(json_payload.level) = 'error'";
 
 /** Throws for statements that compare JSON with `=`, `<`, IN, BETWEEN, LIKE or CASE. */
 export const refuseJsonComparisons = (statements: readonly Json[]): void => {

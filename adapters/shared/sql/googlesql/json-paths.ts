@@ -11,7 +11,7 @@ const jsonColumns: ReadonlySet<string> = new Set(
   sqlColumns.filter(({ type }) => type === "JSON").map(({ name }) => name),
 );
 
-/** JSON fields inside of structs, such as `labels` in `STRUCT<type STRING, labels JSON>`. */
+/** JSON fields inside structs, such as `labels` in `STRUCT<type STRING, labels JSON>`. */
 const jsonFields: ReadonlySet<string> = new Set(
   sqlColumns.flatMap(({ name, type }) => [...type.matchAll(/(\w+) JSON\b/g)].map(([, field]) => `${name}.${field}`)),
 );
@@ -48,7 +48,7 @@ export const pathOf = (value: Json | undefined): Path | undefined => {
   return { ...path, steps: [...path.steps, step] };
 };
 
-/** Returns how many of the names lead to the JSON column. The others are keys inside of it. */
+/** Returns how many of the names lead to the JSON column. The other names are keys inside it. */
 export const ownNames = (names: readonly string[]): number | undefined => {
   for (let length = 1; length <= names.length; length++) {
     const last = names[length - 1] as string;

@@ -1,6 +1,6 @@
 /**
- * Rewrites parts of a GoogleSQL tree that the translator would change in meaning. Such functions become calls of macros
- * with GoogleSQL's semantics (`macros.ts`). The golden tests of the function list verify it.
+ * Rewrites the parts of a GoogleSQL tree whose meaning the translator would change. Functions become macros with
+ * GoogleSQL's semantics (`macros.ts`). Golden tests check every function.
  */
 import { call, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, number, text } from "./tree.ts";
 import { timeParts, wordsOf } from "./words.ts";
@@ -148,7 +148,7 @@ const rewriteNode = (kind: string, body: JsonObject): Json | undefined => {
   }
 };
 
-/** Returns the tree with GoogleSQL's semantics, in terms of the engine. */
+/** Returns a tree that has GoogleSQL's semantics in the engine. */
 export const rewrite = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(rewrite);
   if (!isObject(value)) return value;

@@ -1,4 +1,4 @@
-/** Summarizes a statement's tree for the statement rule. Reports every node that is not known to be plain. */
+/** Summarizes a statement's tree for the statement rule. Reports every node whose kind is not one of `plainKinds`. */
 import type { StatementPart, StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { isNothing, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, placeAt, spanOf } from "./tree.ts";
 import { functionNames, plainKinds, queryKinds, selectKeys, tableKeys } from "./words.ts";
@@ -41,7 +41,7 @@ class Summing {
     if (kind === "table") return this.#table(body, scope);
     if (kind === "select") return this.#select(body, scope);
     if (kind === "function" || kind === "aggregate_function") this.#function(String(body["name"]).toUpperCase());
-    else if (kind === "method_call") this.#other(`${nameOf(body["method"])}(...) of something`, body["method"]);
+    else if (kind === "method_call") this.#other(`${nameOf(body["method"])}(...) as a method call`, body["method"]);
     else if (kind === "unnest" && body["with_ordinality"] === true) this.#word("WITH OFFSET", "OFFSET");
     else if (!plainKinds.has(kind)) this.#function(functionNames[kind] ?? kind.toUpperCase());
     this.#inside(body, this.#withNames(body, scope));
@@ -52,7 +52,7 @@ class Summing {
     for (const [key, one] of Object.entries(body)) if (key !== "with" && key !== "span") this.walk(one, scope);
   }
 
-  /** Walks a WITH clause, each query with the earlier names in scope. Returns the scope after it. */
+  /** Walks the queries of a WITH clause, each with the earlier names in scope. Returns the scope after the clause. */
   #withNames(body: JsonObject, scope: Scope): Scope {
     const clause = body["with"];
     if (!isObject(clause)) return scope;
@@ -108,7 +108,7 @@ class Summing {
   }
 
   /**
-   * Finds the position of a function by the first token of its name, because the tree has no positions of functions.
+   * Finds a function's position by the first token with its name, because the tree does not contain function positions.
    */
   #find(name: string): Pick<StatementPart, "line" | "column"> {
     const word = name.split(".").at(-1)?.toUpperCase();

@@ -1,4 +1,4 @@
-/** Translates GoogleSQL to the engine's SQL, through the syntax tree and never by text. */
+/** Translates GoogleSQL to the engine's SQL by changing the syntax tree, never the text. */
 import { plainLiterals } from "../../../../core/domain/sql/literals.ts";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { refuseJsonComparisons } from "./json-comparisons.ts";
@@ -29,7 +29,7 @@ export interface Head {
   /** The offset of the first token. */
   readonly start: number;
   readonly end: number;
-  /** The names of its WITH clause in lower case; undefined without one. */
+  /** The names in the WITH clause, in lower case; undefined without a WITH clause. */
   readonly names: readonly string[] | undefined;
 }
 

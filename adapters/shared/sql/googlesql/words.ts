@@ -26,7 +26,7 @@ export const functionNames: Readonly<Record<string, string>> = {
   timestamp: "TIMESTAMP",
 };
 
-/** Node kinds of queries, and of query parts that are kinds of their own. */
+/** Node kinds that are queries. */
 export const queryKinds: ReadonlySet<string> = new Set(["select", "union", "intersect", "except", "subquery"]);
 
 /** Keys that a select may have. All other keys must be unset. */
@@ -39,7 +39,7 @@ export const tableKeys: ReadonlySet<string> = new Set(
   wordsOf("name schema catalog alias alias_explicit_as column_aliases span"),
 );
 
-/** Date parts of EXTRACT and of the functions that truncate and count. */
+/** Date parts of EXTRACT, of the truncating functions, and of the functions that return a difference. */
 export const timeParts = {
   extract: wordsOf(
     "YEAR ISOYEAR QUARTER MONTH WEEK ISOWEEK DAY DAYOFWEEK DAYOFYEAR HOUR MINUTE SECOND MILLISECOND DATE",

@@ -1,4 +1,7 @@
-/** Requests to a process: timeouts, the meaning of its exit, and the request about a statement's text. */
+/**
+ * Sends requests to a SQL process: limits their time, converts the exit of the process to an error, and has statements
+ * parsed.
+ */
 import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { SqlFailure, SqlScope } from "../../../../core/ports/sql-engine.ts";

@@ -1,5 +1,5 @@
 /**
- * One account's process, as the control plane sees it. It starts under limits of the operating system, receives one
+ * Starts and controls one account's SQL process. The process runs under limits of the operating system, receives one
  * request at a time, and is killed if it exceeds its time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -11,25 +11,28 @@ import type { SqlReply, SqlRequest } from "./protocol.ts";
 
 const MiB = 1024 * 1024;
 
-/** Maximum reserved memory (RLIMIT_DATA). Beyond it, allocations fail inside the process only. */
+/** Maximum reserved memory (RLIMIT_DATA). Allocations beyond it fail in the process. */
 const DATA_BYTES = 2048 * MiB;
 /** Maximum resident memory, checked while the process works. */
 const RESIDENT_BYTES = 1024 * MiB;
-/** An idle process uses about 200 MiB. A process that uses more than this is not reused. */
+/** Maximum resident memory of a process that is reused. An idle process uses about 200 MiB. */
 const WORN_BYTES = 512 * MiB;
-/** Reserved memory counts too: freed memory that stays reserved prevents the parser's WebAssembly from growing. */
+/**
+ * Maximum reserved memory of a process that is reused. Freed memory that stays reserved prevents the parser's
+ * WebAssembly from growing.
+ */
 const WORN_DATA_BYTES = DATA_BYTES / 2;
 const LOOK_MS = 100;
 const START_MS = 20_000;
 
 export class ProcessEnded extends Error {
   /**
-   * True if the process exceeded its memory, or if an external signal ended it, as the kernel does when memory runs
-   * out.
+   * True if the process exceeded its memory, or if an external signal ended it. The kernel sends one when the machine's
+   * memory runs out.
    */
   readonly memory: boolean;
   constructor(memory: boolean) {
-    super("the process of the query ended");
+    super("the SQL process ended");
     this.memory = memory;
   }
 }
@@ -74,8 +77,8 @@ export class SqlChild {
     // is parsed once.
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
-    // Does not inherit the control plane's environment, which contains its secrets. The engine counts days in UTC. Node
-    // would create missing parent folders with permissions for other users.
+    // The process does not inherit the control plane's environment, which contains secrets. TZ: the engine counts days
+    // in UTC. The cache needs an existing parent folder, because Node would create one that other users can read.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {

@@ -1,5 +1,6 @@
 /**
- * Entry point of the process of an engine that runs statements on a cloud. It only parses text, which tenants write.
+ * Entry point of the process that parses statements for an engine on a cloud. Statements are untrusted, so the control
+ * plane does not parse them itself.
  */
 import { serveText } from "./serve-text.ts";
 

@@ -20,14 +20,19 @@ import type { SqlReply } from "./protocol.ts";
 export interface SqlEngineConfig extends PoolConfig {
   /** Called before each run. Must make all entries logged so far visible to the process. */
   readonly beforeRun: (owner: AccountId) => Promise<void>;
-  /** Returns the entries that the process with this id has not received yet. Absent if it reads them itself. */
+  /**
+   * Returns the entries that the process with this id has not received yet. Absent if the process reads the log itself.
+   */
   readonly fresh?: (owner: AccountId, pid: number | undefined) => readonly EntryRow[];
   readonly billing: BillingSource;
   /** Called after a run whose process could not read its log or its database. */
   readonly onBroken?: (owner: AccountId) => void;
 }
 
-/** Returns whether a statement may name `billing`; only then are its rows sent. GoogleSQL permits escapes in names. */
+/**
+ * Returns whether a statement may read `billing`, whose rows are sent only then. A backslash counts, because GoogleSQL
+ * permits escapes in names.
+ */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 
 /** Collects the replies to a `run` request. */
@@ -90,7 +95,7 @@ export class ProcessSqlEngine implements SqlEngine {
     return this.#pool.pids();
   }
 
-  /** Ends all processes, so that the next query starts with an empty one. */
+  /** Ends all processes. The next query starts a new one. */
   restart(): Promise<void> {
     return this.#pool.endAll();
   }

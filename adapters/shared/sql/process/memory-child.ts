@@ -1,4 +1,4 @@
-/** Entry point of the process for providers with logs in memory. Entries arrive with the requests. */
+/** Entry point of the SQL process for providers that store logs in memory. Entries arrive with the requests. */
 import { serveSql } from "./serve.ts";
 
 await serveSql({ database: undefined });

@@ -10,7 +10,7 @@ export interface PoolConfig {
   /** Maximum number of processes. */
   readonly maxProcesses: number;
   readonly idleMillis: number;
-  /** A folder in which Node caches the compiled code of the process, which then starts a third faster. */
+  /** A folder for Node's compile cache, with which the process starts a third faster. */
   readonly compiled?: string;
 }
 
@@ -31,7 +31,7 @@ type Waiter = Pick<PromiseWithResolvers<ProcessSlot>, "resolve" | "reject">;
 /** Thrown if no process became free in time. */
 export class Busy extends Error {}
 
-const closed = () => new Busy("The SQL engine is shutting down; try again.");
+const closed = () => new Busy("The SQL engine is shutting down. Try again.");
 
 export class SqlPool {
   readonly #config: PoolConfig;
@@ -46,8 +46,8 @@ export class SqlPool {
   }
 
   /**
-   * Runs work with the account's process. If the parser trapped, runs it once more in a new process: earlier statements
-   * may have used up the memory of the first. Throws `Busy` if no process became free in time.
+   * Runs work with the account's process. If the parser traps, retries once in a new process: earlier statements may
+   * have used up the memory of the first. Throws `Busy` if no process became free in time.
    */
   async with<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
     try {
@@ -92,7 +92,7 @@ export class SqlPool {
     const { script, argsOf, compiled } = this.#config;
     slot.child =
       script === null ? Promise.reject(new ScriptMissing("SQL")) : SqlChild.start(script, argsOf(owner), compiled);
-    // Its own caller receives the rejection. No other caller waits for it.
+    // The caller that waits for the child receives the rejection. This handler only prevents an unhandled rejection.
     slot.child.catch(() => {});
     return slot.child;
   }
@@ -129,9 +129,9 @@ export class SqlPool {
       else this.#waiting.delete(owner);
       waiter.reject(new Busy(words));
     };
-    const overdue = `No SQL process became free within ${timeoutMs / 1000} s: other queries run; try again.`;
+    const overdue = `No SQL process became free within ${timeoutMs / 1000} s, because other queries are running. Try again.`;
     const timer = setTimeout(() => leave(overdue), timeoutMs);
-    const abort = () => leave("The client has gone.");
+    const abort = () => leave("The query was cancelled.");
     signal?.addEventListener("abort", abort);
     if (signal?.aborted === true) abort();
     return waiter.promise.finally(() => {

@@ -29,7 +29,7 @@ export type Translate = (
 
 export type SqlRequest =
   | { readonly kind: "describe"; readonly statement: string }
-  /** `Translate`, as a request. */
+  /** The arguments of `Translate`. */
   | {
       readonly kind: "translate";
       readonly statement: string;
@@ -43,7 +43,7 @@ export type SqlRequest =
       readonly bytes: number;
       /** Entries since the last request. Undefined if the process reads them itself. */
       readonly fresh: readonly EntryRow[] | undefined;
-      /** All rows of `billing`. Undefined: those of the last request. */
+      /** All rows of `billing`. Undefined keeps the rows of the last request. */
       readonly billing: readonly BillingRow[] | undefined;
     };
 
@@ -54,7 +54,7 @@ export type SqlReply =
   | { readonly kind: "ready" }
   /** The result of a `TextRequest`. After `describe`, the statement is unchanged. */
   | ({ readonly kind: "parsed" } & Translated)
-  /** The log is read completely. The time from here on counts for the statement. */
+  /** The process has read the log to its end. The rest of the time counts for the statement. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }
   | { readonly kind: "rows"; readonly rows: readonly (readonly SqlValue[])[] }

@@ -1,7 +1,7 @@
 import { aboutText } from "../googlesql/about-text.ts";
 import { type SqlRequest, sendToParent, type Translate } from "./protocol.ts";
 
-/** Answers requests about the text of statements in a child process, until the parent disconnects. */
+/** Handles requests about the text of statements in a child process, until the parent disconnects. */
 export const serveText = (translate?: Translate): void => {
   process.on("message", (request: SqlRequest) => {
     if (request.kind !== "run") sendToParent(aboutText(request, translate));

@@ -1,6 +1,6 @@
 /**
  * The process that runs one account's statements. It receives one request at a time from its parent and ends when the
- * parent disconnects. It holds no secrets, so the parent may kill it at any time.
+ * parent disconnects. It stores only data that can be rebuilt, so the parent may kill it at any time.
  */
 
 import { openDatabase, removeDatabase } from "../database.ts";
@@ -13,7 +13,7 @@ import { setBilling } from "../tables/set-billing.ts";
 import { type SqlReply, type SqlRequest, sendToParent } from "./protocol.ts";
 
 export interface SqlProcess {
-  /** The path of the database. Absent: in memory. */
+  /** The path of the database. Undefined for a database in memory. */
   readonly database: string | undefined;
   /** Opens the current log. Absent if entries arrive with requests. */
   readonly openLog?: () => LogReader | undefined;

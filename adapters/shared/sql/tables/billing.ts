@@ -1,4 +1,4 @@
-/** The source of the rows of `billing`. */
+/** The rows of the table `billing`, and their source. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 
 /** The usage of one SKU on one day. Numbers are decimal text, so that sums are exact. */

@@ -49,7 +49,10 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
   return count + batch.length;
 };
 
-/** The positions up to which and from which the database has read each service. Only its single writer keeps them. */
+/**
+ * The first and last positions of each service that the database contains. A database has a single writer, which keeps
+ * them in memory.
+ */
 export class ReadSoFar {
   readonly #connection: DuckDBConnection;
   readonly #last = new Map<string, ReadPosition>();

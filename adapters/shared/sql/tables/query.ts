@@ -1,4 +1,4 @@
-/** Runs a translated statement and yields its rows, within its limits. */
+/** Translates a statement, runs it, and passes its rows to a receiver, within limits. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { statementProblems } from "../../../../core/domain/sql/statement.ts";
@@ -49,7 +49,7 @@ const stream = async (
   }
 };
 
-/** Runs a statement. Throws if the database is broken, and `ParserTrapped`. */
+/** Runs a statement. Throws `ParserTrapped`, or the engine's error if the database is broken. */
 export const runStatement = async (
   connection: DuckDBConnection,
   statement: string,

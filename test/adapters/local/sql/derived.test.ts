@@ -206,7 +206,7 @@ test("a wait ends at its deadline, with its client and with the engine, and leav
   const overdue = await sql.run({ owner }, "SELECT 1 AS n", limits);
   expect(overdue._unsafeUnwrapErr()).toMatchObject({
     kind: "unavailable",
-    message: "No SQL process became free within 0.1 s: other queries run; try again.",
+    message: "No SQL process became free within 0.1 s, because other queries are running. Try again.",
   });
   const client = new AbortController();
   const gone = sql.describe({ owner }, "SELECT 1 AS n", { signal: client.signal });

@@ -47,11 +47,11 @@ describe("a path out of the source folder", () => {
   test.each(paths)("%j is refused, in a plain header as in a pax one", async (path) => {
     const plain = await walkArchive(around(blocksOf({ path, content: "x" })));
     const pax = await walkArchive(around(paxHeader({ path }), blocksOf({ path: "short", content: "x" })));
-    expect(pax).toMatch(/^is refused: entry/);
+    expect(pax).toMatch(/^is rejected: entry/);
     expect(pax).toMatch(named(path));
     // The path in a plain header ends at its first NUL, for every reader.
     if (path.includes("\0")) return expect(plain).toBeUndefined();
-    expect(plain).toMatch(/^is refused: entry/);
+    expect(plain).toMatch(/^is rejected: entry/);
     return expect(plain).toMatch(named(path));
   });
 
@@ -80,7 +80,7 @@ describe("an entry that is neither a file nor a folder", () => {
   // GNU's dump folders, continued files, sparse files, labels; Solaris' access lists; unknown types.
   test.each([..."DMSVAIZ?"])("rejects an entry of type %j instead of omitting it", async (letter) => {
     const words = await walkArchive(around(entryOfType(letter, { path: "odd", content: "x" })));
-    expect(words).toMatch(/^is refused: entry "odd"/);
+    expect(words).toMatch(/^is rejected: entry "odd"/);
   });
 
   test("accepts a folder, old files and contiguous files", async () => {
@@ -116,7 +116,7 @@ describe("names and sizes that do not fit into a header", () => {
 
   test("rejects a size for all files that the next header contradicts", async () => {
     const both = [paxHeader({ size: "9e9" }, "g"), paxHeader({ size: "0" }), blocksOf({ path: "big" })];
-    expect(await walkArchive(around(...both))).toMatch(/^is refused/);
+    expect(await walkArchive(around(...both))).toMatch(/^is rejected/);
   });
 
   test.each(["-512", "Infinity", "1.5", "1e3", "0x10", ""])("rejects the pax size %j", async (size) => {

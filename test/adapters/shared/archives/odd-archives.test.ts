@@ -157,7 +157,7 @@ describe("an archive with odd headers", () => {
           taken.push({ folder, tree: treeOfUnpacked(unpacked) });
         } else {
           expect(problem).toMatch(
-            /^is refused: entry "|is damaged after entry|not a tar|is cut off|has data after its end/,
+            /^is rejected: entry "|is damaged after entry|not a tar|is cut off|has data after its end/,
           );
           refused += 1;
         }

@@ -85,7 +85,7 @@ describe("signed URLs", () => {
     expect((await fetch(granted.url, { method: "PUT", body: "in time" })).status).toBe(201);
     await platform.clock.advance(1);
     const late = await fetch(granted.url, { method: "PUT", body: "late" });
-    expect([late.status, await late.json()]).toEqual([403, { detail: "The URL has expired; request a new one." }]);
+    expect([late.status, await late.json()]).toEqual([403, { detail: "The URL has expired. Request a new one." }]);
     const { url } = (await download(platform, { path: "a" }))._unsafeUnwrap();
     expect(await (await fetch(url)).text()).toBe("in time");
   });

@@ -224,7 +224,7 @@ describe("restore", () => {
     (await create(platform))._unsafeUnwrap();
     expect((await restore(platform))._unsafeUnwrapErr()).toEqual({
       kind: "conflict",
-      message: "You already have a volume 'data'. Delete it before you restore another.",
+      message: "Your account already has a volume 'data'. Delete it before you restore another.",
     });
   });
 

@@ -111,7 +111,7 @@ test.each([
   ["NOT ".repeat(5000).trim(), "at position 5: expected a term, found NOT"],
   ["a\u0000b", "at position 2: invisible character"],
   ["\u202e", "at position 1: invisible character"],
-  ['textPayload=~"(a"', "at position 14: not a regular expression of RE2"],
+  ['textPayload=~"(a"', "at position 14: not a valid RE2 regular expression"],
   ["a".repeat(20_001), "at most 20000 characters"],
 ])("an invalid filter is 422 with its position: %.20s", async (query, words) => {
   const { api } = await withLogs();

@@ -48,9 +48,9 @@ test.each([
   ["jsonPayload.a=cast(jsonPayload.b, STRING)", "at position 15: the function 'cast' is not supported"],
   ["nonsense(1)", "unknown function 'nonsense'"],
   ["log_id()", "log_id takes one argument"],
-  ['textPayload=~"(a"', "at position 14: not a regular expression of RE2"],
-  ['textPayload=~"a(?=b)"', "not a regular expression of RE2"],
-  ['textPayload=~"a{1001}"', "not a regular expression of RE2"],
+  ['textPayload=~"(a"', "at position 14: not a valid RE2 regular expression"],
+  ['textPayload=~"a(?=b)"', "not a valid RE2 regular expression"],
+  ['textPayload=~"a{1001}"', "not a valid RE2 regular expression"],
   [`textPayload=~"${"a".repeat(1001)}"`, "a regular expression must be at most 1000 bytes"],
   [
     Array.from({ length: 31 }, (_, n) => `textPayload=~"p${n}"`).join(" OR "),
