@@ -18,8 +18,8 @@ export const decisions = (): string => {
 ${MADE}
 
 Each page records one choice between alternatives: the context, the decision with the rejected alternatives, and the
-consequences. If a later decision replaces a page, the status of the page names that decision. Numbers are not reused. The contents of
-22 and 27 are now in the sections about the fakes of the clouds in [gcp.md](../providers/gcp.md#assumptions-of-the-fakes) and
+consequences. The status of a replaced decision names its replacement. Numbers are not reused. The contents of 22 and 27 are
+now in the sections about the fakes of the clouds in [gcp.md](../providers/gcp.md#assumptions-of-the-fakes) and
 [aws.md](../providers/aws.md#assumptions-of-the-fakes).
 
 ${lines.join("\n")}

@@ -10,7 +10,7 @@ export const deployReasons = {
   build_timeout: "The build exceeded its deadline.",
   image_not_found: "The image to run does not exist.",
   exited: "The service exited with code 0 instead of listening.",
-  crashed: "The service exited with another code, or a signal ended it.",
+  crashed: "The service exited with a code other than 0, or a signal ended it.",
   out_of_memory: "The service exceeded its declared memory and was killed.",
   did_not_listen: "The service did not listen on PORT before the deadline, or it listened on another port or address.",
   rollout_timeout: "The rollout exceeded its deadline.",
