@@ -1,4 +1,4 @@
-/** One container: creates and starts it, follows its log line by line, waits until it ends, and removes it. */
+/** Creates and starts one container, reads its log line by line, waits until it ends, and removes it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, ContainerInspectInfo } from "dockerode";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -35,12 +35,15 @@ export class RunningContainer implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
   readonly exited: Promise<Exit>;
-  /** In the container's network, if reachable from here: bypasses the engine's proxy, which accepts every connection. */
+  /**
+   * The address in the container's network, if this process can reach it. It bypasses the engine's proxy, which accepts
+   * every connection.
+   */
   address: Address | undefined;
   readonly #engine: ContainerEngine;
   readonly #begun = Promise.withResolvers<void>();
   #container: Container | undefined;
-  /** Host pid of its first process; 0 while it has none. */
+  /** The pid of the container's first process on the host; 0 while the container does not run. */
   #pid = 0;
   #inside: number | undefined;
   readonly #killed = new AbortController();
@@ -125,7 +128,10 @@ export class RunningContainer implements Running {
     }
   }
 
-  /** Polls the size of a container's files, and kills a container above its limit: no engine option works with every storage driver. */
+  /**
+   * Polls the size of the container's files, and kills the container if they exceed the limit. No option of the engines
+   * enforces this limit with every storage driver.
+   */
   #watchDisk(container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {

@@ -38,7 +38,7 @@ export type ExchangeEnd =
 const plainReason = (reason: string | undefined): string =>
   reason !== undefined && /^[\t\x20-\x7e]*$/.test(reason) ? reason : "";
 
-/** Returns how an exchange ended that failed before any response. */
+/** Returns the end of an exchange that failed before any response. */
 const endBefore = (code: string | undefined): ExchangeEnd =>
   // Node.js accepts some heads that undici rejects, such as those with two Host headers.
   code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: isUnreachable(code) };

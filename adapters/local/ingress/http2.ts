@@ -32,7 +32,9 @@ import type { ActiveRevision, Admission, ServiceRoute } from "./service-route.ts
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
   constants;
 
-/** Headers that are not copied to the instance. Most of them concern one connection. */
+/**
+ * Headers that are not copied to the instance. Most concern one connection. `te` is copied only if it is `trailers`.
+ */
 const dropped = new Set([
   "connection",
   "keep-alive",
@@ -118,8 +120,7 @@ const exchange = (
     stream.on("response", (headers, flags) => {
       if (over) return;
       status = Number(headers[HTTP2_HEADER_STATUS]);
-      // A response may have neither a body nor trailers, as for a failed gRPC call. The client must not get trailers
-      // either.
+      // The head may be the whole response, as for a failed gRPC call. The client must not get trailers then.
       const whole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       try {
         client.respond(

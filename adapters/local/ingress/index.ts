@@ -45,7 +45,9 @@ interface ServicePort {
   readonly listener: Listener;
 }
 
-/** Maximum number of ports of deleted services that stay reserved. If there are more, new services get the oldest. */
+/**
+ * Maximum number of reserved ports of deleted services. Beyond that, the oldest port becomes available to new services.
+ */
 const MAX_KEPT = 128;
 
 export class Ingress {

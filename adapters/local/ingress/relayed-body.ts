@@ -26,7 +26,7 @@ export class RelayedBody extends Readable {
     req.on("error", (error) => this.destroy(error));
   }
 
-  /** Calls the listener when the first bytes have arrived or the body has ended empty. */
+  /** Calls the listener when the first bytes have arrived, or when the body ends without any. */
   whenBegun(listener: () => void): void {
     if (this.#begun) listener();
     else this.#onBegun = listener;

@@ -13,7 +13,7 @@ export interface PoolLoad {
   readonly maxInstances: number;
 }
 
-/** Returns the number of instances to start now for the waiting requests, in addition to those that already start. */
+/** Returns how many more instances to start for the waiting requests. */
 export const instancesToStart = ({ waiting, starting, ready, concurrency, maxInstances }: PoolLoad): number => {
   const needed = Math.ceil(waiting / concurrency) - starting;
   return Math.max(0, Math.min(needed, maxInstances - ready - starting));

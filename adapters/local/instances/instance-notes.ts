@@ -16,7 +16,8 @@ export const RUN_FOLDER = "run";
 const ENDING = ".instance";
 
 /**
- * Writes the note and returns a function that removes it. If that fails, the next start of the server removes the note.
+ * Writes the note and returns a function that removes it. If the removal fails, the next start of the server removes
+ * the note.
  */
 export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger): (() => void) => {
   const file = join(runDir, `${note.job}${ENDING}`);

@@ -1,6 +1,5 @@
 /**
- * Starts a service's command: a built source with this machine's programs, or a container image with the programs in
- * it.
+ * Starts a service's command: a built source with this machine's programs, or a container image with its own programs.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -98,8 +97,8 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
-      // The build output is last, so the sandbox creates no mount point inside it, which a symbolic link could
-      // redirect.
+      // In this order, the sandbox creates no mount points inside the build output, where symbolic links could redirect
+      // them.
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },

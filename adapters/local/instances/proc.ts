@@ -14,8 +14,7 @@ const read = (path: string): string | undefined => tryOr(() => readFileSync(path
 
 /** Parses the text of /proc/PID/stat. Returns undefined for a zombie. Pure. */
 export const parseStat = (pid: number, stat: string): ProcessInfo | undefined => {
-  // The program's name is in parentheses and may itself contain parentheses, so the fields are counted from the last
-  // one.
+  // The program's name is in parentheses and may contain parentheses, so the other fields begin after the last one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
   const [parent, session, threads] = [1, 3, 17].map((at) => Number(fields[at])) as [number, number, number];

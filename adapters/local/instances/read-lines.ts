@@ -54,7 +54,7 @@ export class LineSplitter {
     let from = 0;
     for (let end = this.#rest.indexOf(NEWLINE); end >= 0; end = this.#rest.indexOf(NEWLINE, from)) {
       if (end - from > MAX_LINE_BYTES) from = await this.#cut(from, end);
-      // An `await` for each line would be slow, so lines that need none are not awaited.
+      // Awaiting every line would be slow.
       const busy = this.#end(lineOf(this.#rest.subarray(from, end)));
       if (busy !== undefined) await busy;
       from = end + 1;

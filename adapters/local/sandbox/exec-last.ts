@@ -1,6 +1,7 @@
 /**
- * Rewrites a start command to replace the shell with its last command (`exec`). A shell that waits for its command
- * prints "Terminated" when SIGTERM ends the command, so every stop of a service would add an error to its log.
+ * Rewrites a start command so that its last command replaces the shell (`exec`). A shell that waits for a command
+ * prints "Terminated" when SIGTERM ends the command, so every stop of a service would add an error to the service's
+ * log.
  */
 
 /**

@@ -63,7 +63,7 @@ const QUIET_POLLS = 6;
 const POLL_MS = 20;
 const MAX_POLLS = 100;
 
-/** Kills every process with a matching entry in its environment. Gives up after `MAX_POLLS`, as for a fork bomb. */
+/** Kills every process with a matching entry in its environment. Gives up after `MAX_POLLS`, as with a fork bomb. */
 const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<void> => {
   let quiet = 0;
   for (let round = 0; round < MAX_POLLS && quiet < QUIET_POLLS; round++) {

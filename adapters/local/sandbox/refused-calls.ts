@@ -146,7 +146,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
   },
 ];
 
-/** Blocked only without control groups. Portside then reads the use of memory from `/proc`. */
+/** Blocked only without control groups. Portside then measures memory from `/proc`. */
 export const uncountedMemory: RefusedGroup = {
   reason: "Allocate memory that belongs to no process, so Portside cannot count it without control groups.",
   answer: "ENOSYS",

@@ -1,7 +1,4 @@
-/**
- * The scope marks a server's processes, control groups and containers. The next start of the server finds and ends
- * them.
- */
+/** The scope marks a server's processes, control groups and containers. The server's next start finds and ends them. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";

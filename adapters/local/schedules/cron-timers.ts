@@ -47,7 +47,7 @@ const SET_BACK_MS = 60_000;
 
 /**
  * Fires one schedule until `stop` aborts.
- * @param ended aborts when the timers close, which also ends running fires; `stop` does not end them
+ * @param ended also ends running fires; aborts when the timers close
  */
 const follow = async (deps: FireDeps, job: StoredJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
   const { clock } = deps;

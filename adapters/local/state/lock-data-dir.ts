@@ -22,8 +22,7 @@ const acquireRepairedLock = (path: string, logger: Logger | undefined): Database
     return acquireLock(path);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // Keep the file: another server's lock belongs to the file, not to its path, so a new file would not exclude that
-    // server.
+    // Do not replace the file: another server's lock belongs to the file and not to its path.
     truncateSync(path);
     logger?.warn("emptied the damaged lock file; nothing was lost", { path });
     return acquireLock(path);

@@ -1,4 +1,4 @@
-/** Stores the local provider's own settings: ports, signing key and id. */
+/** Stores the local provider's own settings: ports, keys and scope. */
 import type { DatabaseSync } from "node:sqlite";
 import { insert, selectAll, selectFirst } from "./sql.ts";
 

@@ -64,7 +64,7 @@ export class StoredState implements Disposable {
     return [...this.#services.values()].map(({ service }) => service);
   }
 
-  /** The template of a revision that is rolling out; undefined if another change has replaced the rollout. */
+  /** Returns the template of the revision in a rollout, or undefined if another change has replaced the rollout. */
   rollingTemplate({ name, createdAt, revision }: Candidate): ServiceTemplate | undefined {
     const rolling =
       "SELECT rolling_id AS id, rolling FROM services WHERE name = ? AND created_at = ? AND rolling_id = ?";

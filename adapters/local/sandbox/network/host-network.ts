@@ -1,4 +1,4 @@
-/** Reads the settings that separate networks need from this machine: the forbidden addresses and the name servers. */
+/** Reads this machine's settings for separate networks: the forbidden addresses and the name servers. */
 import { existsSync, readFileSync } from "node:fs";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -36,7 +36,7 @@ export const closedSubnets = (): string[] => {
   return [...new Set([...ALWAYS, ...own])];
 };
 
-/** Returns the first address of a subnet, as routes require it. */
+/** Returns the first address of a subnet, by which routes must name the subnet. */
 const networkOf = (cidr: string): string => {
   const [address = "", bits = "32"] = cidr.split("/");
   const value = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);

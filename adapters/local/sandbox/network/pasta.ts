@@ -26,7 +26,7 @@ export interface NetworkOptions {
 export interface Network {
   readonly inside: number | undefined;
   readonly opened: readonly number[];
-  /** The first process of the namespace, which only keeps it open. */
+  /** The first process of the namespace. It only keeps the namespace open. */
   readonly pid: number;
   /** Forwards to the port `inside`. pasta accepts connections here even if the service does not listen. */
   readonly address: Address | undefined;
@@ -44,8 +44,9 @@ const END_MS = 2000;
 const MAX_TRIES = 3;
 
 /**
- * Runs pasta as another user, because it does not run as root. On some machines only root may open the tunnel device, so
- * pasta gets a separate device node. The node is in a mount namespace that ends with pasta.
+ * If this process is root, runs pasta as the user `nobody`, because pasta does not run as root. On some machines, only
+ * root may open the tunnel device, so pasta gets a separate device node. The node is in a mount namespace that ends
+ * with pasta.
  */
 const asNobody = (argv: readonly string[]): readonly string[] => {
   const device = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200";
@@ -159,7 +160,7 @@ const lastLine = (text: string): string =>
     .filter((line) => line.trim() !== "" && !line.startsWith("Failed to send"))
     .at(-1) ?? "it did not start";
 
-/** Retries, because another program may take the free port. Throws an error for the operator if pasta does not work. */
+/** Retries, because another program may take the free port. If pasta does not work, throws an error with the reason. */
 export const openNetwork = async (options: NetworkOptions): Promise<Network> => {
   for (let tries = 1; ; tries++) {
     try {
