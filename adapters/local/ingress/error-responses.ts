@@ -36,7 +36,10 @@ export const BAD_TRANSFER_CODING: ErrorResponse = {
   status: 501,
   detail: "The only supported transfer coding is chunked.",
 };
-export const NO_UPGRADE: ErrorResponse = { status: 501, detail: "This request does not support a protocol upgrade." };
+export const NO_UPGRADE: ErrorResponse = {
+  status: 501,
+  detail: "This request cannot be upgraded to another protocol.",
+};
 export const BAD_TARGET: ErrorResponse = { status: 400, detail: "The request's target is not a path." };
 export const NOT_HTTP2: ErrorResponse = {
   status: 505,
