@@ -1,4 +1,6 @@
-/** The retry policy of every AWS call. The SDK clients' own retries are off. */
+/**
+ * Sends AWS calls and retries them. `errors.ts` decides which errors are retried. The SDK clients' own retries are off.
+ */
 import type { Unavailable } from "../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../core/result.ts";
@@ -25,7 +27,7 @@ export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Jitter of the retry backoff; tests pass their own. */
+  /** Returns a number in [0, 1), for the jitter of retries. Tests pass their own. */
   readonly random?: () => number;
   /** Defaults to the process's environment; tests pass their own. */
   readonly environment?: NodeJS.ProcessEnv;
@@ -42,7 +44,7 @@ export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): 
 /** The result of a call to AWS. */
 export type Called<T> = ResultAsync<T, CallState | Unavailable>;
 
-/** How long to retry a call, and its abort signal. The timeout defaults to that of reads. */
+/** The timeout of a call's retries, and its abort signal. */
 export type RetryOptions = Omit<CallNeeds, "what">;
 
 /**
@@ -69,26 +71,26 @@ export const commandSender =
 /** Sends commands of one client. */
 export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof commandSender<K>>;
 
-/** For `orElse`: a resource that does not exist is no error. */
+/** For `orElse`: converts `not_found` to success. */
 export const missingAsOk = (error: CallState | Unavailable): Result<undefined, CallState | Unavailable> =>
   isCallState(error) && error.code === "not_found" ? ok(undefined) : err(error);
 
-/** For `mapErr`, where no state is expected: it is then a bug. */
+/** For `mapErr` of calls that expect no state. Throws the error of a state, because it is a bug. */
 export const throwState = (error: CallState | Unavailable): Unavailable => {
   if (isCallState(error)) throw error.error;
   return error;
 };
 
-/** True if the call failed because of one of these states. */
+/** Returns whether the call failed with one of these states. */
 export const isState = (
   result: Result<unknown, CallState | Unavailable>,
   ...codes: readonly CallState["code"][]
 ): boolean => result.isErr() && isCallState(result.error) && codes.includes(result.error.code);
 
-/** The exception's name in the service's model; undefined if the value is not an error. */
+/** Returns the name of an AWS exception, such as `NoSuchKey`. Returns undefined if the value is not an error. */
 export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);
 
-/** Returns an error's message and name, for people. */
+/** Formats an error's message and name for people. */
 export const problemOf = (error: unknown): string => {
   const { message } = error as { message?: string };
   return `${message ?? String(error)} (${nameOf(error) ?? "no error"})`;

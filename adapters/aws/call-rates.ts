@@ -1,12 +1,12 @@
 /**
- * Keeps the calls of rollouts below AWS's rates, which hold for an account and region: a call waits for its turn, in the
- * order of the calls. Calls beyond a rate fail, and their retries would delay each other.
+ * Keeps the calls of rollouts below AWS's rate limits, which apply to an account and region. Each call waits for its
+ * turn, in order of arrival. AWS rejects calls above a limit, and the retries of rejected calls would delay each other.
  */
 import { millisOf } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import type { ProviderCall } from "../cloud/calls/provider-call.ts";
 
-/** A token bucket: how many concurrent calls it permits, and how many a second. */
+/** A token bucket: its capacity in calls, and its refill rate. */
 interface Rate {
   readonly burst: number;
   readonly perSecond: number;
@@ -20,8 +20,8 @@ const rates = {
   serviceWrites: { burst: 50, perSecond: 5 },
   serviceReads: { burst: 100, perSecond: 20 },
   taskReads: { burst: 100, perSecond: 20 },
-  // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html. Reads get what writes leave of
-  // the 10 calls a second, with a burst of 40, that all actions share.
+  // All actions share 10 calls per second and a burst of 40:
+  // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
   balancerReads: { burst: 20, perSecond: 7 },
   balancerWrites: { burst: 20, perSecond: 3 },
 } as const satisfies Record<string, Rate>;
@@ -51,7 +51,7 @@ const rateOf = (what: string): RateName | undefined => {
 /** The part of each burst that this process uses. The rest is for other replicas, consoles and late calls. */
 const SHARE_OF_BURST = 0.5;
 
-/** How long a call waits for its turn, in milliseconds, if its caller does not say. */
+/** Default maximum wait of a call for its turn, in milliseconds. */
 const TURN_MS = 10_000;
 
 /** The error of a throttled call. */
@@ -60,9 +60,11 @@ const tooLong = (what: string, millis: number): Error => {
   return Object.assign(error, { name: "ThrottlingException" });
 };
 
-/** Returns a function that makes calls at AWS's rates. A call that would wait too long fails as a throttled one. */
+/**
+ * Returns a function that makes calls at AWS's rates. A call that would wait too long fails as if AWS had throttled it.
+ */
 export const pacedCalls = (call: ProviderCall, clock: Clock): ProviderCall => {
-  /** When a bucket is full again if no other call comes, in milliseconds. */
+  /** The time at which each bucket is full again if no further call arrives, in milliseconds. */
   const fullAt = new Map<RateName, number>();
 
   /** Milliseconds until the bucket has a token. */

@@ -1,5 +1,4 @@
-/** Capabilities of this provider, with reasons: the sizes and limits of Fargate and of the other AWS services. */
-
+/** The capabilities of the AWS provider, with reasons, including the sizes and limits of Fargate. */
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "./config.ts";
@@ -21,12 +20,14 @@ export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   instances: { ...instanceLimits },
   scale_to_zero: missing("Fargate keeps at least one task of each service running around the clock, which AWS bills"),
   concurrency_cap: missing(
-    "the load balancer does not limit the concurrent requests of an instance; autoscaling adds instances above concurrency requests per second and instance",
+    "the load balancer does not limit an instance's concurrent requests; autoscaling adds instances when each receives more requests per second than its concurrency",
   ),
   request_timeout: missing(
     "the load balancer does not limit a request's duration; it closes idle connections after a timeout that all services share",
   ),
-  session_affinity: offered("by cookie for a day, best effort; another instance replaces one that is full or stopped"),
+  session_affinity: offered(
+    "by cookie for a day, best effort: another instance replaces one that stops or is unhealthy",
+  ),
   http2:
     config.shared.scheme === "https"
       ? offered()

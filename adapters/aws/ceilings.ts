@@ -1,7 +1,7 @@
-/** How much one AWS account carries in one region, from its quotas. Pure. */
+/** Computes from an AWS account's quotas how many deployments, volumes and so on it can have in one region. Pure. */
 import { type Ceiling, type CeilingRule, ceilingOf, per } from "../cloud/ceilings.ts";
 
-/** A quota, as Service Quotas names it. */
+/** The name of a quota in Service Quotas. */
 export interface QuotaName {
   readonly service: string;
   /** Its code, or its name if AWS documents no code. */
@@ -28,7 +28,7 @@ interface AwsCeilingRule extends CeilingRule {
 const BALANCER_LIMITS = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html";
 const SUPPORT = "AWS Support raises it";
 
-/** A rollout runs the new revision beside the old one. */
+/** Leaves room for one rollout, which runs the new revision next to the old one. */
 const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1);
 
 /**
@@ -37,7 +37,7 @@ const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1
  */
 const READS_PER_LOG = ((5 / 2) * 60) / 15;
 
-/** What an account carries. The limits of AWS that Portside does not come near are left out. */
+/** The quotas that limit an installation, without those that Portside does not come near. */
 export const ceilingRules = {
   cpus: {
     what: "deployments",
@@ -45,7 +45,7 @@ export const ceilingRules = {
     name: { service: "fargate", quota: "L-3032A538" },
     initial: 6,
     source: "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html",
-    each: "1 for each CPU of each instance, and a rollout as much again",
+    each: "1 for each CPU of each instance, and twice that during a rollout",
     max: withRollout,
     otherwise: SUPPORT,
   },
@@ -55,7 +55,7 @@ export const ceilingRules = {
     name: { service: "elasticloadbalancing", quota: "L-822D1B1B" },
     initial: 100,
     source: BALANCER_LIMITS,
-    each: "1, and a rollout one more",
+    each: "1, and 2 during a rollout",
     max: withRollout,
     otherwise: "AWS does not raise it; add a load balancer with the stack's parameter MoreBalancers",
   },
@@ -65,7 +65,7 @@ export const ceilingRules = {
     name: { service: "elasticloadbalancing", quota: "L-7EED9B64" },
     initial: 100,
     source: BALANCER_LIMITS,
-    each: "1, and a rollout one more",
+    each: "1, and 2 during a rollout",
     max: withRollout,
     otherwise: SUPPORT,
   },
@@ -140,7 +140,7 @@ interface Installation {
   readonly balancers: number;
 }
 
-/** Each load balancer has these quotas. */
+/** The quotas that apply to each load balancer. */
 const ofEachBalancer: ReadonlySet<CeilingKind> = new Set(["targetGroups", "rules"]);
 
 const ruleWith = (kind: CeilingKind, { balancers }: Installation): AwsCeilingRule => {
@@ -161,7 +161,7 @@ const raiseOf = (kind: CeilingKind, quota: ServiceQuota | undefined, { region }:
     : `aws service-quotas request-service-quota-increase --service-code ${name.service} --quota-code ${code} --region ${region} --desired-value VALUE`;
 };
 
-/** A server reads logs up to its setting, and AWS lets the account read up to the quota. */
+/** Two limits apply to log reads, and the lower one counts: this server's setting, and the account's quota. */
 const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Installation): RaisableCeiling => {
   const rule = ruleOf("followers");
   const allowed = perSecond === undefined ? rule.initial : perSecond * 60;
@@ -176,9 +176,9 @@ const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Insta
 };
 
 /**
- * Returns the lowest ceiling of each kind of thing.
+ * Returns the lowest ceiling of deployments, of volumes, and so on.
  *
- * @param quotas as far as Service Quotas reports them; the others are those of a new account
+ * @param quotas those that Service Quotas reports; each missing one defaults to that of a new account
  */
 export const ceilingsOf = (quotas: Quotas, installation: Installation): readonly RaisableCeiling[] => {
   const lowest = new Map<string, RaisableCeiling>();

@@ -1,6 +1,6 @@
 /**
- * Checks with one cheap call each that the shared resources exist. Each finding names the command that creates a
- * missing one.
+ * Checks that the shared resources exist, with one cheap call each. If a resource is missing, the finding names the
+ * command that creates it.
  */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { nameOf } from "./call-policy.ts";
@@ -106,7 +106,7 @@ const checksOf = (
     ...roles.map((name) => ({
       name,
       value: resources[name],
-      create: "aws iam create-role, configured like in docs/providers/aws-template.yaml",
+      create: "aws iam create-role, configured as in docs/providers/aws-template.yaml",
       exists: async () => {
         // A path may precede the role's name.
         const RoleName = resources[name].split("/").at(-1);

@@ -35,7 +35,9 @@ export interface AwsClients {
   readonly stacks: CloudFormationClient;
 }
 
-/** The modules of the clients' packages. Declared, because published declarations would contain the whole inferred types. */
+/**
+ * The modules of the clients' packages. An inferred type would copy the SDK's types into the published declarations.
+ */
 interface Sdks {
   readonly ecs: typeof import("@aws-sdk/client-ecs");
   readonly balancer: typeof import("@aws-sdk/client-elastic-load-balancing-v2");
@@ -52,14 +54,14 @@ interface Sdks {
   readonly stacks: typeof import("@aws-sdk/client-cloudformation");
 }
 
-/** Most SDK clients wait without limit for a connection or a response by default. */
+/** By default, most SDK clients wait without limit for a connection or a response. */
 const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
 
 interface Options {
   readonly region: string;
   /** Only `providerCall` retries. */
   readonly maxAttempts: 1;
-  /** Milliseconds until a call without a connection, or without response data, fails. */
+  /** Timeouts in milliseconds, for the connection and for response data. */
   readonly requestHandler: typeof TIMEOUTS;
 }
 
@@ -69,7 +71,7 @@ interface SdkPackage<Module, Client> {
   create(options: Options): Promise<Client>;
 }
 
-/** @param load imports the package. Its `import()` must have a literal, which bundlers find. */
+/** @param load imports the package; must call `import()` with a literal, so that bundlers find the package */
 const sdk = <Module, Client>(
   name: string,
   load: () => Promise<Module>,
@@ -204,7 +206,7 @@ export const sendCommand = async <K extends keyof AwsClients, C extends CommandN
   input: InputOf<K, C>,
   signal?: AbortSignal,
 ): Promise<OutputOf<K, C>> => {
-  // The SDK's types relate a command to its client only if both are known. The types of the parameters do it here.
+  // The SDK's types relate a command to its client only if both are known. Here, the parameter types relate them.
   const client = (await clients(name)) as { send(command: unknown, options: object): Promise<OutputOf<K, C>> };
   const commands = (await sdks[name].load()) as Record<C, new (input: unknown) => unknown>;
   return client.send(new commands[command](input), signal === undefined ? {} : { abortSignal: signal });

@@ -6,8 +6,8 @@ import type { AwsClients } from "./clients.ts";
 const text = z.string().min(1);
 
 /**
- * The resources that all deployments share. The names are those of the outputs of `docs/providers/aws-template.yaml`. A value set
- * here takes precedence over the stack's output.
+ * The resources that all deployments share. Each name is also the name of an output of
+ * `docs/providers/aws-template.yaml`. A configured value takes precedence over the stack's output.
  */
 export const sharedResourcesSchema = z.strictObject({
   cluster: text.describe("Name of the ECS cluster"),
@@ -20,20 +20,20 @@ export const sharedResourcesSchema = z.strictObject({
     .optional()
     .describe("ARNs of the listeners of further load balancers: the second serves NAME.2.DOMAIN"),
   domain: text.describe(
-    "Domain whose sub-domains all lead to the load balancer: NAME.DOMAIN is a service. With a port, as in apps.example.com:8443, if the listener does not use its scheme's default port",
+    "Domain of services, whose subdomains must all resolve to the load balancer: a service has the host NAME.DOMAIN. Add the port if it is not the scheme's default, as in apps.example.com:8443",
   ),
   scheme: z.enum(["http", "https"]).describe("Scheme of the listener"),
   executionRoleArn: text.describe("ARN of the role that starts tasks, pulls images and writes logs"),
   permissionsBoundaryArn: text.describe("ARN of the policy that limits every account's role"),
   buildProject: text.describe("Name of the CodeBuild project that builds sources, with a separate role"),
   repository: text.describe("Name of the ECR repository for images"),
-  stateBucket: text.describe("Bucket for sources that wait for their build, and for claims of names"),
+  stateBucket: text.describe("Bucket for records of deployments and volumes, and for the sources of builds"),
   filesRoleArn: text.describe("ARN of the role with which S3 Files reads and writes volumes"),
   filesSecurityGroup: text.describe("ID of the security group of mount targets"),
   logGroup: text.describe("CloudWatch log group of services"),
   scheduleGroup: text.describe("Name of the EventBridge Scheduler group of schedules"),
-  schedulerRoleArn: text.describe("ARN of the role with which EventBridge Scheduler fires"),
-  cronFunctionArn: text.describe("ARN of the function that sends a fire to its service"),
+  schedulerRoleArn: text.describe("ARN of the role with which EventBridge Scheduler calls the function for schedules"),
+  cronFunctionArn: text.describe("ARN of the function for schedules, which sends POST /cron to services"),
 });
 
 /** The names of the resources that all deployments share. */
@@ -56,13 +56,13 @@ export const awsConfigSchema = z.strictObject({
     .min(1)
     .default(300)
     .describe(
-      "Maximum log reads of this server per minute. The limit of an account is 600 in most regions. With replicas, divide it by their number",
+      "Maximum log reads of this server per minute. AWS allows an account 600 in most regions. With replicas, divide the limit by their number",
     ),
   imageRetentionDays: z
     .int()
     .min(1)
     .default(30)
-    .describe("Days after its last deploy until an image that no deployment uses is deleted"),
+    .describe("Days after an image's last deploy until it is deleted, if no deployment uses it"),
   athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
   logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
   billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),
@@ -74,7 +74,7 @@ export type AwsConfigInput = z.input<typeof awsConfigSchema> & {
   readonly clients?: Partial<AwsClients>;
 };
 
-/** Defaults applied. Of the shared resources, it holds only the configured ones. */
+/** The configuration with its defaults. `shared` contains only the configured resources. */
 export type AwsSettings = z.output<typeof awsConfigSchema>;
 
 /** `AwsSettings` with every shared resource. */

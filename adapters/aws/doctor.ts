@@ -17,7 +17,7 @@ type DoctorConfig = Pick<
 >;
 
 interface Caller {
-  /** The ARN that policies and the simulation use: that of the role, not of a session. */
+  /** The ARN for policies and the simulation: that of the role, not of its session. */
   readonly arn: string;
   /** Why the ARN may lack the role's path. */
   readonly pathProblem?: string;
@@ -26,7 +26,7 @@ interface Caller {
 
 const SESSION = /^arn:([^:]+):sts::(\d+):assumed-role\/([^/]+)\//;
 
-/** The role of a permission set: `AWSReservedSSO_NAME_SUFFIX`. IAM does not let its policies be changed. */
+/** The role of a permission set: `AWSReservedSSO_NAME_SUFFIX`. IAM rejects changes to its policies. */
 const SSO_ROLE = /^AWSReservedSSO_(.+)_[^_]+$/;
 
 /** How to attach a policy: https://docs.aws.amazon.com/singlesignon/latest/userguide/howtocmp.html */
@@ -38,8 +38,8 @@ const attachTo = (kind: "role" | "user", name: string, policy: string): string =
 };
 
 /**
- * A session's ARN lacks the path of its role, which in roles of IAM Identity Center even contains a region:
- * https://github.com/serverless/serverless/issues/13652
+ * Reads the ARN of a session's role from IAM, because a session's ARN lacks the role's path. Roles of IAM Identity
+ * Center have a path that may contain a region: https://github.com/serverless/serverless/issues/13652
  */
 const callerOf = async (arn: string, clients: ClientSource): Promise<Caller> => {
   // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-arns
@@ -58,7 +58,9 @@ const callerOf = async (arn: string, clients: ClientSource): Promise<Caller> => 
   }
 };
 
-/** AWS packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
+/**
+ * AWS packages are optional and load at first use. Without this check, a missing package would fail a running deploy.
+ */
 const packagesFinding = (find: FindPackage | undefined): Finding | undefined => {
   const problem = packagesProblem(packages, find);
   return problem === undefined ? undefined : fail("AWS packages", problem.words, problem.fix);
@@ -76,7 +78,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   }
 }
 
-/** Omitted parameters keep their values, so a new stack needs all of them. */
+/** Returns the command that deploys the stack. An existing stack keeps the values of omitted parameters. */
 const deployStack = ({ stack, region }: DoctorConfig, ...parameters: readonly string[]): string =>
   [
     `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND`,
@@ -85,8 +87,8 @@ const deployStack = ({ stack, region }: DoctorConfig, ...parameters: readonly st
   ].join(" ");
 
 /**
- * Returns the stack's outputs; skipped if the configuration names every shared resource. If the stack does not exist,
- * the checks of its resources also fail.
+ * Returns the stack's outputs. Does not read them if the configuration names every shared resource. If the stack does
+ * not exist, the checks of its resources also fail.
  */
 async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
   const what = `stack ${config.stack}, with the shared resources`;
@@ -115,8 +117,8 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
 };
 
 /**
- * Failures are warnings: the simulation runs against any resource (`*`), so a policy that is limited to certain
- * resources fails it and may still suffice.
+ * Yields warnings, not failures: the simulation covers all resources (`*`), so it reports an action as denied if a
+ * policy allows it only on certain resources, which may suffice.
  */
 async function* permissions(
   required: Readonly<Record<string, Need>>,
@@ -147,7 +149,8 @@ async function* permissions(
 }
 
 /**
- * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages or credentials are missing.
+ * Checks the setup of the AWS account. Yields each finding when its check ends. Stops early if packages or credentials
+ * are missing.
  *
  * @param find finds an installed package; tests pass their own
  */

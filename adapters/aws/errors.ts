@@ -1,6 +1,7 @@
 /**
- * Classifies the AWS SDK's errors by exception name, then by HTTP status. The throttling codes are those of the SDK
- * (@smithy/service-error-classification).
+ * Turns AWS errors into Portside's error kinds: `busy`, `refused`, or a `state` of the resource (`CallFault`). The
+ * exception's name decides; if the name is unknown, the HTTP status decides. `deploy/ecs-faults.ts` adds the names of
+ * ECS and of the load balancer, and passes all other errors to `awsFault`.
  */
 import {
   busy,
@@ -20,7 +21,7 @@ interface AwsFailure {
 
 const of = (fault: CallFault, ...names: readonly string[]): [string, CallFault][] => names.map((name) => [name, fault]);
 
-/** Throttling codes. They differ by service. */
+/** Throttling codes, which differ by service. Source: the SDK's package @smithy/service-error-classification. */
 const throttles: readonly string[] = [
   "ThrottlingException",
   "Throttling",
@@ -86,7 +87,7 @@ const byStatus = (status: number): CallFault | undefined => {
   return status >= 400 ? state("invalid") : undefined;
 };
 
-/** Undefined if the error is not AWS's and therefore a bug. */
+/** Returns undefined if the error is not from AWS; it is then a bug. */
 export const awsFault = (error: unknown): CallFault | undefined => {
   if (!(error instanceof Error)) return undefined;
   const { name, code, $metadata, $response } = error as AwsFailure;

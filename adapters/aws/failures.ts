@@ -1,4 +1,4 @@
-/** Maps an outage, or a denied call, to a deploy failure by the exception's name. */
+/** Chooses the reason of a deploy that failed because a call to AWS failed. `errors.ts` classifies the AWS error. */
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";

@@ -1,4 +1,4 @@
-/** Parses a stored text. Undefined if it is not JSON. */
+/** Parses stored text. Returns undefined if the text is not JSON. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** The complete provider: every port, for one AWS account and one region. */
+/** Creates the AWS provider, which implements every port for one AWS account and one region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../cloud/deploy/build/bucket-spool.ts";
@@ -30,8 +30,8 @@ export interface AwsProvider {
 }
 
 /**
- * Creates the AWS provider, after a check of the account. Throws `StartRefused` if the account lacks something that the platform requires. Its message contains the commands
- * that fix it.
+ * Checks the AWS account and creates the provider. Throws `StartRefused` if the account lacks something that the
+ * platform requires; the error's message contains the commands that fix it.
  */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeDeps): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);

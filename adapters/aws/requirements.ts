@@ -1,10 +1,10 @@
 /**
- * The IAM actions that Portside needs, by service, each with its reason. A command may need other actions than its own.
- * `docs/providers/aws-template.yaml` grants them. Source, unless another is named:
+ * The IAM actions that Portside needs, by service, with reasons. A command may need more than the action of its name.
+ * `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names another one:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 
-/** The stack outputs with the policies' ARNs. The actions exceed one policy's size limit. */
+/** The stack outputs with the policies' ARNs. The actions exceed the size limit of a single policy. */
 export const policyOutputs = ["platformPolicyArn", "platformStoragePolicyArn", "platformSqlPolicyArn"] as const;
 
 export interface Need {
@@ -19,7 +19,7 @@ export interface Need {
 export const actionsOf = ({ calls }: Need): readonly string[] => [...new Set(Object.values(calls).flat())];
 
 /**
- * Scaling policies manage alarms:
+ * For scaling policies, which manage alarms:
  * https://docs.aws.amazon.com/autoscaling/application/userguide/security_iam_permission_validation.html
  */
 const alarms = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
@@ -35,8 +35,8 @@ const networkInterfaces = [
 ];
 
 /**
- * S3 Files manages the rules that watch a bucket with the caller's rights: AmazonS3FilesFullAccess, and
- * https://github.com/awslabs/knfsd-file-cache/blob/HEAD/examples/s3-files/iam.json
+ * For the EventBridge rules that watch a bucket. S3 Files manages them with the caller's permissions:
+ * AmazonS3FilesFullAccess, and https://github.com/awslabs/knfsd-file-cache/blob/HEAD/examples/s3-files/iam.json
  */
 const watchRules = [
   "events:DeleteRule",
@@ -51,7 +51,7 @@ const watchRules = [
 export const needs: Readonly<Record<string, Need>> = {
   // Tagging on creation needs its own actions:
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
-  // ECS creates a missing service-linked role with the caller's rights:
+  // ECS creates a missing service-linked role with the caller's permissions:
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-service-linked-roles.html
   ecs: {
     why: "services run there",
@@ -218,11 +218,11 @@ export const needs: Readonly<Record<string, Need>> = {
     },
   },
   servicequotas: {
-    why: "doctor says how much the AWS account carries",
+    why: "doctor reads the AWS account's quotas there",
     policy: "platformStoragePolicyArn",
     calls: {
-      // Service Quotas asks the service with the caller's rights (API_ErrorReason, DEPENDENCY_ACCESS_DENIED_ERROR); the
-      // action is from its managed policy ServiceQuotasReadOnlyAccess.
+      // Service Quotas queries the load balancer's service with the caller's permissions (API_ErrorReason,
+      // DEPENDENCY_ACCESS_DENIED_ERROR). The managed policy ServiceQuotasReadOnlyAccess contains the required action.
       ListServiceQuotas: ["servicequotas:ListServiceQuotas", "elasticloadbalancing:DescribeAccountLimits"],
       ListAWSDefaultServiceQuotas: ["servicequotas:ListAWSDefaultServiceQuotas"],
     },

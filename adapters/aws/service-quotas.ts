@@ -1,5 +1,5 @@
 /**
- * Reads Service Quotas with the signer of the STS client, so that `portside doctor` needs no further package.
+ * Reads Service Quotas with the signer of the STS client, so that `portside doctor` needs no other package.
  * https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/Welcome.html (protocol: AWS JSON 1.1)
  */
 import { text } from "node:stream/consumers";
@@ -15,7 +15,9 @@ export interface QuotaSource {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html, .../general/latest/gr/servicequotas.html */
+/**
+ * https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html, .../general/latest/gr/servicequotas.html
+ */
 const endpointOf = ({ region, environment }: QuotaSource): URL => {
   const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const configured = environment["AWS_ENDPOINT_URL_SERVICE_QUOTAS"] ?? environment["AWS_ENDPOINT_URL"];

@@ -18,7 +18,7 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
 
 const resourceNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
-/** An installation has them only if its stack creates several load balancers. */
+/** Only installations with several load balancers have these resources. */
 const optionalNames: readonly (keyof SharedResources)[] = ["moreListenerArns"];
 
 /** The stack names the listeners `listenerArn`, `listenerArn2`, `listenerArn3` and so on. */
@@ -66,7 +66,7 @@ export const sqlResources = (
   logTable: logTable ?? outputs["logTable"],
 });
 
-/** Returns the complete configuration. Throws if a shared resource is named by neither source. */
+/** Returns the complete configuration. Throws if neither source names a shared resource. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
   const joined = joinResources(settings, outputs);
   if ("missing" in joined)

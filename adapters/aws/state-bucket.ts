@@ -18,15 +18,15 @@ export interface Listed {
   readonly etag: string;
 }
 
-/** Precondition of a write: the object does not exist, has this ETag, or none. */
+/** Precondition of a write: the object does not exist (`absent`), or has this ETag. `any` writes unconditionally. */
 export type PutCondition = "absent" | "any" | { readonly etag: string };
 
 export interface StateBucket {
   /** Null if the object does not exist. */
   get(key: string, retry?: RetryOptions): ResultAsync<StateObject | null, Unavailable>;
   /**
-   * Returns the new ETag. Fails with `changed` if the condition does not hold, with `not_found` if the ETag's object
-   * does not exist.
+   * Returns the new ETag. Fails with `changed` if the condition does not hold, and with `not_found` if the condition
+   * names an ETag but the object does not exist.
    */
   put(key: string, text: string, condition: PutCondition, tags: string, retry?: RetryOptions): Called<string>;
   /** Returns all objects with the key prefix, sorted by key. Makes one call per thousand objects. */

@@ -1,6 +1,6 @@
 /**
- * One IAM role per Portside account; the account's services run with it. Its policy grants only the account's own
- * buckets, and the stack's permissions boundary limits it.
+ * Creates one IAM role per Portside account, for the account's services. The role's policy grants access only to the
+ * account's own buckets, and the stack's permissions boundary limits the role.
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -20,7 +20,7 @@ import { bucketsPolicy, runtimeRoleOf, trustPolicy } from "./roles.ts";
 export interface Identities {
   /** Returns the role's ARN. Creates the role and its policy if they do not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** True if this process created the role within the last minute; AWS may then not know it everywhere yet. */
+  /** Returns true if this process created the role within the last minute. Some AWS services may not see it yet. */
   isNew(role: string): boolean;
   /** Returns whether the role has access to the bucket: true only for buckets of the same account. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
@@ -61,7 +61,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, runti
 
   const send = commandSender("iam", "iam", clients, awsCalls(runtime), { abortRequests: false });
 
-  /** Undefined if the policy does not exist, or IAM does not show it yet. */
+  /** Returns undefined if the policy does not exist, or IAM does not show it yet. */
   const policyOf = (RoleName: string, signal?: AbortSignal): ResultAsync<string | undefined, Unavailable> =>
     send("GetRolePolicyCommand", { RoleName, PolicyName: POLICY }, { signal })
       .map(({ PolicyDocument }) => PolicyDocument)

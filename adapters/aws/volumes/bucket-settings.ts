@@ -7,7 +7,7 @@ import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
 import type { AwsVolume } from "./record.ts";
 
-/** The file systems of volumes have this tag too. */
+/** Buckets and file systems of volumes have this tag. */
 export const OWNER_TAG = "portside-owner";
 
 /** For operators and cost reports; the platform does not read them. */
@@ -30,9 +30,8 @@ const uploads: LifecycleRule = {
 };
 
 /**
- * For a live volume. S3 Files requires versioning
- * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html). Replaced versions are useless
- * but cost as much as current ones.
+ * The lifecycle of a live volume. Expires replaced versions, which cost as much as current ones. S3 Files requires
+ * versioning (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html).
  */
 export const liveLifecycle = (): LifecycleRule[] => [
   {
@@ -45,8 +44,9 @@ export const liveLifecycle = (): LifecycleRule[] => [
 ];
 
 /**
- * For a volume in the trash: purges it even if no platform runs. S3 requires a date at midnight. A rule that expires
- * delete markers must not have a date (https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleExpiration.html).
+ * The lifecycle of a volume in the trash. Expires its objects even if no platform runs. S3 requires a date at midnight.
+ * A rule that expires delete markers must not have a date
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleExpiration.html).
  */
 export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now: Instant): LifecycleRule[] => {
   const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
@@ -65,8 +65,8 @@ export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now:
 };
 
 /**
- * Denies all access to the bucket, also to the platform's own identity, which signs URLs. S3 Files may still export a
- * service's last writes. Lifecycle rules ignore bucket policies
+ * Denies access to the bucket's objects, even to the platform's own identity, which signs URLs. Only S3 Files keeps
+ * access, to export a service's last writes. Bucket policies do not affect lifecycle rules
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {

@@ -1,4 +1,4 @@
-/** Makes the objects of a volume in the trash unreachable: closes its bucket to all access. */
+/** Closes the bucket of a volume in the trash, so that its objects are unreachable. */
 import { ok, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import { closedPolicy, trashLifecycle } from "./bucket-settings.ts";
@@ -6,7 +6,7 @@ import type { AwsVolume } from "./record.ts";
 import { reopenBucket } from "./restore-volume.ts";
 import type { VolumeCall } from "./volume-call.ts";
 
-/** Also removes the name's mark. Returns `restored` if a concurrent call restored the volume. */
+/** Closes the bucket and removes the name's mark. Returns `restored` if a concurrent call restored the volume. */
 export const closeBucket = (call: VolumeCall, trashed: AwsVolume): ApiResult<"closed" | "restored"> =>
   safeTry(async function* () {
     const { api, records, marks, config, clock } = call;

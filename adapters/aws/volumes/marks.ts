@@ -1,7 +1,7 @@
 /**
  * An index from volume names to accounts: one empty object per volume, so that one listing shows whether another
- * account uses a name. The mark exists from before the volume is live until after it stops being live. Each mark
- * belongs to one volume, so concurrent calls cannot remove each other's.
+ * account uses a name. The mark is created before the volume becomes live, and removed after it stops being live. Each
+ * mark belongs to one volume, so concurrent calls cannot remove each other's marks.
  */
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
@@ -37,7 +37,7 @@ export class Marks {
 
   /** Returns whether another account has a volume of this name. */
   isHeldByOther(name: VolumeName): ApiResult<boolean> {
-    // Each account is one common prefix, so two suffice.
+    // Each account is one common prefix, so two results suffice to find another account.
     const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
     return this.#api
       .keys(this.#bucket, query)

@@ -1,6 +1,6 @@
 /**
- * Names of buckets, and of the objects about them in the state bucket. Bucket names are global, so each ends in random
- * characters: another AWS account cannot guess and claim it first.
+ * Names of volume buckets, and keys of volume records and marks in the state bucket. Bucket names are global, so each
+ * ends in random characters. Otherwise, another AWS account could guess a name and claim it first.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -11,7 +11,7 @@ const PREFIX = "ps-";
 /** Maximum length of a bucket name. */
 const MAX_LENGTH = 63;
 const RANDOM_LENGTH = 8;
-/** Characters left for the volume's name, which is for operators. The account's record has the full name. */
+/** Characters left for the volume's name, for operators who read bucket names. The record contains the full name. */
 const VOLUME_LENGTH = MAX_LENGTH - PREFIX.length - OWNER_DIGITS - RANDOM_LENGTH - "--".length;
 
 /** Prefix of the bucket names of the account with these digits. */

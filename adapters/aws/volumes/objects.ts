@@ -1,5 +1,6 @@
 /**
- * Lists, stats, reads and removes a bucket's objects. A volume that is not live has none, whatever its bucket contains.
+ * Lists, stats, reads and removes a bucket's objects. If the volume is not live, returns `no_volume`, whatever the
+ * bucket contains.
  */
 
 import type { ListObjectsV2CommandOutput } from "@aws-sdk/client-s3";

@@ -1,6 +1,6 @@
 /**
- * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find the
- * rest. The work per run is limited; the next run resumes.
+ * Purges a volume: deletes its file system, all object versions and its bucket. Deletes the record last, so that the
+ * next run finds an unfinished purge. The work per run is limited.
  */
 
 import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
@@ -42,7 +42,7 @@ const emptyBucket = ({ api }: VolumeCall, bucket: string): ApiResult<"empty" | "
     return ok("more" as const);
   });
 
-/** Leaves the rest to the next run if much work is left. */
+/** Returns early if the bucket still contains objects; the next run resumes. */
 const purge = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {
     const { api, files, marks, options, records } = call;
@@ -56,8 +56,8 @@ const purge = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   });
 
 /**
- * Opens a restored bucket once more. By now, an interrupted move to the trash has ended, or will see that the volume is
- * live. Closes the bucket again if the volume has been deleted again.
+ * Opens a restored bucket once more. By now, an interrupted move to the trash has ended, or will find the volume live.
+ * Closes the bucket again if the volume has been deleted again.
  */
 const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {

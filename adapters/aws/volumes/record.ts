@@ -26,8 +26,8 @@ const recordSchema = z.object({
   /** Set while the volume is in the trash. */
   deletedAt: timestamp.optional(),
   /**
-   * Set on a restored volume. An interrupted move to the trash may have closed its bucket later, so it is opened once
-   * more.
+   * Set on a restored volume. An interrupted move to the trash may close the bucket after the restore, so the purge
+   * opens the bucket once more.
    */
   reopen: z.literal(true).optional(),
 });
@@ -41,7 +41,7 @@ export interface AwsVolume extends VolumeRecord {
 export const printRecords = (volumes: readonly AwsVolume[]): string =>
   JSON.stringify({ version: 1, volumes: volumes.map((one) => ({ ...one, at: String(one.at) })) });
 
-/** Undefined if the text is not a document of this version. */
+/** Returns undefined if the text is not a document of this version. */
 export const parseRecords = (text: string): readonly AwsVolume[] | undefined => {
   const read = documentSchema.safeParse(parseJson(text));
   if (!read.success) return undefined;

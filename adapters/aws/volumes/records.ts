@@ -10,7 +10,7 @@ import { recordsKey } from "./names.ts";
 import { type AwsVolume, inState, parseRecords, printRecords } from "./record.ts";
 import type { PutCondition, S3Api } from "./s3-calls.ts";
 
-/** Limits the retries: concurrent calls for one account's volumes write the same object. */
+/** Maximum tries of a write. Concurrent calls for one account's volumes write the same object. */
 const TRIES = 40;
 const PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1000;
@@ -45,11 +45,11 @@ export interface Records extends VolumeRecords<AwsVolume> {
     deletedAt?: AwsVolume["deletedAt"],
   ): ApiResult<Change<AwsVolume>>;
   /**
-   * Like `change`, for any decision about the account's volumes. Returns the record that `decide` returned, or the
-   * result with which it stopped.
+   * Like `change`, but `decide` receives all of the account's volumes. Returns the written record, or the `stop` value
+   * of the decision.
    */
   update<T>(decide: (all: readonly AwsVolume[]) => Decision<T>): ApiResult<Updated<T>>;
-  /** Removes the record of a volume whose bucket is deleted. */
+  /** Removes the record of a volume that has no bucket. */
   drop(id: string): ApiResult<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Restores a volume from the trash: a conditional write claims the name, then the bucket is opened. */
+/** Restores a volume from the trash: claims the name with a conditional write, then opens the bucket. */
 import type { Conflict, NotFound, Unavailable } from "../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
@@ -19,7 +19,7 @@ export const reopenBucket = ({ api, marks }: VolumeCall, record: AwsVolume): Api
     return ok(lifecycle !== "not_found" && opened !== "not_found");
   });
 
-/** Opens the bucket of a `restoring` volume. Undefined if the bucket does not exist. */
+/** Opens the bucket of a `restoring` volume. Returns undefined if the bucket does not exist. */
 export const openBucket = (call: VolumeCall, record: AwsVolume): ApiResult<AwsVolume | undefined> =>
   safeTry(async function* () {
     if (yield* await reopenBucket(call, record)) return ok(record);

@@ -45,7 +45,7 @@ const expectInStateBucket =
       ? err(stateBucketMissing(bucket, error.error))
       : expect(...states)(error);
 
-/** The calls of one caller, which end with its signal. */
+/** S3 calls that the caller's signal aborts. */
 export class S3Api {
   readonly #deps: S3ApiDeps;
   readonly #signal: AbortSignal | undefined;
@@ -63,7 +63,10 @@ export class S3Api {
     return new ResultAsync(read).orElse(expectInStateBucket(bucket, "not_found"));
   }
 
-  /** Returns `changed` if the condition does not hold. @param condition overwrites the object if undefined */
+  /**
+   * Writes one of the platform's own objects. Without a condition, overwrites an existing object. Returns `changed` if
+   * the condition does not hold.
+   */
   putText(
     bucket: string,
     key: string,
@@ -101,8 +104,8 @@ export class S3Api {
   }
 
   /**
-   * `exists`: the name is taken, by this AWS account or another. `invalid`: the bucket quota is reached, or the name is
-   * not valid.
+   * Returns `own` if this AWS account already has the bucket, and `exists` if another account has a bucket of this
+   * name. Returns `invalid` if the bucket quota is reached or the name is invalid.
    */
   createBucket(
     id: string,
@@ -154,7 +157,7 @@ export class S3Api {
     return this.#send("DeleteBucketPolicyCommand", { Bucket: id }).map(nothing).orElse(expect("not_found"));
   }
 
-  /** `changed`: the bucket is not empty. */
+  /** Returns `changed` if the bucket is not empty. */
   deleteBucket(id: string): ApiResult<"not_found" | "changed" | undefined> {
     return this.#send("DeleteBucketCommand", { Bucket: id }).map(nothing).orElse(expect("not_found", "changed"));
   }
@@ -171,7 +174,7 @@ export class S3Api {
     return this.#send("GetObjectCommand", { Bucket: bucket, Key: key }).orElse(expect("not_found"));
   }
 
-  /** Deletes an object. A retry that no longer finds it counts as success: the first response was lost. */
+  /** Deletes an object. If a retry does not find the object, the first try deleted it, and the call succeeds. */
   deleteObject(bucket: string, key: string): ApiResult<"not_found" | undefined> {
     const { clients, call } = this.#deps;
     const signal = this.#signal;
@@ -197,7 +200,7 @@ export class S3Api {
       .orElse(expect("not_found"));
   }
 
-  /** Deletes up to 1,000 versions. The next listing returns those that could not be deleted. */
+  /** Deletes up to 1,000 versions. Fails with `unavailable` if S3 could not delete one. */
   deleteVersions(bucket: string, versions: readonly ObjectIdentifier[]): ApiResult<undefined> {
     const input = { Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } };
     return this.#send("DeleteObjectsCommand", input)
@@ -224,6 +227,7 @@ export class S3Api {
 }
 
 /**
- * Decodes keys of listings with `EncodingType=url`, because a key that XML cannot represent breaks the whole response.
+ * Decodes a key of a listing. Listings request `EncodingType=url`, because without it, one key that XML cannot
+ * represent makes the whole response unreadable.
  */
 export const decodedKey = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));

@@ -44,8 +44,8 @@ export interface SigningPeriod {
 const wholeSeconds = (millis: number): number => Math.floor(millis / SECOND_MS) * SECOND_MS;
 
 /**
- * The client without default checksums. With them, the URL would include a checksum of the empty body, and S3 would
- * reject every upload as corrupt.
+ * Returns the client without default checksums. Otherwise, the URL would include the checksum of an empty body, and S3
+ * would reject every upload as corrupt.
  */
 const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient => {
   const signing = { ...config, requestChecksumCalculation: async () => "WHEN_REQUIRED" };
@@ -55,8 +55,8 @@ const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient 
 export class Signer {
   readonly #deps: SignerDeps;
   /**
-   * Expiry of the credentials after the last refresh. If a refresh returns the same expiry, newer ones do not exist
-   * yet.
+   * Expiry of the credentials that the last refresh returned. While the current credentials have this expiry, another
+   * refresh is useless.
    */
   #renewedExpiry: number | undefined;
 
@@ -78,7 +78,7 @@ export class Signer {
     if (credentials.isErr()) return err(credentials.error);
     if (credentials.value <= now) return err(unavailable("The platform's AWS credentials have expired.", 60));
     const { getSignedUrl } = await load();
-    // Whole seconds, so that the URL does not outlive the requested time. A time in the past returns an expired URL.
+    // Rounded down, so that the URL does not outlive the requested time. A time in the past gives an expired URL.
     const isPast = wholeSeconds(end) <= now;
     const start = wholeSeconds(isPast ? now - HOUR_MS : now);
     const last = isPast ? start + SECOND_MS : wholeSeconds(Math.min(end, credentials.value));
@@ -92,8 +92,8 @@ export class Signer {
   }
 
   /**
-   * Expiry in milliseconds; infinite if the credentials do not expire. Refreshes them once if they expire before
-   * `requested`.
+   * Returns the credentials' expiry in milliseconds; infinity if they do not expire. Refreshes them once if they expire
+   * before `requested`.
    */
   async #credentialsExpiry({ config }: S3Client, requested: number): Promise<Result<number, Unavailable>> {
     const read = async (forceRefresh: boolean): Promise<Result<number, Unavailable>> => {

@@ -28,15 +28,15 @@ import { type VolumeCall, type VolumeStoreDeps, volumeCall } from "./volume-call
 
 export interface AwsVolumes extends VolumeStore {
   readonly uploadsInParts: UploadsInParts;
-  /** Ok if S3 responds; makes one read-only call. */
+  /** Succeeds if the state bucket exists. Makes one read-only call. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resumes interrupted operations and purges expired trash of every account. Runs at start. */
   sweep(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resolves when no background work is left. */
   idle(): Promise<void>;
   /**
-   * Returns the mount source of a volume's bucket; creates its file system if needed. With `subPath`, creates and
-   * mounts that folder. Undefined if the bucket does not exist.
+   * Returns the mount source of a volume's bucket, or of its folder `subPath`. Creates the file system and the folder
+   * if they do not exist. Returns undefined if the bucket does not exist.
    */
   mountable(
     bucket: string,

@@ -10,7 +10,7 @@ import type { CreateAccessPointRequest, ListAccessPointsDescription } from "@aws
 export interface MountSource {
   /** ARN. */
   readonly fileSystem: string;
-  /** ARN. If undefined, the service mounts the folder's path of the file system directly. */
+  /** ARN. If undefined, the service mounts the folder directly, without an access point. */
   readonly accessPoint: string | undefined;
 }
 
@@ -24,7 +24,9 @@ export const pathOf = (subPath: string | undefined): string => `/${subPath ?? ""
 const MAX_PATH = 100;
 const PATH = /^(\/|(\/(?!\.)[^$#<>;`|&?{}^*/\n]+){1,4})$/;
 
-/** True if the folder can have an access point: S3 Files allows at most four levels, and not every character. */
+/**
+ * Returns whether the folder can have an access point. S3 Files limits the levels, length and characters of its path.
+ */
 export const canBeAccessPoint = (subPath: string | undefined): boolean => {
   const path = pathOf(subPath);
   return path.length <= MAX_PATH && PATH.test(path);
@@ -32,7 +34,7 @@ export const canBeAccessPoint = (subPath: string | undefined): boolean => {
 
 const ROOT = { uid: 0, gid: 0 };
 
-/** The client token makes concurrent calls create one access point. @param bucket the file system's bucket */
+/** The client token makes concurrent calls create only one access point. */
 export const accessPointInput = (
   fileSystemId: string,
   bucket: string,

@@ -44,7 +44,7 @@ const allPages = <Page extends { readonly nextToken?: string | undefined }, T>(
     return ok(all);
   });
 
-/** A conflict returns `exists`. */
+/** Returns `exists` on a conflict. */
 const orExists = (sent: Called<unknown>): ApiResult<"done" | "exists"> =>
   sent
     .map(() => "done" as const)
@@ -85,17 +85,17 @@ export class FilesApi {
     return orExists(this.#send("CreateAccessPointCommand", input, options));
   }
 
-  /** The deletions succeed if the resource does not exist. */
+  /** Like the other deletions, succeeds if the resource does not exist. */
   deleteAccessPoint(accessPointId: string, options: CallOptions): ApiResult<"done" | "exists"> {
     return orExists(this.#send("DeleteAccessPointCommand", { accessPointId }, options).orElse(missingAsOk));
   }
 
-  /** `exists`: the bucket already has a file system. */
+  /** Returns `exists` if the bucket already has a file system. */
   createFileSystem(input: CreateFileSystemRequest, options: CallOptions): ApiResult<"done" | "exists"> {
     return orExists(this.#send("CreateFileSystemCommand", input, options));
   }
 
-  /** `exists`: the subnet or its availability zone already has a mount target. */
+  /** Returns `exists` if the subnet or its availability zone already has a mount target. */
   createMountTarget(input: CreateMountTargetRequest, options: CallOptions): ApiResult<"done" | "exists"> {
     return orExists(this.#send("CreateMountTargetCommand", input, options));
   }
@@ -105,15 +105,15 @@ export class FilesApi {
   }
 
   /**
-   * Also deletes data that S3 Files has not exported to the bucket. `exists`: mount targets or access points still
-   * exist.
+   * Also deletes data that S3 Files has not exported to the bucket. Returns `exists` if mount targets or access points
+   * still exist.
    */
   deleteFileSystem(fileSystemId: string, options: CallOptions): ApiResult<"done" | "exists"> {
     const input = { fileSystemId, forceDelete: true };
     return orExists(this.#send("DeleteFileSystemCommand", input, options).orElse(missingAsOk));
   }
 
-  /** Returns false if S3 Files rejects the policy because IAM does not show a role in it yet. */
+  /** Returns false if S3 Files rejects the policy. This happens while a new role in the policy is not visible yet. */
   putPolicy(fileSystemId: string, policy: object, options: CallOptions): ApiResult<boolean> {
     const input = { fileSystemId, policy: JSON.stringify(policy) };
     return this.#send("PutFileSystemPolicyCommand", input, options)

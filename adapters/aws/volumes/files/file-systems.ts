@@ -22,7 +22,7 @@ import { FilesApi } from "./api.ts";
 
 /** How long to wait for a file system and its mount targets. Creating them takes minutes; AWS documents no bound. */
 const CREATE_TIMEOUT_MS = 600_000;
-/** How long a deletion waits for mount targets to disappear. The next deletion resumes. */
+/** How long a deletion waits for mount targets to disappear. The next call resumes the deletion. */
 const DELETE_TIMEOUT_MS = 120_000;
 const POLL_MS = 2000;
 
@@ -90,8 +90,8 @@ export interface FileSystems {
   mountable(bucket: string, subPath: string | undefined, options?: CallOptions): ApiResult<MountSource>;
   /**
    * Deletes the bucket's file system, including data that S3 Files has not exported to the bucket. Fails with
-   * `unavailable` if the deletion takes too long; the next call resumes. A platform without permissions for S3 Files
-   * mounts nothing, so it leaves file systems of others in place.
+   * `unavailable` if the deletion takes too long; the next call resumes. If S3 Files denies the platform permission,
+   * leaves the file system in place and logs a warning.
    */
   remove(bucket: string, options: CallOptions): ApiResult<void>;
 }
@@ -167,8 +167,8 @@ export const createFileSystems = ({ config, clients, runtime }: FileSystemsDeps)
     });
 
   /**
-   * Returns an API that treats resources without permission as missing. Logs a denial once: it is the same for every
-   * volume.
+   * Returns an API that treats denied calls as if the resource did not exist. Logs only the first denial, because it
+   * applies to every volume.
    */
   const removal = (): Removal => {
     let wasDenied = false;
@@ -191,7 +191,7 @@ export const createFileSystems = ({ config, clients, runtime }: FileSystemsDeps)
         );
         yield* await pollUntil(CREATE_TIMEOUT_MS, options, () => hasMountTargets(fileSystemId, options));
         const policy = policyFor(runtimeRoleArn(arn, ownerOfBucket(bucket)));
-        // A new role may take time to appear.
+        // A new role may not be visible to S3 Files yet.
         yield* await pollUntil(DELETE_TIMEOUT_MS, options, () =>
           api.putPolicy(fileSystemId, policy, options).map((accepted) => (accepted ? true : undefined)),
         );
