@@ -66,9 +66,10 @@ const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
   });
 
 /**
- * The shortest time that a client may stay with a group. A rule with several groups, one of them sticky, must have one:
- * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734. Only one group has a weight, so new clients
- * go there; the range is 1 to 604,800 (TargetGroupStickinessConfig).
+ * The stickiness of groups, with the shortest duration; the range is 1 to 604,800 (TargetGroupStickinessConfig). A rule
+ * with several groups must have it if one of the groups is sticky:
+ * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734. New clients go to the new revision's
+ * group, because the other groups have the weight 0.
  */
 const GROUP_STICKINESS = { Enabled: true, DurationSeconds: 1 } as const;
 

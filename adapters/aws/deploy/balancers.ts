@@ -1,27 +1,27 @@
 /**
- * The installation's load balancers. One carries about a hundred target groups, so the stack may have several. A
- * deployment keeps its load balancer, and so its URL, for life. Pure.
+ * Assigns deployments to the installation's load balancers. A load balancer can have a hundred target groups, so the
+ * stack may create several. A deployment keeps its load balancer, and therefore its URL, until it is deleted. Pure.
  */
 import type { SharedResources } from "../config.ts";
 import type { ForwardRule } from "./balancer.ts";
 import { isOwnGroup } from "./records/names.ts";
 
 /**
- * A load balancer can have 100 target groups, and a rollout needs a second one:
+ * A load balancer can have 100 target groups, and a deployment needs a second one during a rollout:
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
  */
 const DEPLOYMENTS_PER_BALANCER = 50;
 
-/** True if a load balancer with so many deployments can take another one. */
+/** Returns whether a load balancer with this number of deployments can take another one. */
 export const hasRoom = (deployments: number): boolean => deployments < DEPLOYMENTS_PER_BALANCER;
 
-/** Returns the number of deployments with these rules. A rollout counts too: it has a rule until it ends. */
+/** Returns the number of deployments with these rules. Also counts each rollout, which has a rule until it ends. */
 export const deploymentsIn = (rules: readonly ForwardRule[]): number =>
   rules.filter(({ targets }) => targets.some(({ group }) => isOwnGroup(group))).length;
 
 /**
- * Returns the shared resources as each load balancer's deployments use them. The first serves `NAME.DOMAIN`, the second
- * `NAME.2.DOMAIN`. No deployment has such a label, because names begin with a letter.
+ * Returns the shared resources for the deployments of each load balancer. The first load balancer serves `NAME.DOMAIN`,
+ * and the second serves `NAME.2.DOMAIN`. The numbers cannot collide with deployments, whose names begin with a letter.
  */
 export const sharedByBalancer = (shared: SharedResources): readonly SharedResources[] =>
   [shared.listenerArn, ...(shared.moreListenerArns ?? [])].map((listenerArn, index) => ({

@@ -15,8 +15,8 @@ export interface EcsServices {
   /** Idempotent: calls with the same token create one service. */
   create(input: CreateServiceCommandInput, retry?: RetryOptions): Called<void>;
   /**
-   * Undefined if the service does not exist or is not visible yet. A deleted service stays visible for a while, but is
-   * not `ACTIVE`.
+   * Returns undefined if the service does not exist or is not visible yet. A deleted service stays visible for a while,
+   * but is not `ACTIVE`.
    */
   find(name: string, retry?: RetryOptions): Called<Service | undefined>;
   /** Returns the service's stopped tasks, which ECS shows for an hour. */
@@ -61,7 +61,7 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
         for (let from = 0; from < all.length; from += DELETE_BATCH) {
           const taskDefinitions = all.slice(from, from + DELETE_BATCH);
           const deleted = await send("DeleteTaskDefinitionsCommand", { taskDefinitions }, retry);
-          // An earlier call, whose response was lost, has deleted them.
+          // If they do not exist, an earlier call, whose response was lost, has deleted them.
           if (deleted.isErr() && !isCallState(deleted.error)) return err(deleted.error);
         }
         return ok(undefined);

@@ -1,4 +1,6 @@
-/** Classifies exceptions of ECS, Elastic Load Balancing and Application Auto Scaling. */
+/**
+ * Classifies exceptions of ECS, Elastic Load Balancing and Application Auto Scaling. `errors.ts` classifies the rest.
+ */
 import type { CallFault } from "../../cloud/calls/faults.ts";
 import { awsFault } from "../errors.ts";
 

@@ -62,13 +62,18 @@ export const createEcsPlatform = (
   );
   const [first] = byBalancer as [RolloutDeps, ...RolloutDeps[]];
 
-  /** The load balancers of new deployments whose rules may not exist yet. */
+  /** The load balancer of each new deployment whose rule may not exist yet. */
   const placed = new Map<DeploymentName, number>();
 
   const depsOf = ({ balancer, attempted }: HeldRecord): Result<RolloutDeps, Unavailable> => {
     const deps = byBalancer[balancer];
     return deps === undefined
-      ? err(unavailable(`The stack has no load balancer ${balancer + 1}, which serves '${attempted.name}'.`, 60))
+      ? err(
+          unavailable(
+            `The deployment '${attempted.name}' uses load balancer ${balancer + 1}, which is missing. The operator can add it to the stack's parameter MoreBalancers.`,
+            60,
+          ),
+        )
       : ok(deps);
   };
 
@@ -87,7 +92,7 @@ export const createEcsPlatform = (
       return ok(byBalancer[chosen] ?? first);
     });
 
-  /** Returns what the deployment's load balancer needs. */
+  /** Returns the dependencies for the deployment's load balancer, or those of `ifAbsent` if the name is not in use. */
   const depsFor = (
     name: DeploymentName,
     retry: RetryOptions,

@@ -33,7 +33,7 @@ export interface DefinitionSettings {
   readonly fileSystems: ReadonlyMap<string, MountSource>;
 }
 
-/** One volume per mounted folder. The mount point decides whether it is read-only. */
+/** Returns one volume per mounted folder. A mount point, not a volume, sets whether a mount is read-only. */
 const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountSource>) => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
@@ -70,7 +70,7 @@ const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate):
     envAliases,
   );
 
-/** Keeps variables that neither the former nor the new template names: they were set by hand. */
+/** Keeps variables that neither the former nor the new template names, because they were set by hand. */
 const environmentOf = (
   template: ServiceTemplate,
   present: ContainerDefinition,
@@ -125,8 +125,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // A tag is a source's digest, so any build of it is right. By default, ECS would pin the first image's digest.
-        // After a rebuild, no tag references that image, and the repository's cleanup deletes it.
+        // The tag identifies the source, so every image with this tag is valid. By default, ECS would pin the digest of
+        // the first image. After a rebuild, no tag references that image, and the repository's cleanup deletes it.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
@@ -137,7 +137,7 @@ export const renderDefinition = (
           options: {
             "awslogs-group": shared.logGroup,
             "awslogs-region": region,
-            // ECS's default drops lines of a service that prints faster than they are sent:
+            // By default, ECS drops lines if a service prints faster than ECS sends them:
             // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LogConfiguration.html
             mode: "blocking",
             "awslogs-stream-prefix": `${streamPrefixOf(template.owner, template.name)}${revision}`,
@@ -180,8 +180,9 @@ export const renderService = (
   deploymentConfiguration: {
     minimumHealthyPercent: 100,
     maximumPercent: 200,
-    // No rollback: the former revision is another service and still has the traffic. With mounts, more than the breaker's
-    // three tasks may fail before S3 Files allows them; the rollout has its own deadline.
+    // No rollback, because the former revision is another service and still has the traffic. With mounts, no circuit
+    // breaker: it acts after three failed tasks, and more may fail before S3 Files allows the mounts. The rollout's
+    // deadline then applies.
     deploymentCircuitBreaker: { enable: template.mounts.length === 0, rollback: false },
   },
   networkConfiguration: {

@@ -1,8 +1,8 @@
 /**
- * Removes a revision's AWS resources. Every step names the revision, so it can be repeated. No step can remove a
- * revision that serves, because the load balancer refuses to delete a group that a rule forwards to. Deployments of a
- * service stall after its group was deleted (https://github.com/aws/containers-roadmap/issues/1884 and /issues/2196);
- * these services are deleted next and never deployed again.
+ * Removes a revision's AWS resources. Every step can be repeated. No step can remove a revision that serves, because
+ * the load balancer rejects the deletion of a group that a rule forwards to. ECS deployments stall after the group of
+ * their service was deleted (https://github.com/aws/containers-roadmap/issues/1884 and /issues/2196). This does not
+ * matter here, because Portside deletes the service next.
  */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -41,10 +41,7 @@ export const routedTo = (
     return rules.some((rule) => rule.hosts.includes(host) && (weightOf(rule, name) ?? 0) > 0);
   });
 
-/**
- * Removes the group from all rules: deletes a rule without other groups, otherwise removes only this group, which has
- * weight 0 there.
- */
+/** Removes the group from all rules. Deletes a rule that has no other group. */
 const dropFromRules = (
   { balancer }: RetireDeps,
   rules: readonly ForwardRule[],
@@ -69,7 +66,7 @@ const stop = ({ scaling, services }: RetireDeps, revision: string, retry: RetryO
 
 /**
  * Waits until the instances have finished their requests, or the time is up. AWS may show targets as draining for the
- * whole deregistration delay, so the polls become rare:
+ * whole deregistration delay, so the pauses between polls grow:
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html
  */
 const waitUntilDrained = async (
@@ -106,9 +103,9 @@ const MAX_PAUSE_MS = 2000;
 
 /**
  * Deletes the group once no rule references it. Reads the rules again each time: an earlier read may be stale, and a
- * concurrent writer may be moving traffic. A refused deletion only shows that a rule referenced the group, perhaps
+ * concurrent writer may be moving traffic. A rejected deletion shows only that a rule references the group or did so
  * moments ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if
- * that persists.
+ * the load balancer keeps rejecting the deletion.
  */
 const deleteGroupWhenUnused = (
   deps: RetireDeps,
@@ -132,7 +129,7 @@ const deleteGroupWhenUnused = (
     return ok("serves" as const);
   });
 
-/** Deletes the group and its rules' references. Returns `serves` if the group has traffic; then it is unchanged. */
+/** Deletes the group and all references to it. If the group has traffic, changes nothing and returns `serves`. */
 const detach = (deps: RetireDeps, group: string, options: RetireOptions, retry: RetryOptions) =>
   safeTry(async function* () {
     const { revision, host, drain } = options;
@@ -146,8 +143,8 @@ const detach = (deps: RetireDeps, group: string, options: RetireOptions, retry: 
   });
 
 /**
- * Returns `serves` if the revision has traffic; then it is unchanged. Returns `deleted` if it can never get traffic
- * again: a rule cannot forward to a deleted group, however late a writer tries.
+ * Removes the revision's resources and returns `deleted`. The revision can then never get traffic again, because a rule
+ * cannot forward to a deleted group. If the revision has traffic, changes nothing and returns `serves`.
  */
 export const retire = (
   deps: RetireDeps,

@@ -1,4 +1,4 @@
-/** Removes revisions that no longer serve. The record keeps those that remain, and the next rollout retries. */
+/** Removes revisions that no longer serve. If a removal fails, the record keeps the revision for the next rollout. */
 
 import type { RetryOptions } from "../call-policy.ts";
 import type { HeldRecord } from "./records/record.ts";

@@ -23,7 +23,7 @@ import { stageSource } from "./staging.ts";
 const MAX_LOG_PAGES = 20;
 /** How long to wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
 const SETTLE_MS = 4000;
-/** How long to retry, in milliseconds, to learn the id of a build whose start had no response. */
+/** How long to repeat a start, in milliseconds, to get the id of a build if the first response was lost. */
 const START_RETRY_MS = 1500;
 
 export const createCodeBuilder = (

@@ -26,7 +26,7 @@ export interface Builds {
     input: StartBuildCommandInput,
     options: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Called<string>;
-  /** Undefined while the build is not visible. */
+  /** Returns undefined while the build is not visible. */
   get(id: string, signal: AbortSignal): Called<Build | undefined>;
   stop(id: string): Called<void>;
   log(build: Build, token: string | undefined, signal: AbortSignal): Called<LogPage>;

@@ -43,13 +43,14 @@ const phases: Readonly<Record<string, DeployFailure>> = {
 };
 
 /*
- * Only docker's and pack's own errors begin with ERROR: both prefix the output of the source's code.
+ * Only errors of docker and pack begin with ERROR, because docker and pack prefix each line that the source's code
+ * prints.
  * https://docs.docker.com/docker-hub/usage/#rate-limit, solver/llbsolver/ops/exec.go of moby/buildkit
  */
 const DOCKER_HUB_LIMIT = /^ERROR: .*(?:toomanyrequests|429 Too Many Requests)/;
 const STEP_FAILED = /^ERROR: .* did not complete successfully: exit code: (\d+)$/;
 
-/** The exit code of a Dockerfile's step. That of `docker build` is always 1. */
+/** Returns the exit code of a Dockerfile's step. `docker build` itself always exits with 1. */
 const exitCodeOfStep = (tail: readonly string[]): number | undefined => {
   const code = tail.map((line) => STEP_FAILED.exec(line)?.[1]).find(Boolean);
   return code === undefined ? undefined : Number(code);

@@ -9,32 +9,35 @@ import type { RemoteBuild } from "../../../cloud/deploy/build/remote-builder.ts"
 import type { SharedResources } from "../../config.ts";
 import { sourceKeyOf } from "./names.ts";
 
-/** Time limit of a build. CodeBuild enforces it, so it also ends builds that no process watches. */
+/** Time limit of a build. CodeBuild enforces it even if no process watches the build. */
 const BUILD_MINUTES = 30;
 
 const SOURCE_FOLDER = "/tmp/source";
 
 /**
- * Docker's builder gets no credentials: the login follows the build. A Dockerfile can therefore not pull another
- * account's image from the repository.
+ * Runs before the login, so Docker's builder has no credentials. Therefore, a Dockerfile cannot pull another account's
+ * image from the repository.
  */
 const DOCKER_BUILD = 'docker build --tag "$IMAGE" "$SOURCE_FOLDER"';
 
 /**
- * The image's own pack, without the variables that lead to the build's credentials. The builder is named by the digest
- * of the pulled image, because pack runs a builder whose name it knows as trusted: with the source's code in a container
- * that has Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
+ * Runs the pack of the build image, without the variables that lead to the build's credentials. Names the builder by
+ * its digest: pack trusts a builder whose name it knows, and then runs the source's code in a container that has
+ * Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
  */
 const packBuild = (variables: readonly string[]): string =>
   [
     `BUILDER="$(docker image inspect --format '{{index .RepoDigests 0}}' ${BUILDPACKS_BUILDER})" &&`,
-    // Without a key, pack warns about caches between builds. A build's machine is not used again.
+    // Without a key, pack warns that builds do not share a cache. Each build has a new machine, so this does not
+    // matter.
     'env -i PATH="$PATH" HOME="$HOME" PACK_VOLUME_KEY=none pack build "$IMAGE"',
     '--builder "$BUILDER" --lifecycle-image "$BUILDER" --path "$SOURCE_FOLDER"',
     ...variables.map((name) => `--env "${name}=$${name}"`),
   ].join(" ");
 
-/** JSON, which is valid YAML. The commands contain no names of accounts or deployments, and no text of the source. */
+/**
+ * Returns JSON, which is valid YAML. The commands contain no account or deployment names, and no text of the source.
+ */
 export const buildspecOf = (by: RemoteBuild["by"]): string => {
   const isPack = by.kind === "buildpacks";
   return JSON.stringify({
@@ -48,7 +51,7 @@ export const buildspecOf = (by: RemoteBuild["by"]): string => {
           'set -o pipefail; mkdir -p "$SOURCE_FOLDER" && aws s3 cp "s3://$SOURCE_BUCKET/$SOURCE_KEY" - | tar -xz -C "$SOURCE_FOLDER"',
         ],
       },
-      // Without this, the next phase runs even if this one fails.
+      // Without `on-failure`, the next phase runs even if this phase fails.
       build: { "on-failure": "ABORT", commands: [isPack ? packBuild(Object.keys(by.environment)) : DOCKER_BUILD] },
       post_build: {
         commands: [
@@ -86,7 +89,7 @@ export const renderBuild = (
       type: "PLAINTEXT",
     })),
     artifactsOverride: { type: "NO_ARTIFACTS" },
-    // Docker requires this.
+    // Docker requires a privileged container.
     privilegedModeOverride: true,
     timeoutInMinutesOverride: BUILD_MINUTES,
     queuedTimeoutInMinutesOverride: BUILD_MINUTES,

@@ -1,8 +1,8 @@
 /**
- * Marks of images, as `images/TAG.json` in the state bucket. A deploy marks its image as used before it looks for it. A
- * removal marks it as in removal, on the condition that the mark has not changed since. So an image that a deploy has
- * found stays until the deploy has ended. An image's age does not show its use: ECR keeps the time of the first push
- * when the same bytes are pushed again, also for another account.
+ * Marks images as used or in removal, in the objects `images/TAG.json` of the state bucket. A deploy marks its image as
+ * used before it looks for the image. A removal marks the image only if the mark has not changed since the removal read
+ * it. Therefore, no removal deletes an image that a running deploy has found. The age of an image does not show whether
+ * it is used: if the same bytes are pushed again, even for another account, ECR keeps the time of the first push.
  */
 import { z } from "zod";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
@@ -31,10 +31,10 @@ export interface ImageMarks {
   /** Marks an image as used. Waits while it is being removed. */
   use(tag: string, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   /**
-   * Calls `remove` if no deploy has used the image since `cutoff`, and none can begin to use it meanwhile. `remove` must
-   * end within half a minute. Returns whether it was called.
+   * Calls `remove` if no deploy has used the image since `cutoff`. Meanwhile, no deploy can begin to use the image.
+   * `remove` must end within half a minute. Returns whether `remove` was called.
    *
-   * @param cutoff milliseconds since 1970; must be longer ago than a deploy takes
+   * @param cutoff milliseconds since 1970; must be further back than the duration of a deploy
    */
   removeUnused(
     tag: string,

@@ -1,6 +1,6 @@
 /**
- * Removes images that no deployment uses. A tag is an account's digest with a source's digest, and nothing else in the
- * repository is touched. The records of deployments name the images that serve or may serve again.
+ * Removes images that no deployment uses. Removes only tags that consist of an account's digest and a source's digest.
+ * The records of deployments name the images that serve or may serve again.
  */
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
@@ -23,7 +23,7 @@ const REMOVE_TIMEOUT_MS = 20_000;
 const TAG = /[0-9a-f]{32}-[0-9a-f]{64}/g;
 const isOurs = (tag: string): boolean => tag.replace(TAG, "") === "";
 
-/** Returns the tags that a text mentions. Also finds those of a record that this version cannot parse. */
+/** Returns the platform's tags in a text. Also works for a record that this version cannot parse. */
 export const tagsIn = (text: string): readonly string[] => text.match(TAG) ?? [];
 
 interface PushedImage {
@@ -84,7 +84,7 @@ export const createImageRetention = (
       return ok(used);
     });
 
-  /** By tag, because accounts with the same source share the image itself. The last tag's removal removes the image. */
+  /** Removes a tag, because accounts with the same source share the image. ECR removes the image with its last tag. */
   const remove = (imageTag: string, { signal }: RetryOptions): ResultAsync<void, Unavailable> =>
     ecr(
       "BatchDeleteImageCommand",
@@ -121,7 +121,7 @@ export const createImageRetention = (
       (count) => {
         if (count > 0) logger.info("removed unused images", { count });
       },
-      (error) => logger.warn("unused images were not removed; the next day retries it", { error }),
+      (error) => logger.warn("unused images were not removed; the platform retries in a day", { error }),
     );
   };
 

@@ -1,6 +1,6 @@
 /**
- * Names of a deployment's AWS resources. The name of each resource of a revision contains the revision's name or its
- * unique suffix, so two replicas that race on one deployment cannot change each other's resources.
+ * Names of a deployment's AWS resources. Each name contains the name of a revision, or the name's unique suffix.
+ * Therefore, two replicas that deploy under one name concurrently cannot change each other's resources.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -29,7 +29,7 @@ export const nameInArn = (arn: string): string => arn.split("/").at(-2) ?? "";
 /** True if Portside created the target group. */
 export const isOwnGroup = (arn: string): boolean => nameInArn(arn).startsWith(GROUP_PREFIX);
 
-/** A deployment's host name without a port, as rule conditions need it. */
+/** Returns a deployment's host name without a port, as rule conditions require. */
 export const hostOf = ({ domain }: Pick<SharedResources, "domain">, name: DeploymentName): string =>
   `${name}.${domain.replace(/:\d+$/, "")}`;
 
@@ -37,8 +37,8 @@ export const urlOf = ({ scheme, domain }: Pick<SharedResources, "scheme" | "doma
   `${scheme}://${name}.${domain}`;
 
 /**
- * A host name that no client requests. A rule must reference a revision's group before the group gets traffic, because
- * the load balancer does not check groups that no listener uses (TargetHealth, Target.NotInUse). The name contains a
+ * Returns a host name that no client requests. A rule must reference a group before the group gets traffic, because the
+ * load balancer does not check groups that no listener uses (TargetHealth, Target.NotInUse). The name contains a
  * write's random id.
  */
 export const placeholderHostOf = (write: string): string => `${write}.portside.invalid`;

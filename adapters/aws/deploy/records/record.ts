@@ -1,7 +1,7 @@
 /**
  * The state of a deployment: its owner, every template that may have traffic, the rollout's step, and the last deploy's
- * status. It is one object in the state bucket, because ECS has no conditional writes. Templates contain the services'
- * environment variables, so only the platform may read it. Pure.
+ * status. Portside stores it as one object in the state bucket, because ECS has no conditional writes. Templates
+ * contain the services' environment variables, so only the platform may read the object. Pure.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -24,7 +24,7 @@ const stateSchema = z.object({
    * `moved`: it has all traffic. `ended`: it never had traffic.
    */
   step: z.enum(["rolling", "moving", "moved", "ended"]),
-  /** RFC 3339. The writer counts as dead after this. */
+  /** RFC 3339. The writer counts as dead after this time. */
   until: z.string(),
 });
 
@@ -35,7 +35,7 @@ const heldSchema = z.object({
   kind: z.literal("held"),
   uid: z.string(),
   createdAt: z.string(),
-  // Records of earlier versions have none: there was one load balancer.
+  // Earlier versions supported only one load balancer and did not store its index.
   balancer: z.int().min(0).default(0),
   state: stateSchema,
   attempted: z.unknown(),
@@ -97,7 +97,7 @@ export const renderRecord = (record: NameRecord): string => {
   });
 };
 
-/** Parses a name's record. Undefined if Portside did not write it, or a manual edit has broken it. */
+/** Parses a name's record. Returns undefined if Portside did not write the text, or a manual edit has broken it. */
 export const parseRecord = (name: string, text: string): NameRecord | undefined => {
   const raw = parseJson(text);
   const freed = freedSchema.safeParse(raw);

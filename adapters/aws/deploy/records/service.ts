@@ -14,7 +14,7 @@ const hasExpired = (until: string, now: Instant): boolean => {
   return end === undefined || end <= now;
 };
 
-/** True while a writer moves traffic; it will record the result. */
+/** True while a writer moves traffic and can still record the result. */
 export const isMoving = ({ state }: HeldRecord, now: Instant): boolean =>
   state.step === "moving" && !hasExpired(state.until, now);
 

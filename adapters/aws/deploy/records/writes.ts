@@ -1,10 +1,11 @@
 /**
- * Conditional writes. The port's etag names a rollout's last write. The record stores it, because the object's own ETag
- * changes with every note too. A write reads the record, compares the port's etag, and writes with the ETag of that
- * same read. If S3 reports a change since the read, it starts over. So the comparison holds at the moment of the write:
- * a concurrent change was a note, or it makes the next comparison fail.
+ * Conditional writes of records. The port's etag identifies a rollout's last write, and the record contains it. The
+ * ETag of the object is unsuitable, because every note changes it.
  *
- * A write whose response was lost is found by its id and not repeated.
+ * A write reads the record, compares the port's etag, and writes on condition that the object's ETag is still that of
+ * the read. If it is not, the write starts over. Therefore, the comparison holds at the time of the write.
+ *
+ * If the response of a write is lost, the next try finds the write's id in the record and does not repeat the write.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../../core/domain/deploy/plan.ts";
@@ -47,7 +48,7 @@ export const presentOf = (found: Found, now: Instant, isLaterWrite = false): Pre
     return until !== undefined && until > now ? { kind: "reserved", owner: record.owner } : { kind: "free" };
   }
   const { owner } = record.attempted;
-  // A removal in progress makes every rollout lose. A removal whose process has died does not block new rollouts.
+  // A removal ends every rollout that has begun. It blocks new rollouts only until the removal's deadline.
   if (isLaterWrite ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };
   return { kind: "held", owner, etag: etagOf(record) };
 };
@@ -68,7 +69,7 @@ export const serving = (
     .map((routed) => known.filter(({ id }) => id === routed));
 };
 
-/** Each attempt may collide with a note; so many collisions in a row mean another problem. */
+/** Each attempt may collide with a note. This many collisions in a row indicate another problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -145,7 +146,7 @@ export const writeConditionally = (
 };
 
 /**
- * Changes fields outside the rollout's state, which does not change the port's etag. Writes nothing if `change` returns
+ * Changes fields outside the rollout's state, and therefore not the port's etag. Writes nothing if `change` returns
  * undefined.
  */
 export const amend = (

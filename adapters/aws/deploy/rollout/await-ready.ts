@@ -15,13 +15,15 @@ const TOO_SLOW: DeployFailure = {
   message: "ECS did not finish the rollout within its time limit.",
 };
 
-/** Rare polls: many rollouts share the account's rate of calls, and a start on Fargate takes a minute or more. */
+/**
+ * Polls are rare, because all rollouts share the account's rate limits, and a start on Fargate takes a minute or more.
+ */
 const FIRST_POLL_MS = 300;
 const MAX_POLL_MS = 10_000;
 const POLL_GROWTH = 3;
 /**
- * How often to check what is rarely true: that another writer has won, which the next write finds too, and that a task
- * stopped although ECS counts none as failed.
+ * Milliseconds between the checks for two rare events: another writer has won, which the next write would also detect,
+ * and a task has stopped although ECS counts no task as failed.
  */
 const RARE_CHECK_MS = 20_000;
 

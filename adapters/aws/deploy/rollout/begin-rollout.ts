@@ -1,6 +1,6 @@
 /**
- * The first write of a rollout. It claims the name and makes the template visible. Takes over from an attempt that died
- * while it moved traffic (`rollout.ts` explains why that is safe).
+ * Makes the first write of a rollout, which claims the name and makes the template visible. Takes over from an attempt
+ * that died while it moved traffic (`rollout.ts` explains why this is safe).
  */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
@@ -68,8 +68,8 @@ const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord
   });
 
 /**
- * Takes over from a writer that died or stalled while it moved traffic. Retiring its group settles the outcome: the
- * revision serves now, or never will.
+ * Takes over from a writer that died or stalled while it moved traffic. Retiring the writer's revision decides the
+ * outcome: the revision serves now, or never will.
  */
 const takeOver = async (
   attempt: RolloutAttempt,

@@ -1,4 +1,4 @@
-/** Ends a rollout after its traffic has moved: records that, checks the URL, and removes the former revisions. */
+/** Completes a rollout whose traffic has moved: records the move, checks the URL, and removes the former revisions. */
 
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
@@ -17,7 +17,7 @@ const TRIES = 3;
 /** A clean-up may wait longer for its turn than a call that users wait for. */
 const SWEEP = { timeoutMs: RETRY_TIMEOUT_MS, turnMs: 5 * 60_000 } as const;
 
-/** Records that traffic has moved. Retries, because traffic has moved already. */
+/** Records that traffic has moved. Retries, because the record would otherwise contradict the listener's rule. */
 const recordMoved = (
   attempt: RolloutAttempt,
   moving: HeldRecord,
@@ -30,7 +30,7 @@ const recordMoved = (
       isLost(error) || tries === 1 ? errAsync(error) : recordMoved(attempt, moving, retired, tries - 1),
     );
 
-/** Deletes the rule early, because a listener has few rules. If that fails, the rule is removed with its revision. */
+/** Deletes the rule early, because a listener can have few rules. On failure, the rule is deleted with its revision. */
 const deletePlaceholderRule = async ({ deps, placeholderRule, revision }: RolloutAttempt): Promise<void> => {
   if (placeholderRule === undefined) return;
   const dropped = await deps.balancer.deleteRule(placeholderRule, { timeoutMs: RETRY_TIMEOUT_MS });

@@ -84,12 +84,12 @@ export interface CreatedRevision {
 }
 
 /**
- * How long ECS may refuse a service because it does not see a new resource yet, in milliseconds. AWS documents no bound.
- * ECS names the resource, or another invalid parameter.
+ * How long ECS may reject a service because it does not see a new resource yet, in milliseconds. AWS documents no
+ * bound. `named`: the error names the resource. `unnamed`: it reports any invalid parameter.
  */
 const LATE_MS = { named: 60_000, unnamed: 15_000 } as const;
 /**
- * A rule that references the group, and ECS's role for its own work:
+ * Matches the errors for a rule that references the group, and for the service-linked role of ECS:
  * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818
  */
 const LATE = /does not have an associated load balancer|assume the service linked role/;
@@ -113,7 +113,9 @@ const repeatWhile = <T>(
   return repeat();
 };
 
-/** "Task definition size limit": 64 KB, https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html */
+/**
+ * "Task definition size limit": 64 KB, https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
+ */
 const MAX_DEFINITION_BYTES = 64 * 1024;
 
 const definitionBytes = (task: DefinitionInput): number => Buffer.byteLength(JSON.stringify(task));
@@ -121,21 +123,21 @@ const definitionBytes = (task: DefinitionInput): number => Buffer.byteLength(JSO
 const TOO_MUCH_ENVIRONMENT: DeployFailure = {
   reason: "quota_exceeded",
   message:
-    "The environment has too many variables: with their names, ECS's limit of 64 KB for a service is exceeded. Join some of them.",
+    "The environment has too many variables. With their names, they exceed ECS's limit of 64 KB for a service. Combine or shorten some of them.",
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "");
 
 /**
- * ECS may refuse a role that was just created: https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414 and
- * the retries of https://github.com/hashicorp/terraform-provider-aws when it registers an `aws_ecs_task_definition`.
+ * ECS may reject a role that was just created: https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414.
+ * https://github.com/hashicorp/terraform-provider-aws also retries when it registers an `aws_ecs_task_definition`.
  */
 const isLateRole = (error: CallState | Unavailable): boolean =>
   isCallState(error)
     ? messageOf(error.error).includes("Role is not valid")
     : messageOf(error.cause).includes("iam:PassRole");
 
-/** Waits for a new role, which the account's first deploy creates. */
+/** Retries while ECS does not see a new role, which the account's first deploy creates. */
 const register = (deps: RevisionDeps, task: DefinitionInput, role: string, retry: RetryOptions): Called<string> =>
   repeatWhile(
     deps,
@@ -145,9 +147,9 @@ const register = (deps: RevisionDeps, task: DefinitionInput, role: string, retry
   );
 
 /**
- * Right after the rule's creation, ECS may still see the group without a load balancer. It then fails with the
- * exception for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws retries here too. The token
- * makes retries idempotent.
+ * Right after the rule's creation, ECS may still see the group without a load balancer. ECS then fails with the
+ * exception for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws retries here too. The client
+ * token makes retries idempotent.
  */
 const createService = (
   deps: RevisionDeps,
@@ -184,8 +186,8 @@ export const createRevision = (
     const targets = renderTargetGroup(location, template, revision, before.group);
     const group = yield* await balancer.createGroup(targets, retry).mapErr(toFailure);
     yield* await balancer.setAttributes(group, attributesOf(template), retry).mapErr(toFailure);
-    // Until the revision serves, a rule with an unused host references its group: ECS rejects groups without a load
-    // balancer, and the load balancer does not check them.
+    // Until the revision serves, a rule with an unused host references its group. Without the rule, ECS would reject
+    // the group, and the load balancer would not check the group's targets.
     const tags = tagsOf({ ...template, revision });
     const placeholder = yield* await ensureRule(deps, { host: placeholderHostOf(write), group, tags }, retry);
     const instances = Math.min(Math.max(before.instances, 1), maxInstancesOf(template));

@@ -10,7 +10,7 @@ import { isLimit } from "../ecs-faults.ts";
 import { isOwnGroup } from "../records/names.ts";
 import { failureOfCall } from "./verdict.ts";
 
-/** Number of priorities, from 1 (CreateRule). */
+/** Number of rule priorities, which start at 1 (CreateRule). */
 const PRIORITIES = 50_000;
 const TRIES = 20;
 const PAUSE_MS = 200;
@@ -27,7 +27,8 @@ const SUPERSEDED: DeployFailure = {
 };
 
 /**
- * Starts at a hash of the seed, so that concurrent callers rarely collide. A caller that loses takes another priority.
+ * Starts at a hash of the seed, so that concurrent callers rarely choose the same priority. If they do, one fails and
+ * tries another priority.
  */
 const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   const start = [...seed].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % PRIORITIES, 7);

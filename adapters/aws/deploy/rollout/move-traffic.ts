@@ -23,7 +23,7 @@ const retry = { timeoutMs: RETRY_TIMEOUT_MS };
 const route = ({ deps, request, revision, host }: RolloutAttempt, group: string): Step<void> => {
   const tags = tagsOf({ ...request.template, revision });
   return ensureRule(deps, { host, group, tags }, retry).andThen(({ arn, targets }) => {
-    // A rule without targets was edited by hand to respond itself.
+    // A rule without targets was edited by hand, for example to return a fixed response.
     if (targets.length > 0 && targets.every((one) => one.group === group)) return okAsync(undefined);
     const others = targets.filter((one) => one.group !== group && one.weight > 0);
     const newTargets = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
@@ -31,7 +31,7 @@ const route = ({ deps, request, revision, host }: RolloutAttempt, group: string)
   });
 };
 
-/** Undefined if the rules are not readable. */
+/** Returns whether the revision gets the host's requests. Returns undefined if the rules are not readable. */
 const isRouted = async ({ deps, revision, host }: RolloutAttempt): Promise<boolean | undefined> => {
   const rules = await deps.balancer.rules({ timeoutMs: FINAL_RETRY_TIMEOUT_MS });
   return rules.isErr() ? undefined : routedTo(rules.value, host, [revision]) !== undefined;

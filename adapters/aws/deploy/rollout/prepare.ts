@@ -11,7 +11,7 @@ import { failureOfUnavailable, type Step } from "../../failures.ts";
 import { folderKey, type MountSource } from "../../volumes/files/access-point.ts";
 import type { NewRevision } from "./create-revision.ts";
 
-/** Returns the mount source of a bucket or of its folder `subPath`. Undefined if the bucket does not exist. */
+/** Returns the mount source of a bucket or of its folder `subPath`. Returns undefined if the bucket does not exist. */
 export type Mountable = (
   bucket: string,
   options?: CallOptions & { readonly subPath?: string },

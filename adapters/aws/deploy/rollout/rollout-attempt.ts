@@ -19,7 +19,7 @@ import type { VerdictDeps } from "./verdict.ts";
 export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps, PrepareDeps {
   readonly ids: Ids;
   readonly clock: Clock;
-  /** Of the load balancer that `balancer`, `scaling` and `location` concern. */
+  /** The index of the load balancer to which `balancer`, `scaling` and `location` refer. */
   readonly balancerIndex: number;
   readonly waitUntilReachable: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
@@ -27,15 +27,15 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, Retir
 export type ReportProgress = (message: string) => void;
 
 /**
- * Added to the time to listen, for placing the task, pulling the image, and passing the checks until ECS reports
- * completion.
+ * Milliseconds added to the deadline for listening. In this time, ECS places the task, pulls the image and waits for
+ * the health checks.
  */
 const SLACK_MS = 5 * 60_000;
-/** How long S3 Files may refuse a new mount: "several minutes", as `isRefusedMount` cites. */
+/** How long S3 Files may reject a new mount, in milliseconds: "several minutes"; `isRefusedMount` names the source. */
 const MOUNT_MS = 8 * 60_000;
 /** How long to retry a call, in milliseconds. */
 export const RETRY_TIMEOUT_MS = 60_000;
-/** How long to retry a call at the end: an abort must finish within 10 s. */
+/** How long to retry a call after an abort, in milliseconds. An abort must finish within 10 s. */
 export const FINAL_RETRY_TIMEOUT_MS = 1500;
 /**
  * How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls.
@@ -48,7 +48,7 @@ export class RolloutAttempt {
   readonly signal: AbortSignal;
   /** The rollout's deadline. It starts once the prerequisites exist, because a first mount takes minutes. */
   readonly end: Instant;
-  /** Until when a refused mount does not fail the rollout. */
+  /** The time until which a rejected mount does not fail the rollout. */
   readonly mountsUntil: Instant;
   /** The id of the rollout's first write. */
   readonly write: string;
@@ -79,7 +79,7 @@ export class RolloutAttempt {
     return { write, step, revision: this.revision, at, until: timestampOf(until) };
   }
 
-  /** A later write of this rollout. Fails if another writer has changed the record since. */
+  /** Makes a later write of this rollout. Fails if another writer has changed the record since. */
   writeStep(
     before: HeldRecord,
     step: "moving" | "moved" | "ended",
@@ -98,7 +98,7 @@ export class RolloutAttempt {
     return writeConditionally(this.deps, { name, owner, expected, write, isLaterWrite: true, change: next }, retry);
   }
 
-  /** Returns why this rollout has lost, if another writer has changed the record. */
+  /** Returns a failure if another writer has changed the record. */
   async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
     const { name, owner } = this.request.template;
     const expected = { etag: etagOf(record), owner };

@@ -1,11 +1,13 @@
 /**
- * One rollout. It creates a revision with its own service and target group next to the serving revision. Once the new
- * revision is ready and may serve, the listener's rule forwards to it. Until then, the serving revision is unchanged.
+ * Performs one rollout. Creates a revision with its own service and target group next to the serving revision. Once the
+ * new revision is ready and may serve, the listener's rule forwards to it. Until then, the serving revision is
+ * unchanged.
  *
- * Four writes record the step: `rolling`, `moving`, and `moved` or `ended`. Each depends on the previous one and has a
- * deadline, so the next deploy can repair the state after a crash of the control plane. The rule itself takes no
- * condition. If a writer died while moving traffic, the next writer first tries to delete the dead writer's target group.
- * This fails if a rule references the group: the revision serves. Otherwise, no rule can ever reference the group.
+ * Conditional writes record each step: `rolling`, then `moving`, then `moved` or `ended`. Each write depends on the
+ * previous one and has a deadline, so the next deploy can repair the state after a crash of the control plane. Changes
+ * of the rule itself cannot be conditional. If a writer died while it moved traffic, the next writer first tries to
+ * delete the dead writer's target group. If a rule references the group, the deletion fails, and the revision serves.
+ * Otherwise, the group is deleted, and no rule can ever reference it.
  */
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";
@@ -19,7 +21,7 @@ import { moveTraffic } from "./move-traffic.ts";
 import { prepare } from "./prepare.ts";
 import { type ReportProgress, RolloutAttempt, type RolloutDeps } from "./rollout-attempt.ts";
 
-/** Throws only on a bug. @param report reports progress */
+/** Throws only on a bug. */
 export const rollOut = async (
   deps: RolloutDeps,
   request: RolloutRequest,

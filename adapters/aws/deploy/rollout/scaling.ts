@@ -10,7 +10,7 @@ import type { ClientSource } from "../../clients.ts";
 import type { SharedResources } from "../../config.ts";
 
 /**
- * The meaning of `max_instances` 0, and the maximum: a target group has up to 1,000 targets
+ * `preset` replaces a `max_instances` of 0. `max` is the maximum number of targets in a target group
  * (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html).
  */
 export const instanceLimits = { preset: 10, max: 1000 } as const;

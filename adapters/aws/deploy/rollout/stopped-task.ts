@@ -1,6 +1,7 @@
 /**
- * Classifies why a task stopped: by its stop code, the container's exit code, and the error name at the start of either
- * reason. Pure. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
+ * Determines why a task stopped from its stop code, the container's exit code, and the error name at the start of the
+ * task's or the container's reason. Pure.
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
  */
 import type { Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
@@ -39,7 +40,7 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service. Deploy again." },
 };
 
-/** EFS has the same text: https://github.com/aws-samples/aws-cdk-examples/issues/920 */
+/** The text of EFS, which S3 Files is assumed to use too: https://github.com/aws-samples/aws-cdk-examples/issues/920 */
 const REFUSED_MOUNT = /access denied by server while mounting/i;
 
 const MOUNT_REFUSED: DeployFailure = {
@@ -48,8 +49,8 @@ const MOUNT_REFUSED: DeployFailure = {
 };
 
 /**
- * True if S3 Files refused a mount. It may do so for minutes after a change of the file system's policy: "policy changes
- * can take several minutes to take effect",
+ * True if S3 Files rejected a mount. Rejections may continue for minutes after a change of the file system's policy:
+ * "policy changes can take several minutes to take effect",
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-file-system-policies-creating.html
  */
 export const isRefusedMount = ({ stoppedReason, containers = [] }: Task): boolean =>

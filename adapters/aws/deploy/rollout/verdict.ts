@@ -1,4 +1,4 @@
-/** The outcome of a revision: ready, in progress, or failed and why. */
+/** Determines whether a new revision is ready, in progress or failed, and why it failed. */
 import type { Deployment, Service, Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -25,8 +25,8 @@ export interface VerdictDeps {
 }
 
 /**
- * `starting`: no instance runs. `mounting`: none runs, because S3 Files refuses a mount that it may soon allow. `running`:
- * instances run but not all are healthy. `ready`: all are healthy.
+ * `starting`: no instance runs. `mounting`: no instance runs, because S3 Files rejects a mount that it may soon allow.
+ * `running`: instances run, but not all are healthy. `ready`: all are healthy.
  */
 export type Progress = "starting" | "mounting" | "running" | "ready";
 
@@ -35,7 +35,7 @@ export interface Candidate {
   readonly revision: string;
   /** ARN. */
   readonly group: string;
-  /** Until when a refused mount does not fail the revision. */
+  /** The time until which a rejected mount does not fail the revision. */
   readonly mountsUntil: Instant;
 }
 
@@ -78,7 +78,7 @@ const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
     ? { reason: "quota_exceeded", message: "The platform's Fargate quota is exhausted. Deploy again later." }
     : undefined;
 
-/** Fails if a stopped task fails the revision. */
+/** Fails if a stopped task shows that the revision failed. */
 const verdictOnStopped = async (
   { services, clock }: VerdictDeps,
   { revision, template, mountsUntil }: Candidate,
@@ -93,7 +93,10 @@ const verdictOnStopped = async (
   return ok(final.length < stopped.value.length ? "mounting" : "starting");
 };
 
-/** ECS counts a stopped task as failed with a delay, and may have started another by then. If enough run, none stopped. */
+/**
+ * Returns whether to look for stopped tasks. ECS counts a stopped task as failed only after a delay, and may have
+ * started another task by then. If enough tasks run, none has stopped.
+ */
 const mayHaveStopped = (
   { desiredCount = 1, runningCount = 0, pendingCount = 0 }: Service,
   primary: Deployment | undefined,
@@ -105,9 +108,9 @@ const mayHaveStopped = (
 
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports every target as healthy.
- * Fails as soon as a task has stopped, because ECS would only start another, except after a refused mount.
+ * Fails as soon as a task has stopped, because ECS would only start another one. A rejected mount is an exception.
  *
- * @param listsTasks whether to look for stopped tasks although ECS counts enough tasks, and none as failed
+ * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */
 export const verdictOn = async (
   deps: VerdictDeps,
