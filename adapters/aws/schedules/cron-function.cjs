@@ -1,12 +1,12 @@
-// Sends the EventBridge Scheduler fires of all schedules to their services.
-// docs/providers/aws-template.yaml inlines this text; the limit is 4096 characters.
+// Sends POST /cron to a service when EventBridge Scheduler fires its schedule.
+// docs/providers/aws-template.yaml contains a copy, of at most 4096 characters.
 const logs = () => require("@aws-sdk/client-cloudwatch-logs");
 exports.clientOf = () => new (logs().CloudWatchLogsClient)({});
 exports.sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 exports.now = Date.now;
 
 // fetch() aborts after five minutes. Over HTTPS, the load balancer accepts HTTP/2 for every service; for an HTTP/2 service
-// it answers HTTP/1.1 with 464.
+// it rejects HTTP/1.1 with 464.
 const post = (fire, seconds) =>
   new Promise((resolve) => {
     const url = new URL(`${fire.url}/cron`);

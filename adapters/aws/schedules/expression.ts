@@ -9,8 +9,8 @@
 import { type CronFields, dateEverComes, parseCron } from "../../../core/domain/schedules/schedule.ts";
 
 /**
- * Restricts the fires of a weekday schedule by day of the month: `only` these days, or `not` these, because the other
- * schedule covers them.
+ * Restricts the fires of a weekday schedule by day of the month. `only` allows these days. `not` excludes these days,
+ * because the other schedule covers them.
  */
 export type DayRule = { readonly only: readonly number[] } | { readonly not: readonly number[] };
 
@@ -19,7 +19,7 @@ export interface Expression {
   readonly days?: DayRule;
 }
 
-/** The numbers as the shortest list of ranges, or `*` if the list is complete. */
+/** Formats the numbers as the shortest list of ranges, or as `*` if the list is complete. */
 const listOf = (values: ReadonlySet<number>, all: number, shift = 0): string => {
   if (values.size === all) return "*";
   const runs: [number, number][] = [];

@@ -1,6 +1,6 @@
 /**
  * Converts a cron job to EventBridge Scheduler schedules and back. `parse(render(job))` equals the job, and no other
- * record of it exists. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+ * record of the job exists. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
  */
 import { createHash } from "node:crypto";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
@@ -18,11 +18,11 @@ import { type DayRule, expressionsOf } from "./expression.ts";
 /** Lambda's maximum timeout in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const functionSeconds = 900;
 
-/** Maximum duration of a fire in seconds. The rest of the function's time is for its own startup and shutdown. */
+/** Maximum duration of a fire in seconds. It leaves time for the function's own startup and shutdown. */
 export const maxFireSeconds = 840;
 
 /**
- * Scheduler replaces this with the scheduled time:
+ * EventBridge Scheduler replaces this text with the scheduled time:
  * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
  */
 export const SCHEDULED_TIME = "<aws.scheduler.scheduled-time>";
@@ -41,7 +41,7 @@ export interface Fire {
   readonly seconds: number;
   /** Milliseconds before each retry. */
   readonly delays: readonly number[];
-  /** The shortest interval between fires, in seconds. The function skips a retry that would start later than that. */
+  /** The shortest interval between fires, in seconds. The function does not retry a fire after the next fire is due. */
   readonly gap: number;
   readonly log: { readonly group: string; readonly stream: string };
   readonly days?: DayRule;
@@ -64,8 +64,9 @@ export interface RenderedSchedule {
 }
 
 /**
- * Scheduler limits names to 64 characters, and a deployment's name has up to 49. So the name is a digest of the
- * account's digest and the deployment's name. The second name is for expressions that set both day fields.
+ * Returns the names of a deployment's schedules. Each contains a digest of the account and the deployment's name,
+ * because EventBridge Scheduler limits names to 64 characters and a deployment's name has up to 49. The second name is
+ * for an expression that sets both day fields.
  */
 export const scheduleNames = ({ owner, name }: ScheduledService): readonly [string, string] => {
   const digest = createHash("sha256")
@@ -86,7 +87,7 @@ const gapOf = ({ schedule }: CronJob, now: Instant): number => {
 };
 
 /**
- * The core's fire policy. Sets both fields, because Scheduler retries 185 times within a day by default
+ * The core's fire policy. Sets both fields, because by default EventBridge Scheduler retries 185 times within a day
  * (API_RetryPolicy).
  */
 const retryPolicy = {
@@ -96,7 +97,11 @@ const retryPolicy = {
 
 type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup" | "scheduleGroup">;
 
-/** Returns one schedule or two. @param now start of the compared fires */
+/**
+ * Returns one schedule, or two if the expression sets both day fields.
+ *
+ * @param now the time after which fires are compared for the shortest interval
+ */
 export const renderSchedules = (
   resources: ScheduleResources,
   job: CronJob,
@@ -135,13 +140,13 @@ export const renderSchedules = (
   );
 };
 
-/** Parses the function's input. Undefined if Portside did not create the schedule. */
+/** Parses the function's input. Returns undefined if Portside did not create the schedule. */
 const fireOf = (input: string | undefined): Fire | undefined => {
   const fire = parseJson(input ?? "") as Fire | null | undefined;
   return fire?.portside === 1 ? fire : undefined;
 };
 
-/** Null if Portside did not create the schedule. */
+/** Returns null if Portside did not create the schedule. */
 export const parseSchedule = ({ owner, name }: ScheduledService, input: string | undefined): CronJob | null => {
   const fire = fireOf(input);
   if (fire === undefined) return null;

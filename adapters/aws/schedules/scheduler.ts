@@ -1,4 +1,4 @@
-/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, two if its expression sets both day fields. */
+/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, or two if its expression sets both day fields. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Scheduler } from "../../../core/ports/scheduler.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -9,7 +9,7 @@ import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { parseSchedule, type RenderedSchedule, renderSchedules, scheduleNames } from "./job.ts";
 
-/** Limits the retries: with concurrent writes, an update may find no schedule, and a create may find one. */
+/** Maximum calls of a write. With concurrent writes, an update may find no schedule, and a create may find one. */
 const MAX_TRIES = 3;
 
 const toUnavailable = (error: CallState | Unavailable): Unavailable =>
@@ -29,9 +29,9 @@ export const createAwsScheduler = (
   const send = commandSender("scheduler", "scheduler", clients, awsCalls(runtime), { abortRequests: false });
 
   /**
-   * Schedules have no ETag. They need none, because a deploy holds the name while it writes the schedule. "Uses all
-   * values, including empty values" (API_UpdateSchedule): omitted fields get their defaults, so an update enables a
-   * paused schedule.
+   * Creates or replaces a schedule. Schedules have no ETag, and need none: a deploy holds the name while it writes the
+   * schedule. "Uses all values, including empty values" (API_UpdateSchedule): omitted fields get their defaults, so an
+   * update enables a paused schedule.
    */
   const put = async (schedule: RenderedSchedule, options: CallOptions): Promise<Result<void, Unavailable>> => {
     let last: Result<unknown, CallState | Unavailable> = await send("UpdateScheduleCommand", schedule, options);

@@ -1,7 +1,7 @@
 /**
  * `SqlEngine` on Athena. A separate process parses and translates each statement, and prepends the account's `logs` and
- * `billing` views. A run with `LIMIT 0` determines the columns. The work group's limits and a deadline bound the real
- * run.
+ * `billing` views. A first run with `LIMIT 0` determines the columns. The real run is subject to the work group's limits
+ * and a deadline.
  */
 
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -107,7 +107,7 @@ export class AwsSql implements SqlEngine {
     return this.#rows(isPlain ? plain : await this.#translate(scope, statement, columns, run), columns, limits, run);
   }
 
-  /** Returns the translated statement. The prepended views decide which account's rows it can read. */
+  /** Returns the translated statement. The prepended views limit it to the account's rows. */
   async #translate(
     scope: SqlScope,
     statement: string,
@@ -155,7 +155,7 @@ export class AwsSql implements SqlEngine {
     }
   }
 
-  /** Runs a statement until it finishes, and returns its id. Stops it on abort, because AWS charges for the scan. */
+  /** Runs a statement to its end, and returns its id. On abort, stops it, because AWS charges for scanned data. */
   async #execute(statement: string, run: Run, hasRun: boolean): Promise<string> {
     const input = {
       QueryString: statement,

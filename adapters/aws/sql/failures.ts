@@ -2,7 +2,7 @@
  * Classifies Athena's errors by category, type and error name, never by message text:
  * https://docs.aws.amazon.com/athena/latest/ug/error-reference.html,
  * https://github.com/trinodb/trino/blob/master/core/trino-spi/src/main/java/io/trino/spi/StandardErrorCode.java. The
- * tables hold every account's rows, so the client learns the kind of a data error, but no value.
+ * tables contain the rows of all accounts, so a message names the kind of a data error but never quotes a value.
  */
 import { unavailable } from "../../../core/errors.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
@@ -42,7 +42,7 @@ const dataErrors: Readonly<Record<string, string>> = {
 
 const nameOf = (message: string): string => /^([A-Z][A-Z0-9_]+):/.exec(message)?.[1] ?? "";
 
-/** Removes positions, because they refer to the translated statement, and the names of the platform and the engine. */
+/** Removes positions, which refer to the translated statement, and internal names of the platform and the engine. */
 const withoutInternals = (message: string, hidden: readonly string[]): string => {
   const bare = message
     .replace(/^[A-Z][A-Z0-9_]+:\s*/, "")
@@ -55,7 +55,7 @@ const withoutInternals = (message: string, hidden: readonly string[]): string =>
 
 export const MEMORY = failed("the query exceeded its memory limit; read less, or aggregate earlier");
 
-/** @param hasRun whether rows were read; before that, a message can quote only the statement itself */
+/** @param hasRun whether the query may have read rows; until then, an error message can quote only the statement */
 export const failureOf = (
   { State, StateChangeReason = "", AthenaError = {} }: AthenaStatus,
   hidden: readonly string[],
@@ -65,7 +65,7 @@ export const failureOf = (
   // Portside did not cancel the query, so it reached the work group's limit of scanned bytes.
   if (State === "CANCELLED")
     return failed(
-      "a query reads the whole log, which now exceeds the platform's byte limit; its operator can raise the limit (SqlMostBytes)",
+      "every query reads the whole log, which now exceeds the platform's byte limit; the operator can raise the limit (SqlMostBytes)",
     );
   if (isExhausted(type)) return MEMORY;
   if (timeouts.has(type)) return { kind: "timeout" };

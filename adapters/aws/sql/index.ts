@@ -1,4 +1,4 @@
-/** SQL on AWS. Available if the configuration names a work group and the log's table. */
+/** SQL on AWS, which is available if the configuration names a work group and the log's table. */
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { FindPackage } from "../../shared/runtime/optional-package.ts";
 import { sqlProblem } from "../../shared/sql/process/installed.ts";
@@ -10,12 +10,12 @@ import { AwsSql } from "./engine.ts";
 const packages = ["@aws-sdk/client-athena", "@polyglot-sql/sdk"] as const;
 
 const howToEnable =
-  "SQL needs the log in Athena: set `Sql` to `true` in the stack of docs/providers/aws-template.yaml, and set " +
-  "`athenaWorkgroup` and `logTable` to its outputs";
+  "SQL needs the log in Athena: deploy the stack of docs/providers/aws-template.yaml with `Sql=true`, or set " +
+  "`athenaWorkgroup` and `logTable`";
 
 /**
- * Seconds until an entry of CloudWatch Logs is visible to SQL. Firehose buffers for a minute before it delivers. An
- * estimate: AWS documents no bound.
+ * Seconds until an entry of CloudWatch Logs is visible to SQL. This is an estimate, because AWS documents no bound.
+ * Firehose buffers entries for a minute before it delivers them.
  */
 export const sqlLagSeconds = 120;
 
@@ -32,7 +32,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
   );
 };
 
-/** Without a table, the capability reports what is missing, and no statement reaches the engine. */
+/** If the configuration lacks a table, SQL is missing from the capabilities, and no statement reaches the engine. */
 export const createAwsSql = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {

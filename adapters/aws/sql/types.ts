@@ -1,5 +1,5 @@
 /**
- * Parses Trino's types, as `typeof` prints them, and names them in GoogleSQL:
+ * Parses Trino's types, as `typeof` prints them, and returns GoogleSQL's names for them:
  * https://trino.io/docs/current/language/types.html
  */
 

@@ -1,6 +1,6 @@
 /**
- * Converts the values of GetQueryResults to those of a SQL response. Athena returns only text. The statement returns
- * lists, records and JSON as JSON, and bytes as base64 (`trino/shape.ts`).
+ * Converts the values of GetQueryResults to those of a SQL response. Athena returns every value as text. The translated
+ * statement encodes lists, records and JSON as JSON, and bytes as base64 (`trino/shape.ts`).
  */
 
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -67,10 +67,8 @@ export interface ResultReader {
 const cell = (row: Row, n: number): string | undefined => row.Data?.[n]?.VarCharValue;
 
 /**
- * @param columns of the result, including the appended columns with types
- *
+ * @param columns the columns of the result, including the appended columns that contain types
  * @param plan the columns as the statement encodes them
- *
  * @param first the first row, which contains the types of lists and records
  */
 export const resultOf = (

@@ -1,12 +1,12 @@
 /**
- * One account's `logs` and `billing` views in Trino's SQL. `docs/providers/aws-template.yaml` and the billing console
- * create their tables.
+ * One account's `logs` and `billing` views in Trino's SQL. `docs/providers/aws-template.yaml` creates the table of the
+ * log, and the billing console that of the costs.
  *
  * Log table: the records of a log group subscription, which Firehose delivers decompressed, as one JSON object per line
  * (https://docs.aws.amazon.com/firehose/latest/dev/writing-with-cloudwatch-logs-decompression.html): `messagetype`,
  * `owner`, `loggroup`, `logstream`, `subscriptionfilters`, `logevents` (a list of `id`, `timestamp`, `message`), and
- * the partition `day`. Message extraction is off: extracted messages do not contain their stream, and therefore not
- * their account.
+ * the partition `day`. Message extraction is off, because an extracted message does not contain its stream, whose name
+ * identifies the account.
  *
  * Billing table: CUR 2.0 (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html). The map
  * `resource_tags` contains the cost allocation tags.
@@ -50,8 +50,10 @@ const object = (text: string): string =>
   `CASE WHEN starts_with(trim(${text}), '{') THEN TRY(json_parse(trim(${text}))) END`;
 
 /**
- * Timestamps have millisecond precision. `insert_id` contains the nanoseconds and sorts in log order. @param table from
- * `quotedName`
+ * Returns the view of an account's log. Its timestamps have millisecond precision. `insert_id` contains the nanoseconds
+ * and sorts in log order.
+ *
+ * @param table from `quotedName`
  */
 export const logsView = (table: string, group: string, owner: AccountId): string =>
   line(`SELECT from_unixtime(CAST(ms AS DOUBLE) / 1000) AS "timestamp",
@@ -76,14 +78,16 @@ export const logsView = (table: string, group: string, owner: AccountId): string
           AND starts_with(l.logstream, '${accountDigest(owner)}/')))`);
 
 /**
- * Reads the tags `portside-owner` and `portside-service`, which must be active cost allocation tags. A deployment's
- * service, tasks and target groups have both. Volume buckets and their file systems have only the owner's.
+ * Reads the tag `portside-owner` or `portside-service`, which must be an active cost allocation tag. A deployment's
+ * service, tasks and target groups have both tags. Volume buckets and their file systems have only `portside-owner`.
  */
 const tag = (name: string): string => `element_at(resource_tags, 'user_${name}')`;
 
 /**
- * Returns one row per SKU and day. File systems have the owner's short digits, from the bucket's name. @param table
- * from `quotedName`
+ * Returns the view of an account's costs, with one row per SKU and day. The tag of a file system contains only the
+ * first digits of the account's digest, because it is derived from the bucket's name.
+ *
+ * @param table from `quotedName`
  */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT with_timezone(used_on, 'UTC') AS usage_start_time,

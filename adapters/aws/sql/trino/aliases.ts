@@ -1,4 +1,4 @@
-/** Expands the column aliases of a SELECT in GROUP BY and HAVING: GoogleSQL allows them there, Trino does not. */
+/** Expands column aliases of a SELECT in GROUP BY and HAVING. GoogleSQL allows aliases there, and Trino does not. */
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 
@@ -17,8 +17,8 @@ const aliasesOf = (body: JsonObject): ReadonlyMap<string, Json> =>
   );
 
 /**
- * Replaces unqualified names with the expressions of their aliases. Leaves subqueries unchanged: they have their own
- * names.
+ * Replaces unqualified names with the expressions of their aliases. Leaves subqueries unchanged, because a subquery has
+ * its own aliases.
  */
 const expanded = (value: Json, aliases: ReadonlyMap<string, Json>): Json => {
   if (Array.isArray(value)) return value.map((one) => expanded(one, aliases));

@@ -1,7 +1,7 @@
 /** Converts byte literals to calls, because the translation loses Trino's hexadecimal literals. */
 import { call, isObject, type Json, nodeOf, text } from "../../../shared/sql/googlesql/tree.ts";
 
-/** Unescapes `\x01`: the parser does so in `b"\x01"` but not in `b'\x01'`. */
+/** Replaces escapes such as `\x01`. The parser itself replaces them in `b"\x01"` but not in `b'\x01'`. */
 const unescaped = (text: string): string =>
   text.replace(/\\x([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 

@@ -1,4 +1,4 @@
-/** Replaces expressions that Trino does not support, over a tree of Trino's dialect. */
+/** Replaces the expressions that Trino does not support, in a syntax tree of its dialect. */
 import { parse } from "@polyglot-sql/sdk";
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import { trinoFormat, trinoReplacement, trinoTimestamp } from "./formats.ts";
 import { macroDefaults, trinoMacros } from "./macros.ts";
 
-/** The parsed expression of a macro. Its arguments are columns named `arg_1`, `arg_2`. */
+/** The parsed expressions of macros, by name. The arguments of a macro are columns named `arg_1`, `arg_2`. */
 const templates = new Map<string, Json>();
 const templateOf = (name: string): Json => {
   const known = templates.get(name);
@@ -194,7 +194,7 @@ const literal = (body: JsonObject): Json | undefined => {
   return undefined;
 };
 
-/** GoogleSQL's TIMESTAMP always has a time zone, whatever type the translator chose. */
+/** Casts to TIMESTAMP always get a time zone, as in GoogleSQL, even if the translator chose a type without one. */
 const expandCast = (kind: string, body: JsonObject): Json | undefined => {
   const type = isObject(body["to"]) ? String(body["to"]["data_type"]) : "";
   const literalText = literalOf(body["this"]);
@@ -245,7 +245,7 @@ const expandNode = (kind: string, body: JsonObject): Json | undefined => {
   }
 };
 
-/** Arguments of functions for which the parser has a node type. */
+/** Returns the arguments of a function for which the parser has a separate node type. */
 const argsOf = (kind: string, body: JsonObject): readonly Json[] => {
   const args = [body["this"], body["expression"] ?? body["separator"] ?? body["pattern"]];
   const given = args.filter((one) => one !== undefined && one !== null) as Json[];

@@ -1,6 +1,6 @@
 /**
- * Literal time formats and replacement texts. GoogleSQL uses those of strftime and RE2
- * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements), Trino those of MySQL and Java
+ * Converts literal time formats and replacement texts. GoogleSQL uses the syntax of strftime and RE2
+ * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements), and Trino that of MySQL and Java
  * (https://trino.io/docs/current/functions/datetime.html#mysql-date-functions).
  */
 import { type Instant, parseDateTime } from "../../../../core/domain/wire/instant.ts";
@@ -46,8 +46,8 @@ const textOf = (instant: Instant): string => {
 };
 
 /**
- * Formats a literal timestamp so that every version of Trino reads it. Undefined if the text is not in RFC 3339's
- * format.
+ * Formats a literal timestamp in a form that every version of Trino accepts. Returns undefined if the text is not a
+ * date, with an optional time and time zone.
  */
 export const trinoTimestamp = (text: string): string | undefined => {
   const [, date, clock = "00:00:00", zone = "Z"] =

@@ -1,12 +1,12 @@
 /**
- * The last check before Portside sends a statement. It checks the tree of the final text: the statement may read only
- * `logs`, `billing` and its own WITH clauses, and call only known functions. It relies on neither the statement rule nor
- * the translator.
+ * The last check before Portside sends a statement. According to the tree of the final text, the statement may read
+ * only `logs`, `billing` and its own WITH clauses, and may call only known functions. The check does not rely on the
+ * statement rule or the translator.
  */
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
 import { sqlTableNames } from "../../../../core/domain/sql/tables.ts";
 
-/** Functions that the translation of allowed functions and operators may call. */
+/** The functions that a translated statement may call. */
 const functions: ReadonlySet<string> = new Set(
   [
     "count count_if sum avg min max any_value array_agg approx_distinct approx_percentile bool_and bool_or every",
@@ -26,7 +26,7 @@ const functions: ReadonlySet<string> = new Set(
     .split(" "),
 );
 
-/** Returns why the statement must not be sent; undefined if it may be. */
+/** Returns the reason to reject the statement; undefined if Portside may send it. */
 export const rejectionOf = ({ tables, tableFunctions, functions: called }: StatementSummary): string | undefined => {
   const table = tables.find(({ name }) => !sqlTableNames.has(name.toLowerCase()));
   if (table !== undefined) return `the table '${table.name}' is not available`;

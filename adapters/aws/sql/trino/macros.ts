@@ -1,7 +1,7 @@
 /**
- * GoogleSQL functions that differ in Trino: each `bq_NAME` that `rewrite.ts` calls, as a Trino expression in which
- * `$1`, `$2` stand for the arguments. The expressions are inlined, because Athena supports user-defined functions only
- * through Lambda. https://trino.io/docs/current/functions.html; Athena supports the subset in
+ * GoogleSQL functions that differ in Trino. Each `bq_NAME` that `rewrite.ts` calls is a Trino expression with `$1`, `$2`
+ * and so on as its arguments. The expressions are inlined, because Athena supports user-defined functions only through
+ * Lambda. https://trino.io/docs/current/functions.html; Athena supports the subset in
  * https://docs.aws.amazon.com/athena/latest/ug/functions-env3.html.
  */
 
@@ -46,7 +46,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_timestamp_trunc_sunday: monday(TIMESTAMP),
   bq_date_trunc_sunday: monday("DATE"),
   bq_timestamp_diff: "date_diff($1, $2, $3)",
-  // Counts the boundaries that were crossed; Trino's date_diff alone counts complete units.
+  // Counts the boundaries between the two dates; Trino's date_diff alone counts complete units.
   bq_date_diff: "date_diff($1, date_trunc($1, $2), date_trunc($1, $3))",
   bq_format_timestamp: "date_format($2, $1)",
   bq_format_date: "date_format($2, $1)",
@@ -74,7 +74,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   bq_extract_dayofweek: "(mod(day_of_week($1), 7) + 1)",
   bq_extract_millisecond: "millisecond($1)",
   bq_extract_date: "CAST($1 AS DATE)",
-  // Approximate, although the name says otherwise.
+  // The result is approximate, although the name suggests an exact quantile.
   quantile_disc: "approx_percentile($1, $2)",
   left: "substr($1, 1, $2)",
   right: "substr($1, greatest(length($1) - $2 + 1, 1))",

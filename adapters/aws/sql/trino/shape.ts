@@ -1,13 +1,13 @@
 /**
- * Wraps the columns of a result so that their text can be parsed. Athena prints lists and records without quotes, which
- * is ambiguous; JSON is not. The query's own columns are wrapped, because an outer query in Trino does not preserve the
- * order of an inner one.
+ * Encodes the columns of a result in a form that can be parsed. Athena prints lists and records without quotes, which
+ * is ambiguous, so they are encoded as JSON. The encoding wraps the columns of the query itself, because in Trino an
+ * outer query does not preserve the order of an inner query.
  */
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 import type { Shape, ShapedColumn } from "../../../shared/sql/process/protocol.ts";
 
-/** Name prefix of the appended columns that contain the types of others. */
+/** Name prefix of the appended columns, each of which contains the type of another column. */
 export const TYPE_OF = "portside type of ";
 
 const identifier = (name: string): Json => ({ name, quoted: true, trailing_comments: [] });

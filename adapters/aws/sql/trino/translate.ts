@@ -1,4 +1,4 @@
-/** Translates GoogleSQL to Trino's SQL through syntax trees, never as text. */
+/** Translates GoogleSQL to Trino's SQL. Works on syntax trees, never on text. */
 import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "../../../shared/sql/googlesql/parser.ts";
 import { NotOffered, rewrite } from "../../../shared/sql/googlesql/rewrite.ts";
 import { summarise } from "../../../shared/sql/googlesql/summary.ts";
@@ -31,8 +31,7 @@ const checked = (sent: string): string => {
  * Translates a statement and prepends `tables` as WITH clauses, so that `logs` always means one account's view.
  *
  * @param tables Trino queries by table name
- *
- * @param columns how each column of the result is encoded; empty leaves all unchanged
+ * @param columns the encoding of each column of the result; an empty list leaves all columns unchanged
  */
 export const toTrino = (
   text: string,
@@ -42,7 +41,7 @@ export const toTrino = (
   const { summary, head } = readStatement(text);
   const own = head.names?.find((name) => Object.hasOwn(tables, name));
   if (own !== undefined) throw new NotAStatement(`WITH ${own}: a table has this name; choose another`);
-  // The caller rejects the statement by its summary.
+  // The caller rejects this statement because of its summary.
   if (summary.statements !== 1 || summary.root !== "SELECT") return { summary, statement: "" };
   try {
     const sent = checked(translated(text, columns));
