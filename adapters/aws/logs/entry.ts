@@ -32,7 +32,7 @@ interface PlatformEvent {
   readonly portside: 1;
   /** Nanoseconds since 1970, as text: JSON numbers would lose precision. */
   readonly at: string;
-  /** Distinguishes entries of the same nanosecond. A retry of a write reuses it. */
+  /** Distinguishes entries of the same nanosecond. A retry of a write reuses the id. */
   readonly id: string;
   readonly severity: Severity;
   readonly log: LogName;
@@ -91,7 +91,7 @@ const ofService = (scope: LogScope, path: string, event: FilteredLogEvent): LogE
   };
 };
 
-/** Converts an event to the core's format. Undefined if it does not belong to the deployment. */
+/** Converts an event to the core's format. Returns undefined if the event does not belong to the deployment. */
 export const logEntryOf = (scope: LogScope, event: FilteredLogEvent): LogEntry | undefined => {
   const prefix = streamPrefixOf(scope.owner, scope.service);
   const name = event.logStreamName ?? "";

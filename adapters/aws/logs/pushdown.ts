@@ -1,9 +1,9 @@
 /**
- * The part of a filter that CloudWatch Logs evaluates without losing a match: the time range and the streams.
+ * Extracts the part of a filter that CloudWatch Logs evaluates without losing a match: the time range and the streams.
  *
- * Its filter patterns are unsuitable. Their terms are case-sensitive; the core's are not. Their JSON selectors match
- * only scalars and do not search lists; the core's do. They do not compare numbers as text; the core does. The
- * platform's entries nest their fields one level deeper than a service's lines.
+ * The filter patterns of CloudWatch Logs are unsuitable. Their terms are case-sensitive; the core's are not. Their JSON
+ * selectors match only scalars and do not search lists; the core's do. They do not compare numbers as text; the core
+ * does. The platform's entries nest their fields one level deeper than a service's lines.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
  */
 

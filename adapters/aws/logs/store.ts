@@ -1,9 +1,9 @@
 /**
  * `LogStore` on CloudWatch Logs: one log group, and a stream prefix per deployment.
  *
- * A search reads pages of FilterLogEvents from the oldest or the newest end. Events have millisecond timestamps; the
- * platform's entries also contain the nanosecond. AWS orders the events of a millisecond by their put request, which no
- * response shows. So the store reads each millisecond completely and sorts it.
+ * A search reads pages of FilterLogEvents, starting with the oldest or the newest entry. Events have millisecond
+ * timestamps; the platform's entries also contain nanoseconds. AWS orders the events of a millisecond by their put
+ * request, which no response shows. Therefore, the store reads each millisecond completely and sorts its events.
  */
 
 import type { FilteredLogEvent, FilterLogEventsCommandInput } from "@aws-sdk/client-cloudwatch-logs";
@@ -168,8 +168,8 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     },
 
     /**
-     * The order within a millisecond differs from that of positions, so an incomplete page ends before its last
-     * millisecond.
+     * Within a millisecond, AWS's order differs from the order of positions. Therefore, an incomplete page ends before
+     * its last millisecond.
      */
     join: (logs, until) => {
       const shared = prefixes.choose(logs, until);

@@ -13,7 +13,7 @@ export const accountPrefixOf = (owner: AccountId): string => `${accountDigest(ow
 /** Ends with a slash, so that `app` does not match `app-2`. The revision follows. */
 export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountPrefixOf(owner)}${name}/`;
 
-/** Returns the scope among these that a stream belongs to. */
+/** Returns a function that finds the scope to which a stream belongs. */
 export const scopeFinder = (scopes: readonly LogScope[]): ((stream: string) => LogScope | undefined) => {
   const byPrefix = new Map(scopes.map((scope) => [streamPrefixOf(scope.owner, scope.service), scope]));
   return (stream) => byPrefix.get(`${stream.split("/", 2).join("/")}/`);

@@ -9,9 +9,12 @@ import type { Clock } from "../../../core/ports/system.ts";
 import type { LogToRead } from "../../cloud/logs/followers.ts";
 import { accountPrefixOf, streamPrefixOf } from "./streams.ts";
 
-/** A log that is further behind, in milliseconds, is read alone: the others would be read again from there. */
+/**
+ * A log that is further behind than this, in milliseconds, is read alone. Otherwise, the call would read the other logs
+ * again from the position of this log.
+ */
 const MAX_LAG_MS = 60_000;
-/** Milliseconds for which a prefix is not used after it took too many calls. */
+/** How long a prefix is not used after it needed too many calls, in milliseconds. */
 const CROWDED_MS = 60_000;
 
 /** The log group's own prefix, which all streams have. */
@@ -21,13 +24,13 @@ export interface SharedStreams<L> {
   readonly prefix: string;
   /** The logs to read. */
   readonly read: readonly L[];
-  /** The number of calls that read these logs by the next longer prefixes; 1 if there is none. */
+  /** The number of calls that would read these logs with the next longer prefixes; 1 if no longer prefix exists. */
   readonly parts: number;
 }
 
 export class SharedPrefixes {
   readonly #clock: Clock;
-  /** Calls since the last one that reached the newest entry, by prefix. */
+  /** By prefix, the number of calls since a call last reached the newest entry. */
   readonly #behind = new Map<string, number>();
   /** The times in milliseconds until which a prefix is not used. */
   readonly #crowdedUntil = new Map<string, number>();
@@ -37,9 +40,10 @@ export class SharedPrefixes {
   }
 
   /**
-   * Returns the shortest prefix of the first log that is not crowded, if it adds logs.
+   * Returns the first log's shortest prefix that is not crowded and that other logs share. If no such prefix exists,
+   * returns the prefix of the first log alone.
    *
-   * @param logs sorted by the position up to which they are read
+   * @param logs sorted by their read positions, starting with the log that is furthest behind
    */
   choose<L extends LogToRead>(logs: readonly [L, ...L[]], until: Instant): SharedStreams<L> {
     const named = logs.map((log) => ({ log, own: streamPrefixOf(log.scope.owner, log.scope.service) }));
@@ -58,7 +62,7 @@ export class SharedPrefixes {
       .reduce((best, next) => (next.parts > 1 && next.read.length > best.read.length ? next : best), below(own));
   }
 
-  /** Records calls with a prefix. It is crowded when reading its parts takes fewer calls. */
+  /** Records calls with a prefix. A prefix is crowded if separate calls for its parts would have been fewer. */
   took({ prefix, parts }: SharedStreams<unknown>, calls: number, isCaughtUp: boolean): void {
     const sum = (this.#behind.get(prefix) ?? 0) + calls;
     this.#behind.delete(prefix);
