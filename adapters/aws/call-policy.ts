@@ -1,5 +1,6 @@
 /**
- * Sends AWS calls and retries them. `errors.ts` decides which errors are retried. The SDK clients' own retries are off.
+ * Sends AWS calls and retries them. The SDK clients' own retries are off. `errors.ts` turns AWS errors into Portside's
+ * error kinds, which decide whether a call is retried.
  */
 import type { Unavailable } from "../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
@@ -36,7 +37,7 @@ export interface AwsRuntimeDeps {
 /**
  * Returns a function that calls AWS with retries.
  *
- * @param faultOf overrides `awsFault` for services that use an error code with another meaning
+ * @param faultOf replaces `awsFault` for services that give an error code another meaning
  */
 export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...runtime, faultOf, cloud: "Amazon Web Services" });
@@ -50,8 +51,8 @@ export type RetryOptions = Omit<CallNeeds, "what">;
 /**
  * Returns a function that sends commands of one client and retries them.
  *
- * @param service the name of the service in logs
- * @param abortRequests whether a command's signal also aborts its request, and not only the retries
+ * @param service the service's name in logs
+ * @param abortRequests whether a command's signal aborts the running request; if false, it only stops the retries
  */
 export const commandSender =
   <K extends keyof AwsClients>(
@@ -75,7 +76,7 @@ export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof comman
 export const missingAsOk = (error: CallState | Unavailable): Result<undefined, CallState | Unavailable> =>
   isCallState(error) && error.code === "not_found" ? ok(undefined) : err(error);
 
-/** For `mapErr` of calls that expect no state. Throws the error of a state, because it is a bug. */
+/** For `mapErr` of calls that expect no state. Throws the error of a state, because an unexpected state is a bug. */
 export const throwState = (error: CallState | Unavailable): Unavailable => {
   if (isCallState(error)) throw error.error;
   return error;

@@ -41,20 +41,20 @@ const ecsRates: Readonly<Record<string, RateName>> = {
   DescribeTasks: "taskReads",
 };
 
-/** The rate that a call counts against. */
+/** Returns the rate that applies to a call. */
 const rateOf = (what: string): RateName | undefined => {
   const [service, action = ""] = what.split(".");
   if (service === "elbv2") return action.startsWith("Describe") ? "balancerReads" : "balancerWrites";
   return service === "ecs" ? ecsRates[action] : undefined;
 };
 
-/** The part of each burst that this process uses. The rest is for other replicas, consoles and late calls. */
+/** The share of each burst that this process uses. Other replicas, the AWS console and delayed calls use the rest. */
 const SHARE_OF_BURST = 0.5;
 
 /** Default maximum wait of a call for its turn, in milliseconds. */
 const TURN_MS = 10_000;
 
-/** The error of a throttled call. */
+/** Creates an error that counts as throttling. */
 const tooLong = (what: string, millis: number): Error => {
   const error = new Error(`${what} would wait ${Math.ceil(millis / 1000)} s for its turn`);
   return Object.assign(error, { name: "ThrottlingException" });
@@ -67,7 +67,7 @@ export const pacedCalls = (call: ProviderCall, clock: Clock): ProviderCall => {
   /** The time at which each bucket is full again if no further call arrives, in milliseconds. */
   const fullAt = new Map<RateName, number>();
 
-  /** Milliseconds until the bucket has a token. */
+  /** Returns the milliseconds until the bucket has a token. */
   const waitOf = (name: RateName, now: number): number => {
     const { burst, perSecond } = rates[name];
     const capacityMs = (Math.floor(burst * SHARE_OF_BURST) - 1) * (1000 / perSecond);

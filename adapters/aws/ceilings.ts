@@ -1,10 +1,10 @@
-/** Computes from an AWS account's quotas how many deployments, volumes and so on it can have in one region. Pure. */
+/** Computes how many deployments, volumes and other resources an AWS account's quotas allow in one region. Pure. */
 import { type Ceiling, type CeilingRule, ceilingOf, per } from "../cloud/ceilings.ts";
 
 /** The name of a quota in Service Quotas. */
 export interface QuotaName {
   readonly service: string;
-  /** Its code, or its name if AWS documents no code. */
+  /** The quota's code, or its name if AWS documents no code. */
   readonly quota: string;
 }
 
@@ -21,23 +21,23 @@ export interface ServiceQuota {
 interface AwsCeilingRule extends CeilingRule {
   /** Undefined for a limit that is not in Service Quotas. */
   readonly name?: QuotaName;
-  /** What to do if Service Quotas cannot raise it. */
+  /** How to raise the limit if Service Quotas cannot. */
   readonly otherwise: string;
 }
 
 const BALANCER_LIMITS = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html";
-const SUPPORT = "AWS Support raises it";
+const SUPPORT = "contact AWS Support";
 
 /** Leaves room for one rollout, which runs the new revision next to the old one. */
 const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1);
 
 /**
- * Followers get two fifths of the reads (logs/store.ts). In the worst case, each log needs its own read every 15 s: one
- * read returns at most 1 MB.
+ * Reads per minute that the quota must allow for each followed log. Followers get two fifths of the reads
+ * (logs/store.ts). A read returns at most 1 MB, so in the worst case each log needs its own read every 15 s.
  */
 const READS_PER_LOG = ((5 / 2) * 60) / 15;
 
-/** The quotas that limit an installation, without those that Portside does not come near. */
+/** The quotas that limit an installation. Omits the quotas that Portside does not come near. */
 export const ceilingRules = {
   cpus: {
     what: "deployments",
@@ -57,7 +57,7 @@ export const ceilingRules = {
     source: BALANCER_LIMITS,
     each: "1, and 2 during a rollout",
     max: withRollout,
-    otherwise: "AWS does not raise it; add a load balancer with the stack's parameter MoreBalancers",
+    otherwise: "add a load balancer with the stack's parameter MoreBalancers; AWS does not raise it",
   },
   rules: {
     what: "deployments",
@@ -106,7 +106,7 @@ export const ceilingRules = {
     source: "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html",
     each: `${READS_PER_LOG} at most; logs with few lines share reads`,
     max: per(READS_PER_LOG),
-    otherwise: "AWS does not raise it",
+    otherwise: "not possible; AWS does not raise it",
   },
 } as const satisfies Readonly<Record<string, AwsCeilingRule>>;
 
@@ -121,7 +121,7 @@ export const namedKinds: readonly (readonly [CeilingKind, QuotaName])[] = kinds.
   return name === undefined ? [] : [[kind, name] as const];
 });
 
-/** Returns a quota from the list of its service. Undefined if the list does not have it. */
+/** Finds a quota in the list of its service. Returns undefined if the list does not contain it. */
 export const quotaIn = (listed: readonly ServiceQuota[], { quota }: QuotaName): ServiceQuota | undefined =>
   listed.find(({ QuotaCode, QuotaName: name }) => QuotaCode === quota || name === quota);
 
@@ -176,9 +176,9 @@ const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Insta
 };
 
 /**
- * Returns the lowest ceiling of deployments, of volumes, and so on.
+ * Returns the lowest ceiling for each kind of resource.
  *
- * @param quotas those that Service Quotas reports; each missing one defaults to that of a new account
+ * @param quotas the quotas that Service Quotas reports; a missing one defaults to the value of a new account
  */
 export const ceilingsOf = (quotas: Quotas, installation: Installation): readonly RaisableCeiling[] => {
   const lowest = new Map<string, RaisableCeiling>();

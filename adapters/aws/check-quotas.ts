@@ -6,11 +6,11 @@ import { type ClientSource, sendCommand } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
 import { listQuotas, type QuotaSource } from "./service-quotas.ts";
 
-/** Warns if fewer roles than this are left. */
+/** The check warns if the account can create fewer roles than this. */
 const MIN_LEFT = 10;
 
 /**
- * Each account of the platform uses one role.
+ * Checks the quota of roles. Each Portside account uses one role.
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html
  */
 async function* roleQuota(clients: ClientSource): AsyncGenerator<Finding> {

@@ -6,14 +6,14 @@ import type { AwsClients } from "./clients.ts";
 const text = z.string().min(1);
 
 /**
- * The resources that all deployments share. Each name is also the name of an output of
+ * The resources that all deployments share. Each name except `moreListenerArns` is also the name of an output of
  * `docs/providers/aws-template.yaml`. A configured value takes precedence over the stack's output.
  */
 export const sharedResourcesSchema = z.strictObject({
   cluster: text.describe("Name of the ECS cluster"),
   vpc: text.describe("ID of the VPC of tasks"),
   subnets: z.array(text).min(1).describe("IDs of the subnets of tasks"),
-  serviceSecurityGroup: text.describe("ID of the security group of tasks, which the load balancer may reach"),
+  serviceSecurityGroup: text.describe("ID of the security group of tasks, which must admit the load balancer"),
   listenerArn: text.describe("ARN of the load balancer's listener that routes by host name"),
   moreListenerArns: z
     .array(text)

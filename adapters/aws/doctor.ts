@@ -29,7 +29,7 @@ const SESSION = /^arn:([^:]+):sts::(\d+):assumed-role\/([^/]+)\//;
 /** The role of a permission set: `AWSReservedSSO_NAME_SUFFIX`. IAM rejects changes to its policies. */
 const SSO_ROLE = /^AWSReservedSSO_(.+)_[^_]+$/;
 
-/** How to attach a policy: https://docs.aws.amazon.com/singlesignon/latest/userguide/howtocmp.html */
+/** Returns how to attach a policy: https://docs.aws.amazon.com/singlesignon/latest/userguide/howtocmp.html */
 const attachTo = (kind: "role" | "user", name: string, policy: string): string => {
   const [, permissionSet] = (kind === "role" && SSO_ROLE.exec(name)) || [];
   return permissionSet === undefined
@@ -66,7 +66,10 @@ const packagesFinding = (find: FindPackage | undefined): Finding | undefined => 
   return problem === undefined ? undefined : fail("AWS packages", problem.words, problem.fix);
 };
 
-/** Needs no permission: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
+/**
+ * Checks the credentials. The call needs no permission:
+ * https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+ */
 async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Caller | undefined> {
   try {
     const { Arn = "" } = await sendCommand(clients, "sts", "GetCallerIdentityCommand", {});
@@ -103,7 +106,7 @@ async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerat
   }
 }
 
-/** https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html */
+/** Returns the denied actions: https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html */
 const deniedOf = async (actions: readonly string[], caller: Caller, clients: ClientSource): Promise<string[]> => {
   const denied: string[] = [];
   for (let marker: string | undefined; ; ) {
@@ -117,8 +120,8 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
 };
 
 /**
- * Yields warnings, not failures: the simulation covers all resources (`*`), so it reports an action as denied if a
- * policy allows it only on certain resources, which may suffice.
+ * Yields a warning, not a failure, for a denied action. The simulation covers all resources (`*`), so it denies an
+ * action that a policy allows only on certain resources, although that policy may suffice.
  */
 async function* permissions(
   required: Readonly<Record<string, Need>>,

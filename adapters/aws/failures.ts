@@ -1,4 +1,7 @@
-/** Chooses the reason of a deploy that failed because a call to AWS failed. `errors.ts` classifies the AWS error. */
+/**
+ * Chooses the reason of a deploy that failed because a call to AWS failed. `errors.ts` turns AWS errors into Portside's
+ * error kinds.
+ */
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";

@@ -1,4 +1,4 @@
-/** The AWS provider for `portside serve --provider aws`. The AWS SDK loads when the provider starts or is checked. */
+/** The AWS provider for `portside serve` and `portside doctor`. Loads the AWS SDK only when one of them uses AWS. */
 import type { ProviderModule } from "../../core/ports/provider-module.ts";
 import { type AwsSettings, awsConfigSchema } from "./config.ts";
 

@@ -53,7 +53,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeD
     lastLines: lastLinesOf(logs.deployReads),
   });
   const images = createImageRetention(config, clients, deps);
-  // May take minutes, so the start does not wait for it.
+  // The sweep may take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
     () => undefined,
     (error) => deps.logger.warn("the purge of trashed volumes failed; the next start retries it", { error }),

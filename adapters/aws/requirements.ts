@@ -1,6 +1,6 @@
 /**
- * The IAM actions that Portside needs, by service, with reasons. A command may need more than the action of its name.
- * `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names another one:
+ * The IAM actions that Portside needs, by service, with reasons. A command may need more than the action of the same
+ * name. `docs/providers/aws-template.yaml` grants all of them. Source, unless a comment names another one:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 
@@ -24,7 +24,7 @@ export const actionsOf = ({ calls }: Need): readonly string[] => [...new Set(Obj
  */
 const alarms = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
 
-/** For S3 Files; from its managed policy AmazonS3FilesFullAccess. */
+/** For S3 Files. Source: its managed policy AmazonS3FilesFullAccess. */
 const networkInterfaces = [
   "ec2:DescribeSubnets",
   "ec2:DescribeVpcs",
@@ -49,7 +49,7 @@ const watchRules = [
 ];
 
 export const needs: Readonly<Record<string, Need>> = {
-  // Tagging on creation needs its own actions:
+  // Tagging a new resource needs separate actions:
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
   // ECS creates a missing service-linked role with the caller's permissions:
   // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-service-linked-roles.html

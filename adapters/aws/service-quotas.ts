@@ -24,7 +24,7 @@ const endpointOf = ({ region, environment }: QuotaSource): URL => {
   return new URL(configured ?? `https://servicequotas.${region}.${suffix}`);
 };
 
-/** Throws an error with the name and the message of the service's exception. */
+/** Sends a request. Throws an error with the name and the message of the service's exception. */
 const post = async (action: ListAction, input: object, source: QuotaSource): Promise<Record<string, unknown>> => {
   const { config } = await source.clients("sts");
   const { protocol, host, hostname, port } = endpointOf(source);

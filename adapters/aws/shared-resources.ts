@@ -18,7 +18,7 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
 
 const resourceNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
-/** Only installations with several load balancers have these resources. */
+/** Resources that only installations with several load balancers have. */
 const optionalNames: readonly (keyof SharedResources)[] = ["moreListenerArns"];
 
 /** The stack names the listeners `listenerArn`, `listenerArn2`, `listenerArn3` and so on. */
@@ -41,7 +41,7 @@ const outputOf = (
 export const unnamedResources = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedResources)[] =>
   resourceNames.filter((name) => shared[name] === undefined && !optionalNames.includes(name));
 
-/** Merges the configured names with the stack's outputs. Returns the missing names instead if any are missing. */
+/** Merges the configured names with the stack's outputs. If names are missing, returns only these. */
 export const joinResources = (
   { shared }: Pick<AwsSettings, "shared">,
   outputs: Readonly<Record<string, string>>,

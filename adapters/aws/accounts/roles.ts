@@ -32,7 +32,7 @@ export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<A
 });
 
 /**
- * Allows S3 Files to read objects directly from S3, which is faster
+ * Allows mounts to read objects directly from S3, which is faster
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html#s3-files-prereq-iam-compute-role).
  * The policy matches the prefix of the account's bucket names, so it stays the same when volumes change. Each file
  * system's own policy decides who may mount and write.

@@ -1,5 +1,5 @@
 /**
- * The load balancer: a target group per revision, and rules that forward a host name to a group.
+ * The calls to the load balancer, which has a target group per revision and rules that forward a host name to a group.
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/
  */
 import type { Rule, TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";

@@ -1,7 +1,7 @@
 /**
- * Removes a deployment with conditional writes. First, it marks the record, which makes every rollout fail. Then it
- * deletes the deployment's rules and its revisions' resources. Last, it reserves the name for its account. The mark of
- * an interrupted removal stays, and the next removal resumes.
+ * Removes a deployment with conditional writes: marks the record, which makes every rollout fail; deletes the
+ * deployment's rules and its revisions' resources; and reserves the name for its account. The mark of an interrupted
+ * removal stays, and the next removal resumes.
  */
 
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";

@@ -1,6 +1,7 @@
 /**
  * Renders a template as input of ECS and the load balancer, based on the existing revision. Fields that Portside does
- * not manage keep their values. Pure. Fields: models of RegisterTaskDefinition, CreateService and CreateTargetGroup.
+ * not manage keep their values. Pure. Source of the fields: models of RegisterTaskDefinition, CreateService and
+ * CreateTargetGroup.
  */
 import type {
   ContainerDefinition,
@@ -159,7 +160,7 @@ export interface ServiceSettings {
   readonly definition: string;
   /** ARN. */
   readonly group: string;
-  /** The former revision's number of instances, so that the new one can take over its load. */
+  /** The former revision's number of instances, so that the new revision can take over its load. */
   readonly instances: number;
   /** Milliseconds. */
   readonly listenDeadlineMs: number;

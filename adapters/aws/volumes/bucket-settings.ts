@@ -50,7 +50,7 @@ export const liveLifecycle = (): LifecycleRule[] => [
  */
 export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now: Instant): LifecycleRule[] => {
   const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
-  // A day later, so that the platform's purge, which also deletes the bucket, runs first.
+  // At least a day later, so that the platform's purge, which also deletes the bucket, runs first.
   const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);
   return [
     { ID: "trash", ...everything, Expiration: { Date: midnight } },

@@ -1,6 +1,6 @@
 /**
- * Creates a volume in three steps: a record in the account's document, which claims the name; the record's bucket; and
- * a conditional write that makes the volume live.
+ * Creates a volume in three steps: claims the name with a record in the account's document, creates the bucket, and
+ * makes the volume live with a conditional write.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";

@@ -37,7 +37,7 @@ export const bucketObjects = ({ api, records }: VolumeCall): ObjectDriver => {
     page: (volume, { prefix: Prefix, after, limit: MaxKeys, token }) => {
       const read = (from: { StartAfter: string | undefined } | { ContinuationToken: string }) =>
         api.objects({ Bucket: volume.id, Prefix, MaxKeys, ...from });
-      // One read of the record covers every page of a listing.
+      // Only the first page of a listing reads the record.
       const found: ApiResult<ListObjectsV2CommandOutput | "not_found" | "no_volume"> =
         token === undefined ? ifLive(volume, () => read({ StartAfter: after })) : read({ ContinuationToken: token });
       return found.map((page) => {

@@ -31,7 +31,7 @@ export const isDue = ({ clock, records }: VolumeCall, record: AwsVolume): boolea
   return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + GRACE_MS;
 };
 
-/** Deletes versions. Returns `more` if some are left. */
+/** Deletes object versions. Returns `more` if some remain. */
 const emptyBucket = ({ api }: VolumeCall, bucket: string): ApiResult<"empty" | "more"> =>
   safeTry(async function* () {
     for (let page = 0; page < MAX_PAGES; page++) {

@@ -1,6 +1,6 @@
 /**
- * The state of an account's volumes: one document per account in the state bucket. Bucket tags are unsuitable: S3 has
- * no conditional writes for them, and shows changes with a delay
+ * The state of an account's volumes: one document per account in the state bucket. Bucket tags are unsuitable, because
+ * they have no conditional writes, and changes of them become visible with a delay
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel). Objects are strongly
  * consistent and support conditional writes.
  */
@@ -26,8 +26,8 @@ const recordSchema = z.object({
   /** Set while the volume is in the trash. */
   deletedAt: timestamp.optional(),
   /**
-   * Set on a restored volume. An interrupted move to the trash may close the bucket after the restore, so the purge
-   * opens the bucket once more.
+   * Set on a restored volume. An interrupted move to the trash may close the bucket after the restore, so a background
+   * task opens the bucket once more.
    */
   reopen: z.literal(true).optional(),
 });

@@ -9,10 +9,10 @@ import { type AwsVolume, inState } from "./record.ts";
 import { byId } from "./records.ts";
 import type { VolumeCall } from "./volume-call.ts";
 
-/** Returns false if the bucket does not exist. */
+/** Opens a closed bucket. Returns false if the bucket does not exist. */
 export const reopenBucket = ({ api, marks }: VolumeCall, record: AwsVolume): ApiResult<boolean> =>
   safeTry(async function* () {
-    // The lifecycle comes first: otherwise the trash rule could expire objects during a late restore.
+    // Replaces the lifecycle first. Otherwise, the rule of the trash could expire objects during a late restore.
     const lifecycle = yield* await api.putLifecycle(record.id, liveLifecycle());
     const opened = yield* await api.deletePolicy(record.id);
     yield* await marks.put(record);
@@ -23,7 +23,7 @@ export const reopenBucket = ({ api, marks }: VolumeCall, record: AwsVolume): Api
 export const openBucket = (call: VolumeCall, record: AwsVolume): ApiResult<AwsVolume | undefined> =>
   safeTry(async function* () {
     if (yield* await reopenBucket(call, record)) return ok(record);
-    // The bucket was deleted by hand.
+    // An operator deleted the bucket.
     yield* await call.marks.remove(record);
     return call.records.drop(record.id).map(() => undefined);
   });

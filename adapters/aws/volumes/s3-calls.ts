@@ -1,5 +1,5 @@
 /**
- * The S3 API calls that volumes need. Each returns the states that it expects as values.
+ * The S3 API calls of volumes. Each call returns expected states, such as `not_found`, as values.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
  */
 import type {

@@ -1,5 +1,5 @@
 /**
- * Uploads that are too large for one PUT: one URL per part, and one that completes the upload.
+ * Signs the URLs of uploads that are too large for one PUT: one URL per part, and one that completes the upload.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
  */
 

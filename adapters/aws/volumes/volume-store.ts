@@ -1,4 +1,4 @@
-/** `VolumeStore` on S3: one bucket per volume. The account's document stores its state (`record.ts`). */
+/** `VolumeStore` on S3: one bucket per volume. A document per account stores the state of its volumes (`record.ts`). */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -94,7 +94,7 @@ export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, runti
         let ContinuationToken: string | undefined;
         do {
           const page = yield* await api.keys(stateBucket, { Prefix: recordsPrefix, ContinuationToken });
-          // One account at a time, so that the start does not compete with requests.
+          // One account at a time, so that the sweep leaves capacity for requests.
           for (const account of (page.Contents ?? []).flatMap(
             ({ Key = "" }) => digestOfRecords(decodedKey(Key)) ?? [],
           )) {
@@ -114,7 +114,7 @@ export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, runti
         const api = new S3Api(s3, options);
         if (!(yield* await api.headBucket(bucket))) return ok(undefined);
         const source = yield* await files.mountable(bucket, subPath, options);
-        // "What appears as a directory is a common prefix":
+        // The empty object makes the folder exist. "What appears as a directory is a common prefix":
         // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-synchronization.html
         if (subPath !== undefined) yield* await api.putText(bucket, `${subPath}/`, "", { IfNoneMatch: "*" });
         return ok(source);

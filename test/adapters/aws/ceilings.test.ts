@@ -44,7 +44,7 @@ test("only a quota that AWS calls adjustable has the command that raises it", ()
   expect(raises(true)).toBe(
     "aws service-quotas request-service-quota-increase --service-code codebuild --quota-code L-1 --region eu-west-1 --desired-value VALUE",
   );
-  expect(raises(false)).toBe("AWS Support raises it");
+  expect(raises(false)).toBe("contact AWS Support");
 });
 
 test("the page has the same table", () => {

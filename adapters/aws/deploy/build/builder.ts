@@ -19,7 +19,7 @@ import { sourceKeyOf, tagOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { stageSource } from "./staging.ts";
 
-/** Log pages per poll, however long the log is. */
+/** Maximum log pages per poll. */
 const MAX_LOG_PAGES = 20;
 /** How long to wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
 const SETTLE_MS = 4000;
@@ -76,7 +76,7 @@ export const createCodeBuilder = (
     stage: async ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
     start: async (build, signal) => builds.start(renderBuild(shared, build), { signal }).map(follow),
     cancel: async (build, id) => {
-      // A token starts one build. Repeating the call returns that build's id.
+      // A token starts only one build, so a repeated call returns that build's id.
       const startAgain = () => builds.start(renderBuild(shared, build), { timeoutMs: START_RETRY_MS });
       return (id === undefined ? startAgain() : okAsync(id)).andThen((known) => builds.stop(known));
     },

@@ -10,8 +10,8 @@ const BUILDER_VERSION = "3";
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
 
 /**
- * One repository holds the images of all accounts, so the tag contains the account. It has 97 characters; the limit is
- * 128.
+ * One repository contains the images of all accounts, so a tag contains the account's digest. A tag has 97 characters,
+ * and the limit is 128.
  */
 export const tagOf = (owner: AccountId, digest: string): string => {
   const content = createHash("sha256")

@@ -38,7 +38,7 @@ export const oldTags = (images: readonly PushedImage[], cutoff: number): readonl
   );
 
 export interface ImageRetention {
-  /** Keeps each image that a deploy uses, and removes unused ones about once a day. */
+  /** Returns a builder that protects the images of its deploys, and removes unused images about once a day. */
   keepUsed(builder: ImageBuilder): ImageBuilder;
   /** Removes unused images now. Returns their number. */
   sweep(retry?: RetryOptions): ResultAsync<number, Unavailable>;

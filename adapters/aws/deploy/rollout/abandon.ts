@@ -47,7 +47,7 @@ export const failRollout = async (
   return failed(signal.aborted ? INTERRUPTED : failure);
 };
 
-/** A failed write may have been applied. The current record decides. */
+/** Ends a rollout after a failed write that may have been applied. The current record decides. */
 export const resolveUncertainWrite = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, request, revision, signal } = attempt;
   const seen = await deps.records.read(request.template.name, retry);

@@ -42,7 +42,7 @@ const stageReporter = (report: ReportProgress): ((stage: Progress) => void) => {
   };
 };
 
-/** Returns a function that returns true when `RARE_CHECK_MS` have passed since the last time. */
+/** Returns a function that returns true if `RARE_CHECK_MS` have passed since it last did so. */
 const rarely = (clock: Clock): (() => boolean) => {
   let next = plusMillis(clock.now(), RARE_CHECK_MS);
   return () => {
@@ -53,7 +53,11 @@ const rarely = (clock: Clock): (() => boolean) => {
   };
 };
 
-/** Succeeds once the revision is ready. @param group the ARN of its target group */
+/**
+ * Succeeds once the revision is ready.
+ *
+ * @param group the ARN of the revision's target group
+ */
 export const awaitReady = async (
   attempt: RolloutAttempt,
   record: HeldRecord,

@@ -50,7 +50,7 @@ export const moveTraffic = async (
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);
-    // Unknown outcome: after this write's deadline, the next reader uses the rule.
+    // The outcome is unknown. After the deadline of the write above, the next reader determines it from the rule.
     if (isServing === undefined) return failed(routed.error);
     if (!isServing) return failRollout(attempt, moving.value, routed.error);
   }

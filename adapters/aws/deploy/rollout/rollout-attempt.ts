@@ -54,7 +54,7 @@ export class RolloutAttempt {
   readonly write: string;
   readonly revision: string;
   readonly host: string;
-  /** ARN of the rule that references the revision before it has traffic; undefined until the rule exists. */
+  /** ARN of the rule that references the revision before the revision has traffic; undefined until the rule exists. */
   placeholderRule: string | undefined;
 
   constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {

@@ -1,5 +1,5 @@
 /**
- * The S3 Files API calls that mounts need. Each returns the states that it expects as values.
+ * The S3 Files API calls of mounts. Each call returns expected states, such as `exists`, as values.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_S3_Files.html
  */
 import type {
@@ -27,7 +27,7 @@ const toUnavailable = (error: CallState | Unavailable): Unavailable => {
   return unavailable(message, 30, error.error);
 };
 
-/** Fetches all pages. A missing resource has no items. */
+/** Fetches all pages. Returns an empty list if the resource does not exist. */
 const allPages = <Page extends { readonly nextToken?: string | undefined }, T>(
   fetch: (nextToken: string | undefined) => Called<Page>,
   itemsOf: (page: Page) => readonly T[] | undefined,

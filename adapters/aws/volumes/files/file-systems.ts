@@ -32,7 +32,7 @@ export interface FileSystemsDeps {
   readonly runtime: AwsRuntimeDeps;
 }
 
-/** Grants read, write and root access. Root owns objects without owner metadata. */
+/** Grants read, write and root access. Root access is needed because root owns objects without owner metadata. */
 const policyFor = (role: string): object => ({
   Version: "2012-10-17",
   Statement: [
@@ -56,7 +56,7 @@ const isDenied = (error: unknown): boolean => nameOf(error)?.startsWith("AccessD
 const failedResource = (what: string, message: string | undefined): Unavailable =>
   unavailable(`S3 Files reports a failed ${what}: ${message ?? "no reason given"}.`, 60);
 
-/** Returns true once the file system is deleted; undefined until then. */
+/** Deletes the file system step by step. Returns true once it is deleted, and undefined until then. */
 const isRemoved = (
   fileSystemId: string,
   options: CallOptions,
@@ -133,8 +133,8 @@ export const createFileSystems = ({ config, clients, runtime }: FileSystemsDeps)
         { key: "Name", value: bucket },
         { key: OWNER_TAG, value: ownerOfBucket(bucket) },
       ];
-      // The client token makes concurrent calls create one file system. The accepted warning says that renames in large
-      // buckets are slow.
+      // The client token makes concurrent calls create only one file system. The accepted warning is about slow renames
+      // in large buckets.
       const once = { clientToken: bucket, acceptBucketWarning: true };
       const input = { bucket: bucketArn(arn, bucket), roleArn: filesRoleArn, tags, ...once };
       return api.createFileSystem(input, options).map(() => undefined);
@@ -150,7 +150,7 @@ export const createFileSystems = ({ config, clients, runtime }: FileSystemsDeps)
       for (const subnetId of subnets.filter((subnet) => !used.has(subnet))) {
         const input = { fileSystemId, subnetId, securityGroups: [filesSecurityGroup] };
         const created = yield* await api.createMountTarget(input, options);
-        // A zone has one mount target for all its subnets; it may belong to another subnet.
+        // A zone has one mount target for all its subnets, which may be in another subnet.
         if (created === "done") return ok(undefined);
       }
       return ok(targets.length > 0 && targets.every(isReady) ? (true as const) : undefined);
