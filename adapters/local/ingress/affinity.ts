@@ -1,8 +1,8 @@
-/** Session affinity by a cookie that contains the ID of an instance. https://www.rfc-editor.org/rfc/rfc6265 */
+/** Session affinity by a cookie that contains the id of an instance. https://www.rfc-editor.org/rfc/rfc6265 */
 
 const COOKIE = "portside_affinity";
 
-/** Returns the instance ID in the client's affinity cookie, or undefined if there is no valid one. */
+/** Returns the instance id in the client's affinity cookie, or undefined if there is no valid one. */
 export const affinityInstance = (header: string | undefined): string | undefined => {
   if (header === undefined || !header.includes(COOKIE)) return undefined;
   for (const pair of header.split(";")) {

@@ -129,7 +129,7 @@ const engineMissing = (why: string): DeployFailure => ({
   message: `The service runs in a container, and ${why}.`,
 });
 
-/** Returns the user ID for the account's services, 0 for the platform's own user, or a failure if no user is free. */
+/** Returns the uid for the account's services, 0 for the platform's own user, or a failure if no user is free. */
 const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure => {
   try {
     return deps.userOf(owner) ?? 0;

@@ -207,7 +207,7 @@ export const createBubblewrapRunner = (
   const setsUser = trySandboxAs(trialUser, trial);
   const gaps = [
     ...(features.closesUserNamespaces ? [] : ["this bubblewrap has no --disable-userns; install 0.8 or newer"]),
-    ...(filtersCalls(process.arch) ? [] : [`kernel calls are not filtered on ${process.arch}`]),
+    ...(filtersCalls(process.arch) ? [] : [`system calls are not filtered on ${process.arch}`]),
   ];
   const mountsFolders = features.bindsDescriptors;
   const ownNetwork = networks !== undefined;
