@@ -17,7 +17,7 @@ export const localConfigSchema = z.strictObject({
   host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
   ingressPort: port(
     8080,
-    "Port that all services share by host name; 0 picks a free port and reuses it at the next start",
+    "Port of all services, which differ by host name; 0 picks a free port and reuses it at the next start",
   ),
   servicePorts: z
     .record(z.string(), z.int().min(1).max(65_535))
@@ -30,7 +30,9 @@ export const localConfigSchema = z.strictObject({
       "must be a host name, such as apps.example.com, or the URL of a proxy in front, such as https://apps.example.com",
     )
     .optional()
-    .describe("Also serve each service at NAME.DOMAIN; https://DOMAIN if a proxy in front terminates TLS"),
+    .describe(
+      "Domain under which each service is also served, as NAME.DOMAIN; https://DOMAIN if a proxy in front terminates TLS",
+    ),
   runner: z
     .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")
@@ -47,7 +49,7 @@ export const localConfigSchema = z.strictObject({
     .array(z.int().min(1).max(65_535))
     .default([])
     .describe(
-      "Loopback port of this machine that sandboxed services may call, such as 5432 for a database, and that a registry of base images may use; may be repeated",
+      "Loopback port of this machine that sandboxed services may call, such as 5432 for a database, or that a registry of base images may use (repeatable)",
     ),
   maxInstances: z
     .int()

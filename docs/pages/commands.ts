@@ -72,7 +72,7 @@ configuration file of the shell, and start a new shell:
 
 ${table(
   ["file", "line"],
-  Object.values(activation).map(([file, line]) => [file, `\`${line}\``]),
+  Object.values(activation).map(([file, line]) => [file, `\`${inTable(line)}\``]),
 )}
 
 The shell runs \`portside completion\` when it starts, so an upgrade also updates the completion.

@@ -45,13 +45,13 @@ export const apiErrorMessage = (status: number, body: unknown): string => {
   return nextStep[status] === undefined ? message : `${message} ${nextStep[status]}`;
 };
 
-/** Creates a `ApiError` with this message from a response, including its Retry-After. */
+/** Creates an `ApiError` from a response's status and Retry-After. */
 export const createApiError = (words: string, { status, headers }: Response): ApiError => {
   const after = Number(headers.get("retry-after") ?? Number.NaN);
   return new ApiError(status, words, Number.isFinite(after) ? after : undefined);
 };
 
-/** Reads an error response's body and returns it as a `ApiError`. */
+/** Reads an error response's body and returns it as an `ApiError`. */
 const readApiError = async (response: Response): Promise<ApiError> =>
   createApiError(apiErrorMessage(response.status, await response.json().catch(() => null)), response);
 
@@ -80,7 +80,7 @@ export class Client {
     this.#account = account;
   }
 
-  /** Resolves to the response, whatever its status, once its headers have arrived. */
+  /** Resolves to the response once its headers have arrived, regardless of its status. */
   async open(path: string, init: CallInit = {}): Promise<Response> {
     const { json, body: upload, signal } = init;
     const headers: Record<string, string> = {

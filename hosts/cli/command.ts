@@ -21,7 +21,7 @@ export interface Command {
   readonly options: Options;
   /** How many positional arguments the command takes. Defaults to none. */
   readonly positionals?: { readonly min: number; readonly max: number };
-  /** The values of the first positional argument, if there is a fixed set of them. */
+  /** The valid values of the first positional argument, if their set is fixed. */
   readonly choices?: readonly string[];
   readonly subcommands?: Readonly<Record<string, CommandEntry>>;
   /** Example arguments after `portside`, with `'` around words that a shell would expand. */

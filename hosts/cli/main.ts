@@ -4,8 +4,9 @@ true /*; exec node -- "$0" "$@"; */;
 /**
  * The process's entry point: arguments, streams, signals, exit code.
  *
- * The file is a shell script and a module: sh runs the second line, which is a comment for Node. Node looks for its own
- * option `--env-file` after the script's name too; `--` stops it. `env -S` could pass `--`, but Alpine's env lacks it.
+ * The file is a shell script and a module: sh runs the second line, most of which is a comment for Node. The line
+ * passes `--` to Node, which would otherwise read `--env-file` after the script's name as its own option. `env -S`
+ * could pass `--` too, but Alpine's env lacks `-S`.
  */
 import module from "node:module";
 

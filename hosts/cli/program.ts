@@ -41,7 +41,7 @@ const find = (word: string): [string, CommandEntry] | undefined =>
 
 const overview = (io: Io): string =>
   [
-    `${paint(io, "bold", "portside")} deploys services from source, here or on a cloud.`,
+    `${paint(io, "bold", "portside")} deploys services from source, on this machine or on a cloud.`,
     "",
     `${paint(io, "bold", "Usage:")} portside COMMAND [options]`,
     "",

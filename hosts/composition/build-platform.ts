@@ -87,7 +87,7 @@ const rebind = (container: Container, overrides: PlatformOverrides): void => {
  * Builds and starts a platform, without any HTTP listener. The caller must call `close()` when it is done.
  *
  * @param overrides replacements of single parts
- * @throws SettingsError if the settings do not suit the provider or the keys database cannot be used
+ * @throws SettingsError if the settings are invalid for the provider or the keys database cannot be used
  * @example
  * const platform = await buildPlatform(resolveSettings({ dataDir: "./data" }, process.env));
  */
@@ -98,7 +98,7 @@ export const buildPlatform = async (settings: ServeSettings, overrides: Platform
   container.load(platformContainerModule(settings, loggerOf(log), stack), providerContainerModule(settings, stack));
   rebind(container, overrides);
 
-  // Each waits for the previous one: the container would create them concurrently, in no defined order for the stack.
+  // Created one at a time: the container would create them concurrently, and the stack needs a defined order.
   const { clock, ids, logger } = await container.getAsync(tokens.runtime);
   const loaded = await container.getAsync(tokens.loaded);
   const provider = await container.getAsync(tokens.provider);

@@ -1,4 +1,6 @@
-/** Instruments a platform: with metrics if the settings enable them, with spans if `@opentelemetry/api` is installed. */
+/**
+ * Instruments a platform with metrics if the settings enable them, and with spans if `@opentelemetry/api` is installed.
+ */
 import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
 import { findPackage, UnusablePackage } from "../../adapters/shared/runtime/optional-package.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";

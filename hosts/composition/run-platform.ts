@@ -1,4 +1,7 @@
-/** A local platform for `portside run`: one developer, few logs, free ports, fast shutdown. */
+/**
+ * A local platform for `portside run`: for one developer, with free ports, a fast shutdown, and only errors in the
+ * server log.
+ */
 import { clearDataFolder } from "../../adapters/local/data-folder/clear-data-folder.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";

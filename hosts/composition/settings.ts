@@ -28,7 +28,7 @@ export const serveShape = {
     .default("local")
     .describe(`Where services run: ${providerNames.join(", ")}, or a module's path`),
   sourceSpool: spoolSetting.describe(
-    "Where sources are stored until their build on gcp and aws; `auto` chooses the bucket if the disk is in memory",
+    "Where gcp and aws store sources until their build; `auto` selects the bucket if the disk is in memory",
   ),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
@@ -50,12 +50,12 @@ export const serveShape = {
       if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
     })
     .describe(
-      "Additional names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services, as OTHER_TOKEN=CRON_TOKEN,...; an object in the configuration file",
+      "Additional names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services, such as OTHER_TOKEN=CRON_TOKEN, separated by commas; an object in the configuration file",
     ),
   keysDatabase: url(/^postgres(ql)?$/, "postgres://user:password@host/database")
     .optional()
     .describe(
-      "URL of a PostgreSQL database for API keys, which replicas share (default: API keys in the data folder). Prefer the variable: process lists show flags",
+      "URL of a PostgreSQL database for API keys that replicas share (default: keys are in the data folder). Use the variable, because process lists show flags",
     ),
   jwtIssuer: z.string().optional().describe("Accept bearer tokens from this OpenID Connect issuer"),
   jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
@@ -64,7 +64,7 @@ export const serveShape = {
   stripeKey: text
     .optional()
     .describe(
-      "Stripe key that may read customers, subscriptions and products. Prefer the variable: process lists show flags",
+      "Stripe key with read access to customers, subscriptions and products. Use the variable, because process lists show flags",
     ),
   stripeUrl: url(/^https?$/, "http://127.0.0.1:12111")
     .optional()
@@ -72,7 +72,7 @@ export const serveShape = {
   metricsPort: port
     .optional()
     .describe("Port of `/metrics` for Prometheus; 0 picks a free port. If unset, Portside collects no metrics"),
-  metricsHost: text.default("127.0.0.1").describe("Address of the metrics port. Reading metrics needs no credential"),
+  metricsHost: text.default("127.0.0.1").describe("Address to listen on for metrics, which need no credential"),
   logLevel: z.enum(logLevels).default("info").describe("Minimum level of log lines on standard error"),
 } as const;
 
@@ -178,9 +178,7 @@ const isSetting = (name: string): boolean => Object.hasOwn(serveShape, name);
 
 const unknownSetting = (name: string, where = ""): SettingsError => {
   const near = closest(name, settingKeys);
-  return new SettingsError(
-    `Unknown setting '${name}'${where}${near === undefined ? "." : `; did you mean '${near}'?`}`,
-  );
+  return new SettingsError(`Unknown setting '${name}'${where}.${near === undefined ? "" : ` Did you mean '${near}'?`}`);
 };
 
 /** Variables of the command line and of services, which are not settings. */
@@ -196,7 +194,7 @@ export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
     .filter((end) => !known.includes(end) && !otherVariables.includes(end));
   return ends.flatMap((end) => {
     const near = closest(end, known);
-    return near === undefined ? [] : [`${PREFIX}${end} is not a setting; did you mean ${PREFIX}${near}?`];
+    return near === undefined ? [] : [`${PREFIX}${end} is not a setting. Did you mean ${PREFIX}${near}?`];
   });
 };
 
@@ -233,7 +231,7 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
 };
 
-/** Returns the path or the ancestor of it that is a file, if any. */
+/** Returns the path itself or its ancestor that is a file, or undefined if there is no such file. */
 const fileIn = (path: string): string | undefined => {
   // Also undefined if an ancestor is a file.
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -250,7 +248,7 @@ export const dataDirProblem = (folder: string): string | undefined => {
       ? `--data-dir ${folder} is a file, not a folder.`
       : `--data-dir ${folder} cannot be a folder: ${file} is a file.`;
   } catch {
-    // Without permission to inspect the path. Opening the folder later reports why.
+    // The path cannot be inspected. Opening the folder later reports the cause.
     return undefined;
   }
 };

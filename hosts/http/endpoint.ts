@@ -59,7 +59,7 @@ const json =
     ...definition,
   });
 
-/** Each defines a JSON endpoint, by default without fields. */
+/** `get` and `post` define a JSON endpoint, which has no fields by default. */
 export const get = json("GET");
 export const post = json("POST");
 

@@ -1,4 +1,4 @@
-/** Errors that the embedding application throws, such as a rate limiter's 429: they keep their status. */
+/** Converts errors of the embedding application, such as a rate limiter's 429, to responses with the same status. */
 import { STATUS_CODES } from "node:http";
 import type { ErrorResponse } from "./error-response.ts";
 
@@ -11,8 +11,9 @@ const textValues = (headers: unknown): Record<string, string> =>
   isRecord(headers) ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])) : {};
 
 /**
- * Reads the status in Fastify's order: `statusCode`, `status`, then the reply's own. Returns undefined if none of them
- * is an error status. Messages of 5xx errors go to the log only, because they may contain internals of the server.
+ * Reads the status in Fastify's order: `statusCode`, `status`, then the status of the reply. Returns undefined if none
+ * of them is an error status. Messages of 5xx errors go to the log only, because they may contain internals of the
+ * server.
  */
 export const hostErrorResponse = (
   error: unknown,

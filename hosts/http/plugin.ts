@@ -73,7 +73,10 @@ interface RequestContext {
   principal?: Principal;
 }
 
-/** A property of the request: a WeakMap would keep every request in memory until the next full garbage collection. */
+/**
+ * The key of a property of the request. A WeakMap would keep every request in memory until the next full garbage
+ * collection.
+ */
 const CONTEXT = Symbol("portside");
 
 const requestContext = (request: FastifyRequest & { [CONTEXT]?: RequestContext }): RequestContext => {
@@ -131,7 +134,7 @@ const authenticate = async (
 
 const checkCaller = async (options: CallerOptions, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
   const { caller } = options;
-  // Outside of the try block: an exception of the application keeps its status.
+  // Outside the try block, so that an exception of the application keeps its status.
   const own = caller === undefined ? undefined : await caller(request);
   let error: ControlPlaneError | undefined;
   try {
@@ -153,8 +156,8 @@ const admit = (options: CallerOptions, endpoint: Endpoint) => async (request: Fa
 };
 
 /**
- * Has a signal that aborts if the client disconnects before the response. Created lazily: a signal costs more than a
- * small response.
+ * Provides a signal that aborts if the client disconnects before the response. Creates it lazily, because a signal
+ * costs more than a small response.
  */
 class DisconnectSignal {
   readonly #reply: FastifyReply;
@@ -192,7 +195,7 @@ const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint): Handle
     return reply.headers(headers).send(body);
   };
 
-/** Drops unknown query parameters. Unknown fields of a body are an issue, in contrast. */
+/** Drops unknown query parameters. Unknown fields of a body, in contrast, are an issue. */
 const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> => {
   const query = request.query as Record<string, unknown>;
   return Object.fromEntries(

@@ -44,7 +44,7 @@ const readBody = (text: string): Record<string, unknown> => {
   return value as Record<string, unknown>;
 };
 
-/** Replaces Fastify's JSON parser by the strict one, and leaves forms to their handlers. */
+/** Replaces Fastify's JSON parser with the strict one, and leaves forms to their handlers. */
 export const readBodies = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, { parseAs: "string", bodyLimit: JSON_BODY_BYTES }, (_request, body, done) => {

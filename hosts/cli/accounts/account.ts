@@ -28,7 +28,7 @@ const readSavedAccount = (env: NodeJS.ProcessEnv): Partial<Account> => {
 
 const validUrl = (url: string): string => {
   if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
-    throw new UsageError(`'${url}' is not a URL. Give one such as ${DEFAULT_URL}.`);
+    throw new UsageError(`'${url}' is not a URL. Pass a URL such as ${DEFAULT_URL}.`);
   return url.replace(/\/+$/, "");
 };
 
@@ -38,7 +38,7 @@ export const findUrl = (io: Io, flag: string | undefined): string =>
 export const findAccount = (io: Io, flag: string | undefined): Account => {
   const apiKey = io.env["PORTSIDE_API_KEY"] || readSavedAccount(io.env).apiKey;
   if (apiKey === undefined) throw new CommandError("Missing API key. Set PORTSIDE_API_KEY, or run 'portside login'.");
-  // fetch would reject an invalid header value like a failed connection, with the key in the message.
+  // fetch would report an invalid header value as a failed connection, with the key in the message.
   if (!/^[!-~]+$/.test(apiKey))
     throw new CommandError("The API key contains spaces, line breaks or other invalid characters. Copy the key again.");
   return { url: findUrl(io, flag), apiKey };

@@ -70,7 +70,7 @@ export const command: Command = {
   usage: "keys create [--account NAME] | list | revoke ID",
   options: {
     ...clientOptions,
-    account: option("NAME", "Create a key for this account, in the data folder on this machine"),
+    account: option("NAME", "Create a key for the account NAME, in the data folder on this machine"),
     label: option("TEXT", "Describe the purpose of the key"),
     "data-dir": option("DIR", "Set the server's data folder (with --account)"),
   },

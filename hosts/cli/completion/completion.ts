@@ -9,14 +9,14 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 
 export const shells = Object.keys(scripts) as (keyof typeof scripts)[];
 
-/** The lines for the configuration files of the shells. */
+/** The line to add to each shell's configuration file. */
 export const activation: Readonly<Record<keyof typeof scripts, readonly [file: string, line: string]>> = {
   bash: ["~/.bashrc", 'eval "$(portside completion bash)"'],
   zsh: ["~/.zshrc, after compinit", 'eval "$(portside completion zsh)"'],
   fish: ["~/.config/fish/config.fish", "portside completion fish | source"],
 };
 
-/** @param commands the table that the help uses too */
+/** @param commands the table of all commands */
 export const completionOf = (commands: Readonly<Record<string, CommandEntry>>): Command => ({
   usage: `completion ${shells.join("|")}`,
   options: {},

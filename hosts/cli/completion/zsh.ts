@@ -1,4 +1,4 @@
-/** The completion script for zsh, for `eval` and for a folder of `fpath`. */
+/** The completion script for zsh, for `eval` or for a file in a folder of `fpath`. */
 import { quoteForShell } from "../../../core/domain/deploy/source/quote-for-shell.ts";
 import type { Option } from "../arguments.ts";
 import type { ListedCommand } from "../command.ts";

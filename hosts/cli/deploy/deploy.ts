@@ -19,7 +19,10 @@ import { formBody } from "./upload.ts";
 const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =>
   client.call("/v1/deploy/plan", { body: formBody(formFields(deployable)) });
 
-/** A deploy is a complete declaration: without a file it would reset the running deployment's settings. */
+/**
+ * Rejects a deploy without `portside.json` that would reset settings of the running deployment: a deploy is a complete
+ * declaration.
+ */
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
   const resets = resetsOf(changes);
   if (resets.length > 0) throw new CommandError(resetLines(name, folder, resets).join("\n"));

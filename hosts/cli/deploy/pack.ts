@@ -38,7 +38,7 @@ const pack = async (folder: string): Promise<Packed> => {
   const { size } = await stat(path);
   if (size > archiveLimits.fileBytes)
     throw new CommandError(
-      `The packed source has ${mebibytes(size)}, more than ${formatMemory(archiveLimits.fileBytes)}. Exclude files that the build can download, with .portsideignore.`,
+      `The packed source has ${mebibytes(size)}, more than the limit of ${formatMemory(archiveLimits.fileBytes)}. Use .portsideignore to exclude files that the build can download.`,
     );
   const kept = stack.move();
   const open = () => createReadStream(path);

@@ -64,7 +64,7 @@ export const withSpinner = async <T>(io: Io, text: string, work: () => Promise<T
 
 const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red" } as const;
 
-/** Larger than the number of last lines that a failure repeats. */
+/** The number of printed messages to remember. It exceeds the number of last lines that a failure repeats. */
 const REMEMBERED = 100;
 
 /** Returns a function that prints a deploy's records as lines. A failure includes details that were not yet printed. */

@@ -49,7 +49,7 @@ const readProjectText = (path: string): string | undefined => {
   }
 };
 
-/** Explains why a path cannot be deployed; undefined if it can. */
+/** Returns why a path cannot be deployed, or undefined if it can. */
 const folderProblem = (path: string): string | undefined => {
   try {
     return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder.`;
@@ -131,7 +131,7 @@ export const readDeployable = ({ folder, ...flags }: ReturnType<typeof projectAr
   };
 };
 
-/** Returns the fields as form fields. */
+/** Converts a name and fields to form fields. */
 export const formFields = ({ name, fields }: Pick<Deployable, "name" | "fields">): [string, string][] => [
   ["function_name", name],
   ...Object.entries(fields).map(([field, value]): [string, string] => [

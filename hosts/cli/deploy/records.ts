@@ -1,4 +1,4 @@
-/** The records of a deploy, across broken connections. */
+/** Follows the records of a deploy across broken connections. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
 import { ApiError, type Client, jsonLines } from "../client.ts";

@@ -48,7 +48,7 @@ export const command: Command = {
   examples: ["shell hello"],
   notes: [
     "Run this command on the server's machine. The shell has the instance's files, processes and environment.",
-    "The instance loses changes outside of its volumes when it stops. Programs in the instance can control your terminal.",
+    "When the instance stops, it loses changes outside its volumes. Programs in the instance can control your terminal.",
     "Cloud Run does not support shells. On ECS, use 'aws ecs execute-command' if it is enabled.",
   ],
   run: async (input, io) => {

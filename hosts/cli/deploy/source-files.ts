@@ -56,7 +56,7 @@ export interface SourceFolder {
   concerns(name: string): boolean;
 }
 
-/** Returns undefined if the entry was deleted after its folder was read, as temporary files are. */
+/** Returns undefined if the entry, such as a temporary file, was deleted after its folder was read. */
 const ifThere = <T>(found: Promise<T>): Promise<T | undefined> =>
   found.catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -106,7 +106,7 @@ class Walk {
       throw new CommandError(`'${path}' is a broken link. Delete it, or exclude it with .portsideignore.`);
     if (isOutside(this.#root, real))
       throw new CommandError(
-        `'${path}' is a link out of the source folder. Copy its target, or exclude it with .portsideignore.`,
+        `'${path}' is a link to a path outside the source folder. Copy its target, or exclude it with .portsideignore.`,
       );
     const target = await ifThere(stat(real));
     if (target !== undefined) await this.#entry(path, scopes, target.isDirectory(), target.isFile());
@@ -137,7 +137,7 @@ const walkThrough = async (folder: string): Promise<Walk> => {
   }
 };
 
-/** Lists the files of a source by their paths, in order. */
+/** Lists the paths of a source's files, in order. */
 export const sourceFiles = async (folder: string): Promise<string[]> => (await walkThrough(folder)).files;
 
 /** Lists the folders of a source. */

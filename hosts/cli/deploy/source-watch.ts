@@ -1,6 +1,7 @@
 /**
- * Reports changes of a source. It watches folders, not files: many programs save a file by renaming another one over it,
- * and a watch on a file would keep following the old one. On Linux, `fs.watch` with `recursive` watches files.
+ * Reports changes of a source. It watches folders, not files: many programs save a file by renaming another one over
+ * it, and a watch on a file would keep following the old one. For the same reason it does not use the `recursive`
+ * option of `fs.watch`, which watches files on Linux.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, join, sep } from "node:path";

@@ -1,4 +1,7 @@
-/** Formats a structured entry's fields as `name=value`, with multi-line values such as stack traces below. */
+/**
+ * Formats a structured entry's fields as `name=value`. Multi-line values, such as stack traces, are printed below the
+ * message.
+ */
 
 export interface FieldText {
   /** `name=value`, after the message. */
@@ -12,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns whether the text would be ambiguous without quotes: a number, a list, two words. */
+/** Returns whether the text would be ambiguous without quotes, such as a number, a list or two words. */
 const needsQuotes = (text: string): boolean =>
   text === "" ||
   /[\s"'=,\\]|^[[{]/.test(text) ||
@@ -26,7 +29,7 @@ const nameText = (name: string): string => (name === "" || /[\s"'=,\\]/.test(nam
 const pair = (name: string, value: unknown): string =>
   `${nameText(name)}=${typeof value === "string" ? word(value) : JSON.stringify(value)}`;
 
-/** Stack traces, printed without the field's name. */
+/** Fields that contain stack traces, which are printed without the field's name. */
 const stackNames = new Set(["stack", "stack_trace", "exception", "exc_info", "traceback"]);
 
 const textField = (name: string, value: string): FieldText => {

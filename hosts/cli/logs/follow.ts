@@ -21,7 +21,10 @@ export interface FollowOptions {
   readonly wait?: (millis: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The pause between pages while entries arrive: the maximum delay of an entry, and five requests per second. */
+/**
+ * The pause between pages while entries arrive. It delays an entry by at most 200 ms, and limits a follower to five
+ * requests per second.
+ */
 const PAUSE_MS = 200;
 /** The pause between pages of a quiet log, and between retries while the platform does not respond. */
 const QUIET_MS = 1000;

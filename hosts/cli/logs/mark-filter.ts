@@ -1,4 +1,4 @@
-/** Marks the error position in a rejected filter. The platform's message only gives the position's number. */
+/** Marks the error position in a rejected filter. The platform's message contains only the number of the position. */
 
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError } from "../terminal/io.ts";
@@ -6,7 +6,7 @@ import { CommandError } from "../terminal/io.ts";
 /** The number of characters shown on each side of the mark in a long filter. */
 const AROUND = 40;
 
-/** Replaces characters that are invisible or several columns wide, which would misplace the mark. */
+/** Replaces control characters and tabs, which would misplace the mark. */
 const oneColumn = (character: string): string =>
   plainText(character) === character && character !== "\t" ? character : "�";
 

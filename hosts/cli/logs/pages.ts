@@ -6,7 +6,8 @@ type Show = (row: LogRow) => void;
 
 /**
  * Shows the entries since a time.
- * @param count shows only the newest ones, after reading all; undefined shows every entry as soon as it is read
+ * @param count the number of newest entries to show, after all are read; undefined shows every entry as soon as it is
+ * read
  */
 export const readSinceThen = async (
   reader: LogReader,
@@ -34,8 +35,9 @@ export const readSinceThen = async (
 const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${timestamp}" AND insertId<"${insert_id}"`;
 
 /**
- * Shows the newest entries. A page has at most 1000, so further pages ask for entries before the oldest one read.
- * If the filter has a lower time bound, a page holds the first entries after it, and further ones follow the cursor.
+ * Shows the newest entries. A page has at most 1000 entries, so further requests read the entries before the oldest
+ * one. If the filter has a lower time bound, a page contains the first entries after the bound, and further pages
+ * follow the cursor.
  */
 export const readNewest = async (reader: LogReader, count: number, show: Show, onCut: () => void): Promise<string> => {
   // The API rejects a limit of 0, but the cursor is needed.

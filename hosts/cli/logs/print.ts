@@ -1,4 +1,4 @@
-/** Log entries on a terminal and in a pipe. */
+/** Prints log entries on a terminal or in a pipe. */
 
 import { paint } from "../terminal/colour.ts";
 import { indentLines } from "../terminal/control-characters.ts";
@@ -20,7 +20,7 @@ const colours: Partial<Record<LogRow["severity"], Parameters<typeof paint>[1]>> 
 const SEVERITY_WIDTH = "EMERGENCY".length;
 const SOURCE_WIDTH = "platform".length;
 
-/** Milliseconds and time zone, so that users can paste it after -s. */
+/** Formats a timestamp with milliseconds and a time zone, so that users can paste it after -s. */
 export const timeText = (timestamp: string): string => {
   const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
   return `${timestamp.slice(0, 19).replace("T", " ")}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;

@@ -1,4 +1,4 @@
-/** Reads a deployment's log over HTTP, page by page. Waits when the platform rate-limits, and reports errors. */
+/** Reads a deployment's log over HTTP, page by page. Waits if the platform limits the rate, and reports errors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
@@ -62,7 +62,7 @@ export class LogReader {
     }
   }
 
-  /** Checks whether the deployment still exists: a quiet log may mean a delete whose entry the filter hides. */
+  /** Checks whether the deployment still exists, because the filter may hide the entry of its deletion. */
   async checkDeployment(): Promise<void> {
     try {
       const list = await this.#client.call<{ name: string }[]>("/v1/deployment/list", { signal: this.#io.signal });
@@ -91,7 +91,8 @@ export class LogReader {
   }
 
   #reportDeleted(): void {
-    if (!this.#gone) say(this.#io, `The deployment '${this.#name}' does not exist. Waiting for one of that name…`);
+    if (!this.#gone)
+      say(this.#io, `The deployment '${this.#name}' does not exist. Waiting for a deployment of that name…`);
     this.#gone = true;
   }
 }

@@ -26,7 +26,7 @@ export const readSince = (text: string | undefined, now: number): string | undef
   if (text === undefined) return undefined;
   const ago = millisOf(text);
   if (ago !== undefined) {
-    if (ago > now) throw new UsageError(`-s ${text} is before 1970. Give a shorter time.`);
+    if (ago > now) throw new UsageError(`-s ${text} is before 1970. Pass a shorter duration.`);
     return new Date(now - ago).toISOString();
   }
   const whole = wholeDateTime(text);

@@ -1,4 +1,7 @@
-/** A readable log message: a plain line unchanged, a structured entry as its message and its other fields. */
+/**
+ * Formats a log message. A plain line is unchanged; a structured entry becomes its message, followed by its other
+ * fields.
+ */
 import { severityOf } from "../../../core/domain/logs/line.ts";
 import { formatFields } from "./fields.ts";
 import type { LogRow } from "./follow.ts";
@@ -18,7 +21,7 @@ const requestText = ({ requestMethod = "", requestUrl = "", status = 0, latency 
   return `${requestMethod} ${path} → ${status} in ${Number.isNaN(millis) ? "?" : millis} ms`;
 };
 
-/** Names of the message field: most loggers, pino, structlog. */
+/** Names of the message field in most loggers, in pino, and in structlog. */
 const messageNames = ["message", "msg", "event"];
 
 const hasText = (value: unknown): boolean => value !== undefined && value !== null && value !== "";

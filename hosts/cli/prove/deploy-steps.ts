@@ -1,4 +1,4 @@
-/** The steps about deploys: the first answer, a redeploy under requests, a changed variable, a failure. */
+/** The steps about deploys: the first response, a redeploy under requests, a changed variable, a failure. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
@@ -10,7 +10,7 @@ import { EXIT_CODE, exitLine } from "./source.ts";
 /** The duration of the longest deploy that the platform permits, and a minute for the step's own requests. */
 export const deploySeconds = ({ deadlines }: Capabilities): number => deadlines.build + deadlines.rollout + 60;
 
-/** How long the previous revision may answer after DONE: the traffic of a cloud's edge moves with a delay. */
+/** How long the previous revision may answer after DONE, because a cloud's edge moves traffic with a delay. */
 const SWITCH_SECONDS = 60;
 
 export const deployStep: Step = {
@@ -89,7 +89,7 @@ export const redeployStep: Step = {
   },
 };
 
-/** Waits until the revision of the last deploy answers. Notes how long the previous one still did. */
+/** Waits until the revision of the last deploy answers. Notes for how long the previous revision still answered. */
 const expectValue = async (proof: Proof, value: string): Promise<void> => {
   const begun = Date.now();
   let seen = "";

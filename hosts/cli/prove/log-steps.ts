@@ -1,4 +1,4 @@
-/** The steps about the log: read, followed, queried with SQL, and the fire of a schedule. */
+/** The steps that need the log: reading and following it, the fire of a schedule, and SQL. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { followLog, LOG_PAGE, type LogRow } from "../logs/follow.ts";
 import { readSinceThen } from "../logs/pages.ts";
@@ -13,7 +13,7 @@ import { firedLine, lineStart } from "./source.ts";
 /** How long a printed line may take to appear, beyond the delay that the provider declares. */
 const GRACE_SECONDS = 60;
 
-/** The lines of each part of the step, and the smaller page size with which they are read. */
+/** The number of lines in each part of the step. They are read in smaller pages. */
 const LINES = 120;
 const PAGE_LINES = 50;
 const BURSTS = 6;
@@ -35,7 +35,7 @@ const printLines = async (proof: Proof, count: number): Promise<void> => {
 
 const numberOf = (row: LogRow): number => Number(/ line (\d+)$/.exec(row.message)?.[1]);
 
-/** Explains which of the lines `from` to `to` are missing or repeated; undefined if each occurs once. */
+/** Returns which of the lines `from` to `to` are missing or repeated, or undefined if each occurs once. */
 export const explainLines = (seen: readonly number[], from: number, to: number): string | undefined => {
   const wanted = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const missing = wanted.filter((line) => !seen.includes(line));
@@ -56,7 +56,7 @@ const expectLines = (how: string, seen: readonly number[], from: number, to: num
 
 const patience = ({ capabilities }: Proof): number => capabilities.logs.settle_seconds + GRACE_SECONDS;
 
-/** The pause between reads. Reads of a cloud's log count against a quota of all deployments. */
+/** The pause between reads. Reads of a cloud's log count against a quota that all deployments share. */
 const pauseOf = ({ capabilities: { logs } }: Proof): number => (logs.settle_seconds === 0 ? 1 : 3);
 
 /** Reads pages until all lines have been seen. Returns the cursor after them. */
@@ -101,7 +101,7 @@ const followLines = async (proof: Proof, since: string): Promise<void> => {
   expectLines("Following the log", seen, from, to);
 };
 
-/** Reads the log again from the start: no line came late or twice. */
+/** Reads the log again from the start, to detect late and repeated lines. */
 const rereadLines = async (proof: Proof, since: string): Promise<void> => {
   const seen: number[] = [];
   const reader = readerOf(proof, lineStart(proof.run));
@@ -126,7 +126,7 @@ export const logsStep: Step = {
   },
 };
 
-/** A schedule fires within a minute. AWS starts a fire up to a minute late, and Google creates the job first. */
+/** A schedule fires within a minute. AWS may start a fire up to a minute late, and Google must first create the job. */
 const FIRE_SECONDS = 180;
 
 export const scheduleStep: Step = {

@@ -1,4 +1,4 @@
-/** The names that a run creates. A fixed prefix lets any machine find them, also after a crash. */
+/** The names of the resources that a run creates. A fixed prefix identifies them on any machine, even after a crash. */
 import { randomBytes } from "node:crypto";
 
 const PREFIX = "portside-prove-";
@@ -17,5 +17,5 @@ export const namesOf = (run: string): RunNames => ({ run, volume: `${run}-data` 
 export const createNames = (): RunNames =>
   namesOf(PREFIX + Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPHABET.length]).join(""));
 
-/** Returns the run to which a deployment or a volume belongs; undefined if no run has such a name. */
+/** Returns the run to which a deployment or a volume belongs; undefined if the name is not that of a run. */
 export const runOf = (name: string): string | undefined => PATTERN.exec(name)?.[1];

@@ -1,4 +1,4 @@
-/** What the steps of a run share, and how they wait and fail. */
+/** The interface of a step, the state that the steps of a run share, and a helper to wait. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Capabilities, Feature } from "../../../core/domain/wire/capabilities.ts";
 import type { Client } from "../client.ts";
@@ -7,7 +7,7 @@ import type { RunNames } from "./names.ts";
 
 export interface Proof extends RunNames {
   readonly client: Client;
-  /** Its signal ends the step: Ctrl-C, or the step's deadline. */
+  /** Its signal aborts at Ctrl-C or at the step's deadline. */
   readonly io: Io;
   readonly capabilities: Capabilities;
   readonly token: string;
@@ -18,7 +18,7 @@ export interface Proof extends RunNames {
   note(text: string): void;
 }
 
-/** What earlier steps have reached. */
+/** The results of earlier steps. */
 export interface ProofState {
   /** The service's URL; empty before the first deploy. */
   url: string;
@@ -36,14 +36,14 @@ export interface Step {
   readonly name: string;
   /** The capabilities that the step requires. The step is skipped if the provider lacks one. */
   needs(capabilities: Capabilities): readonly Feature[];
-  /** The steps without which this step cannot pass. */
+  /** The steps that must pass before this step runs. */
   readonly after: readonly string[];
   /** The step's deadline in seconds. */
   seconds(capabilities: Capabilities): number;
   run(proof: Proof): Promise<void>;
 }
 
-/** A step's check failed. The message says what was expected and what to do next. */
+/** Thrown if a step's check fails. The message contains the difference from the expected result. */
 export class StepError extends CommandError {}
 
 /** Calls `probe` with pauses until it returns a value. Throws a `StepError` with `problem` after `seconds`. */

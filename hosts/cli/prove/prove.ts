@@ -1,4 +1,4 @@
-/** `portside prove`: runs the main job on a platform, and reports which parts work. */
+/** `portside prove`: deploys a service on a platform, tests each feature with it, and reports which parts work. */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -29,7 +29,7 @@ const colours: Readonly<Record<StepResult, Parameters<typeof paint>[1]>> = {
 const detailOf = ({ notes, reason }: StepReport): string =>
   [...(reason === undefined ? [] : [reason]), ...notes].join("; ");
 
-/** Prints a line for each step when it ends, and what it does meanwhile on a terminal. */
+/** Prints a line when a step ends. On a terminal, also shows what the current step is doing. */
 const progressOf = (io: Io, spinner: Spinner): Pick<Runner, "show" | "report"> => ({
   show: (step, text) => spinner.begin(`${step}: ${text}`),
   report: (report) => {
@@ -116,7 +116,7 @@ const clean = async (input: Input, io: Io): Promise<number> => {
   const found = await findCreated(client, run, io.signal);
   const all = [...found.deployments, ...found.volumes];
   if (all.length > 0) {
-    say(io, `Runs of 'portside prove' left the deployments and volumes ${all.join(", ")}.`);
+    say(io, `Earlier runs of 'portside prove' left the deployments and volumes ${all.join(", ")}.`);
     await confirm(io, "Delete them? A run that is still active will fail.", input.flag("yes"));
   }
   const removed = await removeCreated(client, { run, emptyListings: 2 }, io.signal);
@@ -137,7 +137,7 @@ export const command: Command = {
     ...urlOption,
     ...yesOption,
     json: option("FILE", "Write the report as JSON to a file, or - for standard output"),
-    clean: flag("Delete what earlier runs left behind, of all runs or of RUN"),
+    clean: flag("Delete the resources that earlier runs left behind, or only those of RUN"),
   },
   positionals: { min: 0, max: 1 },
   examples: ["prove", "prove -y --json report.json", "prove --clean"],

@@ -1,4 +1,4 @@
-/** Removes what runs created, and lists what the platform keeps by contract. */
+/** Deletes the resources that runs created, and lists what the platform keeps by contract. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
@@ -17,7 +17,7 @@ export interface Found {
 
 const isEmpty = ({ deployments, volumes }: Found): boolean => deployments.length + volumes.length === 0;
 
-/** Finds what runs have created and not removed. @param run all runs if undefined */
+/** Finds resources that runs created and did not delete. @param run all runs if undefined */
 export const findCreated = async (client: Client, run: string | undefined, signal: AbortSignal): Promise<Found> => {
   const names = async <T extends { readonly name: string }>(path: string) => {
     const list = await retry(signal, () => client.call<T[]>(path, { signal }));
@@ -44,7 +44,7 @@ const remove = async (client: Client, path: string, name: string, signal: AbortS
 
 /** A request of a killed run may still arrive: the server may be reading it. */
 const SETTLE_MS = 2000;
-/** A volume stays mounted while its deployment is being deleted. */
+/** Maximum rounds. A volume stays mounted while its deployment is being deleted. */
 const ROUNDS = 10;
 
 export interface RemoveOptions {
@@ -67,7 +67,8 @@ export const removeCreated = async (
     if (round > 0 && (empty > 0 || round > 1)) await sleep(SETTLE_MS, undefined, { signal });
     if (round === ROUNDS)
       throw new CommandError(
-        problems.filter((one) => one !== undefined).at(-1) ?? "Names of the run keep appearing. End the run first.",
+        problems.filter((one) => one !== undefined).at(-1) ??
+          "New resources of the run keep appearing. Stop the run, and then try again.",
       );
     const found = await findCreated(client, run, signal);
     for (const name of found.deployments) {
@@ -94,7 +95,9 @@ const keptLog = async (client: Client, name: string, days: number, signal: Abort
   }
 };
 
-/** Lists what the contract keeps after the deletion: the trash, the reserved name, the log. */
+/**
+ * Lists what the platform keeps after the deletion by contract: the volume in the trash, the reserved name, the log.
+ */
 export const listRetained = async (
   client: Client,
   { names, logs }: Capabilities,

@@ -8,18 +8,18 @@ import { type Proof, StepError } from "./proof.ts";
 import { packService } from "./source.ts";
 
 export interface DeployChange {
-  /** The version of the source; defaults to the one that serves. */
+  /** The version of the source. Defaults to the version that serves. */
   readonly version?: number;
   readonly volumes?: Readonly<Record<string, string>>;
   readonly schedule?: string;
-  /** The variables besides the token. If omitted, the deploy omits `env`, which keeps the present variables. */
+  /** The variables besides the token. If omitted, the deploy also omits `env`, which keeps the current variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The declared size of the service, and the number of deploys of a run: the announcement repeats them. */
+/** The declared size of the service, which the announcement repeats. */
 export const declaredSize = { cpu: 1, memory: "512Mi", max_instances: 2 };
 
-/** The messages of every rollout. All others say what the provider changed, fell back to or does not enforce. */
+/** Messages that occur in every rollout. Other messages report what the provider changed or does not enforce. */
 const ROUTINE =
   /^(Creating '|Updating '|Starting revision |The revision is ready|Listening after |Created new volume '|Scheduled: |Schedule removed|Stopping the previous revision|The service has started)/;
 
@@ -34,7 +34,7 @@ const fieldsOf = ({ run, token, state }: Proof, { volumes = state.volumes, sched
   },
 });
 
-/** Returns the last record of a deploy. Notes what the provider announces. */
+/** Returns the last record of a deploy. Adds the messages that are not routine to the notes. */
 export const sendDeploy = async (proof: Proof, change: DeployChange): Promise<DeployEvent> => {
   const { client, io, run, state } = proof;
   const source = packService({ run, version: change.version ?? state.version });

@@ -70,7 +70,7 @@ const server = createServer(async (request, response) => {
   }
 });
 
-// Longer than load balancers keep idle connections: AWS's for 4000 s.
+// Longer than load balancers keep idle connections (AWS: 4000 s).
 server.keepAliveTimeout = 4_010_000;
 if (PROVE_EXIT === undefined) server.listen(PORT);
 else {

@@ -1,4 +1,4 @@
-/** Runs the steps in order, each within its deadline, and the deletion at the end in any case. */
+/** Runs the steps in order, each within its deadline, and always deletes the run's resources at the end. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
 import { answerStep, deployStep, envStep, failureStep, redeployStep } from "./deploy-steps.ts";
@@ -33,14 +33,14 @@ export interface StepReport {
   readonly reason?: string;
 }
 
-/** How a step is run. Tests replace it. */
+/** The environment of the steps. Tests replace it. */
 export interface Runner {
   readonly proof: Omit<Proof, "note" | "show">;
   show(step: string, text: string): void;
   report(report: StepReport): void;
 }
 
-/** Returns why the provider does not offer the step; undefined if it does. */
+/** Returns why the provider does not support the step, or undefined if it does. */
 const reasonAgainst = (step: Step, capabilities: Capabilities): string | undefined => {
   for (const feature of step.needs(capabilities)) if (!feature.supported) return feature.reason;
   return undefined;
@@ -87,7 +87,7 @@ const withoutRun = (step: string, result: StepResult, reason: string): StepRepor
   reason,
 });
 
-/** Returns why the step cannot run or is skipped; undefined if it runs. */
+/** Returns the report of a step that is skipped or cannot run, or undefined if the step can run. */
 const obstacle = ({ proof }: Runner, step: Step, reports: readonly StepReport[]): StepReport | undefined => {
   const missing = reasonAgainst(step, proof.capabilities);
   if (missing !== undefined) return withoutRun(step.name, "skipped", missing);
@@ -97,7 +97,7 @@ const obstacle = ({ proof }: Runner, step: Step, reports: readonly StepReport[])
   return lacking === undefined ? undefined : withoutRun(step.name, "not run", `It needs the step '${lacking.step}'.`);
 };
 
-/** The deletion is not interrupted by Ctrl-C, only by a second one, which ends the process. */
+/** The deadline of the deletion. Ctrl-C does not interrupt the deletion; a second Ctrl-C ends the process. */
 const REMOVE_SECONDS = 600;
 const GONE_SECONDS = 60;
 

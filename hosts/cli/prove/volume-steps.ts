@@ -1,4 +1,4 @@
-/** The steps about a volume: filled through signed URLs, mounted, emptied. */
+/** The steps about a volume: upload and download through signed URLs, a mount, and the deletion of its objects. */
 import { randomBytes } from "node:crypto";
 import { ApiError } from "../client.ts";
 import { downloadObject, type Sink } from "../volumes/transfer/download.ts";
@@ -64,7 +64,7 @@ export const volumeStep: Step = {
     await expectPaths(proof, Object.keys(objects));
     for (const [path, bytes] of Object.entries(objects))
       if (!(await download(proof, path)).equals(bytes))
-        throw new StepError(`The object '${path}' has other bytes than the ones that were uploaded.`);
+        throw new StepError(`The object '${path}' differs from the uploaded bytes.`);
     proof.note(`${Object.keys(objects).length} objects through signed URLs`);
   },
 };

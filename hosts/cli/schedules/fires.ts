@@ -1,4 +1,6 @@
-/** When a schedule fires, in its own time zone. Computed locally with the platform's rule. */
+/**
+ * Formats the times when a schedule fires, in the schedule's time zone. Computes them locally with the platform's rule.
+ */
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { isSuccessfulFire } from "../../../core/domain/schedules/fire-policy.ts";
 import { nextFires } from "../../../core/domain/schedules/fire-times.ts";

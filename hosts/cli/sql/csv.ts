@@ -1,6 +1,6 @@
 /**
- * Rows as CSV for spreadsheets: RFC 4180, with a byte order mark so that they detect UTF-8, and with cells escaped that
- * they would run as formulas (https://owasp.org/www-community/attacks/CSV_Injection).
+ * Formats rows as CSV for spreadsheets (RFC 4180). Spreadsheets need the byte order mark to detect UTF-8. Cells that a
+ * spreadsheet would run as formulas are escaped: https://owasp.org/www-community/attacks/CSV_Injection
  */
 
 const FORMULA = /^[=+\-@\t\r]/;

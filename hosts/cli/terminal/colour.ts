@@ -1,4 +1,4 @@
-/** Colours, if the user wants them. */
+/** Colours and warnings in the output. */
 import { styleText } from "node:util";
 import type { Io, Output } from "./io.ts";
 

@@ -7,7 +7,7 @@ import { UsageError } from "../terminal/io.ts";
 
 export interface CostPeriod {
   readonly from: Instant;
-  /** The first instant after it; at most now. */
+  /** The exclusive end, at most now. */
   readonly to: Instant;
   /** Describes the period in the output. */
   readonly label: string;

@@ -92,7 +92,7 @@ export const command: Command = {
   examples: ["volume get shop-data reports/figures.csv", "volume get shop-data www/ site"],
   notes: [
     "DEST is a file, a folder, or - for standard output. It defaults to the last part of PATH in the current folder.",
-    "A PATH that ends with '/' is a folder, as with -r.",
+    "A PATH that ends with '/' is a folder and does not need -r.",
     "An interrupted download resumes from DEST.part unless the object has changed. Unchanged files are skipped.",
   ],
   run: async (input, io) => {

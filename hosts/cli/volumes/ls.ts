@@ -77,7 +77,7 @@ export const command: Command = {
   examples: ["volume ls", "volume ls shop-data reports/"],
   notes: [
     "PREFIX selects objects by the start of their paths: 'logs/' selects a folder, 'logs/2026' selects one year.",
-    "With VOLUME and --json, prints one JSON object per line.",
+    "--json prints volumes as one JSON array, and the objects of a volume as one JSON object per line.",
   ],
   run: (input, io) => {
     const inVolume = input.positionals.length > 1;

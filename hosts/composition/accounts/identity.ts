@@ -1,4 +1,4 @@
-/** Selects the store of credentials: the keys database, or else the provider's own, or else the data folder. */
+/** Selects the store of credentials: the keys database, the provider's own store, or the data folder, in this order. */
 import { memoryDisk } from "../../../adapters/shared/archives/spool-place.ts";
 import type { LoadedProvider, RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import type { ServeSettings } from "../settings.ts";
@@ -11,7 +11,7 @@ const openFolderIdentity = async (settings: ServeSettings, { logger }: RuntimeDe
   const memory = memoryDisk(dataDir, process.env);
   if (memory !== undefined && jwtIssuer === undefined)
     logger.warn(
-      `API keys are stored in ${dataDir}, but ${memory}. They are lost with it. Store them in PostgreSQL with --keys-database.`,
+      `API keys are stored in ${dataDir}, but ${memory}. A restart deletes them. Store them in PostgreSQL with --keys-database.`,
     );
   const { createLocalIdentity } = await import("../../../adapters/local/index.ts");
   return createLocalIdentity(dataDir, { logger, issuers: issuersOf(settings), acceptState });

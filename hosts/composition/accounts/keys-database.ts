@@ -11,23 +11,23 @@ export interface SharedIdentity extends PlatformIdentity {
 
 const CONNECTIONS_PER_REPLICA = 8;
 
-/** @throws SettingsError if the database cannot be used; the message omits its URL, which holds a password */
+/** @throws SettingsError if the database cannot be used; the message omits the URL, which contains a password */
 export const openSharedIdentity = async (
   settings: ServeSettings,
   deps: Omit<RuntimeDeps, "telemetry">,
 ): Promise<SharedIdentity> => {
-  const { Pool } = await needPackages("The keys' database", ["pg"], () => import("pg"));
+  const { Pool } = await needPackages("The keys database", ["pg"], () => import("pg"));
   const { createPostgresIdentity } = await import("../../../adapters/postgres/index.ts");
   const pool = new Pool({ connectionString: settings.keysDatabase, max: CONNECTIONS_PER_REPLICA });
   // pg emits this if an idle connection breaks, and opens another for the next call.
-  pool.on("error", (cause) => deps.logger.warn("a connection to the keys' database ended", { cause }));
+  pool.on("error", (cause) => deps.logger.warn("a connection to the keys database ended", { cause }));
   try {
     const { identity, claimFirstKey } = await createPostgresIdentity(pool, { ...deps, issuers: issuersOf(settings) });
     return { identity, claimFirstKey, close: () => pool.end() };
   } catch (cause) {
     await pool.end();
     const { code, message } = cause as NodeJS.ErrnoException;
-    throw new SettingsError(`The keys' database (PORTSIDE_KEYS_DATABASE) cannot be used: ${message || code}`, {
+    throw new SettingsError(`The keys database (PORTSIDE_KEYS_DATABASE) cannot be used: ${message || code}`, {
       cause,
     });
   }

@@ -59,7 +59,7 @@ const isModule = (value: unknown): value is ProviderModule => {
   return typeof load === "function" && typeof configSchema?.["~standard"]?.validate === "function";
 };
 
-/** A module of the older form, which exports a function instead. It receives its section unchecked. */
+/** Wraps a module of the older form, which exports `createProvider`. The function receives its section unchecked. */
 const fromFunction = (name: string, create: (config: unknown) => unknown): ProviderModule => ({
   name,
   configSchema: { "~standard": { version: 1, vendor: "portside", validate: (value) => ({ value }) } },
@@ -89,6 +89,6 @@ export const chooseProvider = async (settings: ServeSettings): Promise<ChosenPro
   if (registered !== undefined) return fromSettings(registered, settings);
   if (/[./\\]/.test(provider)) return fromPath(provider, settings);
   throw new SettingsError(
-    `There is no provider '${provider}'; choose ${providerNames.join(", ")}, or a module's path such as ./my-provider.js.`,
+    `Unknown provider '${provider}'. Choose ${providerNames.join(", ")}, or a module's path such as ./my-provider.js.`,
   );
 };

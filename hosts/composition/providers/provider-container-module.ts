@@ -1,4 +1,4 @@
-/** Wraps any provider module for the container: one of this repository or one that `--provider` names by path. */
+/** Wraps a provider module for the container: a module of this repository, or one whose path `--provider` contains. */
 import { ContainerModule } from "inversify";
 import { issuersOf } from "../accounts/issuers.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
@@ -6,12 +6,12 @@ import { tokens } from "../tokens.ts";
 import { chooseProvider } from "./choose-provider.ts";
 import { listed, providers } from "./index.ts";
 
-/** Providers that build remotely have a bucket in which sources can wait. */
+/** Only providers that build remotely have a bucket for sources. */
 const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
   const clouds = providers.filter(({ keys }) => "sourceSpool" in keys).map(({ module }) => module.name);
   if (sourceSpool === "bucket" && !clouds.includes(provider))
     throw new SettingsError(
-      `--source-spool bucket is for the providers ${listed(clouds)}; '${provider}' has no bucket.`,
+      `--source-spool bucket works only with the providers ${listed(clouds)}, because '${provider}' has no bucket.`,
     );
 };
 

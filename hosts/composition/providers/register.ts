@@ -24,7 +24,7 @@ type Settings<S extends Shape, Prefix extends string, Omitted> = {
 interface Naming<Prefix extends string, Field extends string> {
   /** Precedes the name of each setting. Defaults to the provider's name. */
   readonly prefix?: Prefix;
-  /** The field that the section of the configuration file with the provider's name fills. */
+  /** The field that receives the section of the configuration file with the provider's name. */
   readonly section?: Field;
   /** Fields that only code can set. */
   readonly omit?: readonly Field[];

@@ -1,4 +1,4 @@
-/** Serves the OpenAPI document, the same as an HTML page, and the JSON Schema of `portside.json`. */
+/** Serves the OpenAPI document as JSON and as an HTML page, and the JSON Schema of `portside.json`. */
 import type { FastifyInstance } from "fastify";
 import { rejectOtherMethods } from "../other-methods.ts";
 import { type ApiDocument, docsPage } from "./docs-page.ts";

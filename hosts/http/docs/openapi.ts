@@ -61,7 +61,7 @@ const validationError: Json = {
 };
 
 const headers = {
-  "X-Request-Id": "The id of this request. The platform's log has it too.",
+  "X-Request-Id": "The id of this request, which the platform also logs.",
   "WWW-Authenticate": "The supported authentication schemes.",
   "Retry-After": "Seconds to wait before the next attempt.",
 } as const;
@@ -95,7 +95,7 @@ const errorResponses = ({ kind, method, fields }: Endpoint): Json => ({
   ...(method === "POST" && kind === "json" ? { "413": problem("The body is larger than 1 MiB.", "Detail") } : {}),
   "422": problem("The request is invalid. The response lists every issue.", "ValidationError"),
   "429": problem("The account exceeds its rate limit. See Retry-After.", "Detail", "Retry-After"),
-  "500": problem("A bug. The response has the request id.", "Detail"),
+  "500": problem("An internal error. The response contains the request id.", "Detail"),
   "501": problem("The platform's provider does not support the feature.", "Detail"),
   "503": problem("A backing service is unavailable. See Retry-After.", "Detail", "Retry-After"),
 });
@@ -134,7 +134,7 @@ const formBody = (endpoint: Endpoint): Json => {
       // The keyword of OpenAPI 3.0, by which client generators recognize files.
       format: "binary",
       contentMediaType: "application/gzip",
-      description: "The source as a tar.gz of at most 100 MiB. A deploy needs either this or `source_object`.",
+      description: "The source as a tar.gz of at most 100 MiB. A deploy needs either this file or `source_object`.",
     },
   };
   const schema = { ...fields, properties };

@@ -2,7 +2,7 @@ import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts"
 import { logsFields } from "../../../core/domain/wire/requests.ts";
 import { type Endpoint, post, type Rendered } from "../endpoint.ts";
 
-/** Rounded up, so that a follower that waits this long does not come too early. */
+/** Rounds up, so that a client that waits this long does not read too early. */
 const seconds = (millis: number): string => String(Math.ceil(millis / 100) / 10);
 
 const renderPage = (result: unknown): Rendered => {

@@ -1,6 +1,7 @@
 /**
- * Servers that accept HTTP/1.1 and cleartext HTTP/2 (h2c) on one port. The first bytes of a connection decide. Cloud Run
- * forwards requests larger than 32 MiB over HTTP/2 only: https://docs.cloud.google.com/run/docs/configuring/http2
+ * Servers that accept HTTP/1.1 and cleartext HTTP/2 (h2c) on one port. The first bytes of a connection determine its
+ * protocol. Cloud Run forwards requests larger than 32 MiB over HTTP/2 only:
+ * https://docs.cloud.google.com/run/docs/configuring/http2
  */
 import { createServer as createHttp1, type RequestListener, type Server } from "node:http";
 import {
@@ -83,7 +84,8 @@ export class Listeners {
         (one) => asHttp1?.call(server, one),
         (one) => {
           this.#unused.delete(one);
-          // Set by Node's HTTP/1.1 server, which may respond after the client's FIN. An HTTP/2 session ends with it.
+          // Node's HTTP/1.1 server enables this, to respond after the client's FIN. An HTTP/2 session ends with the
+          // FIN.
           one.allowHalfOpen = false;
           http2.emit("connection", one);
         },

@@ -100,7 +100,7 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
   const listeners = new Listeners();
   const app = Fastify({
     loggerInstance: logger,
-    // Log calls pass the request's id, so a child logger per request would be created for nothing.
+    // Log calls pass the request's id, so requests do not need child loggers.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: "idle",

@@ -101,7 +101,7 @@ describe("reports a problem with its location", () => {
   test.each([
     ["not JSON", "{", "not valid JSON"],
     ["no object", "[]", "JSON object"],
-    ["an unknown setting", '{"ingresPort": 1}', "did you mean 'ingressPort'?"],
+    ["an unknown setting", '{"ingresPort": 1}', "Did you mean 'ingressPort'?"],
     ["a wrong type", '{"port": "many"}', "'port' in "],
   ])("a file with %s", (_what, text, words) => {
     using folder = folderWith({ "portside.config.json": text });
@@ -129,7 +129,7 @@ describe("reports a problem with its location", () => {
 
   test("a variable that resembles a setting", () => {
     expect(misspeltVariables({ PORTSIDE_REQUEST_PER_MINUTE: "9", PORTSIDE_PORT: "1", PORT: "2" })).toEqual([
-      "PORTSIDE_REQUEST_PER_MINUTE is not a setting; did you mean PORTSIDE_REQUESTS_PER_MINUTE?",
+      "PORTSIDE_REQUEST_PER_MINUTE is not a setting. Did you mean PORTSIDE_REQUESTS_PER_MINUTE?",
     ]);
   });
 

@@ -72,7 +72,7 @@ test("loggerOf passes message and fields to pino", () => {
 
 test("suggests the closest setting for an unknown one", () => {
   expect(() => resolveSettings({ provder: "memory" }, {})).toThrow(
-    "Unknown setting 'provder'; did you mean 'provider'?",
+    "Unknown setting 'provder'. Did you mean 'provider'?",
   );
 });
 

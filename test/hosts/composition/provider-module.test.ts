@@ -88,7 +88,7 @@ test("closes the provider if a later part fails to start", async () => {
   using _folder = folder;
   const { logger, logged } = recordingLogger();
   const started = build(folder, { logger }, { keysDatabase: "postgres://127.0.0.1:1/keys" });
-  await expect(started).rejects.toThrow("The keys' database (PORTSIDE_KEYS_DATABASE) cannot be used");
+  await expect(started).rejects.toThrow("The keys database (PORTSIDE_KEYS_DATABASE) cannot be used");
   expect(logged).toContain("acme closed {}");
 });
 
@@ -163,7 +163,7 @@ test("rejects a path without a file", async () => {
 test("an unknown provider's message lists the registered ones", async () => {
   using folder = folderWith();
   await expect(build(folder, {}, { provider: "azure" })).rejects.toThrow(
-    "There is no provider 'azure'; choose local, gcp, aws, memory, or a module's path such as ./my-provider.js.",
+    "Unknown provider 'azure'. Choose local, gcp, aws, memory, or a module's path such as ./my-provider.js.",
   );
   expect(providerNames).toEqual(["local", "gcp", "aws", "memory"]);
 });

@@ -5,10 +5,10 @@ import { retry } from "./retry.ts";
 import { bytesOf, expectStatus, fetchStorage, withGrant } from "./storage.ts";
 import type { ObjectAddress } from "./upload.ts";
 
-/** The destination of the bytes, and the number of bytes it has. */
+/** The destination of a download. */
 export interface Sink {
   readonly at: number;
-  /** The ETag of the object that the bytes belong to; undefined if unknown, so that the bytes cannot be reused. */
+  /** The ETag of the object to which the bytes belong. Undefined if it is unknown; the bytes can then not be reused. */
   readonly etag: string | undefined;
   /** Discards all bytes and starts the object with this ETag. */
   begin(etag: string | undefined): Promise<void>;
@@ -45,11 +45,14 @@ const rangeOf = (response: Response): { start: number | undefined; total: number
     : { start: start === undefined ? undefined : Number(start), total: Number(total) };
 };
 
-/** Whether the sink already has the whole object: no bytes follow those it has. */
+/** Returns whether the response shows that the sink already has the whole object. */
 const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
-/** Whether a response to a range request is usable: the requested range, or the whole of a changed object. */
+/**
+ * Returns whether a response to a range request is usable: it has the requested range, or the whole of a changed
+ * object.
+ */
 const isUsable = (response: Response, sink: Sink): boolean =>
   response.status === 206
     ? rangeOf(response)?.start === sink.at && strongTag(response) === sink.etag

@@ -66,7 +66,7 @@ class Walk {
     const real = await realpath(join(this.#root, path)).catch(() => undefined);
     if (real === undefined)
       return this.#reject(path, entry.isSymbolicLink() ? "is a broken link" : "has a name that is not valid UTF-8");
-    if (isOutside(this.#root, real)) return this.#reject(path, "is a link out of the folder");
+    if (isOutside(this.#root, real)) return this.#reject(path, "is a link to a path outside the folder");
     const target = await stat(real);
     if (target.isDirectory()) return this.folder(path, real);
     if (!target.isFile()) return this.#reject(path, "is neither a file nor a folder");

@@ -1,7 +1,10 @@
 /** How many objects a command uploads, downloads or deletes concurrently. */
 const CONCURRENCY = 4;
 
-/** Calls `work` for every item, with bounded concurrency. Aborts the others after the first failure, and then throws it. */
+/**
+ * Calls `work` for every item, with bounded concurrency. After the first failure, aborts the other calls and then
+ * throws the failure.
+ */
 export const forEachConcurrent = async <T>(
   items: readonly T[],
   signal: AbortSignal,

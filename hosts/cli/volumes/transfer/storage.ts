@@ -9,7 +9,7 @@ export const broken = (error: unknown): ConnectionError => {
   return new ConnectionError(`Lost the connection to the storage (${code ?? message}).`);
 };
 
-/** Resolves to the response, whatever its status, once its headers have arrived. */
+/** Resolves to the response once its headers have arrived, regardless of its status. */
 export const fetchStorage = (url: string, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> =>
   fetch(url, init).catch((error: unknown) => {
     throw init.signal.aborted ? error : broken(error);

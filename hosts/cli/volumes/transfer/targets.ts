@@ -34,8 +34,8 @@ export const targetsOf = (folder: string, prefix: string, objects: readonly List
 };
 
 /**
- * Returns whether the file is the downloaded object, by size and modification time: storages report it in seconds.
- * Returns undefined if there is no file.
+ * Returns whether the file is the downloaded object, by size and modification time. Storages report the time in
+ * seconds. Returns undefined if there is no file.
  */
 const isDownloaded = ({ object, path }: Target): boolean | undefined => {
   const present = statSync(path, { throwIfNoEntry: false });
@@ -52,5 +52,5 @@ export const missingTargets = (targets: readonly Target[], force: boolean): read
   const [first] = conflicts;
   if (first === undefined) return missing;
   const others = conflicts.length > 1 ? ` and ${conflicts.length - 1} other files exist` : " exists";
-  throw new CommandError(`'${first.path}'${others} with other content. Replace with --force.`);
+  throw new CommandError(`'${first.path}'${others} with other content. Pass --force to replace existing files.`);
 };

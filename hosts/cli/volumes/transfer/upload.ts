@@ -42,7 +42,7 @@ type OnSent = (bytes: number) => void;
 const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
   const { name, size } = source;
   let sent = 0;
-  // The request itself reports a read error as a broken connection.
+  // Kept separately, because the request reports a read error as a broken connection.
   let problem: CommandError | undefined;
   async function* body(): AsyncGenerator<Uint8Array> {
     try {
@@ -52,7 +52,7 @@ const send = async (url: string, source: Source, signal: AbortSignal, onSent: On
         sent += bytes.length;
         onSent(bytes.length);
       }
-      // The request would wait for the rest.
+      // Otherwise the request would wait for the rest.
       if (size !== undefined && sent < size) throw new Error("it became shorter during the upload");
     } catch (error) {
       problem = new CommandError(`Cannot read '${name}': ${(error as Error).message}. The volume is unchanged.`);
@@ -86,7 +86,7 @@ const partOf = (source: Source, range: Range): Source => ({
   open: () => source.open(range),
 });
 
-/** An upload in parts. The storage keeps the parts that it has, so another attempt sends only the missing ones. */
+/** An upload in parts. The storage keeps complete parts, so another attempt sends only the missing ones. */
 const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
   const tags: string[] = [];
   let sent = 0;

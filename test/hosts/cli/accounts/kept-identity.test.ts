@@ -69,7 +69,7 @@ test.runIf(existsSync(MEMORY))("warns that a RAM disk loses keys, and suggests -
     const platform = await buildPlatform(settings, { logger });
     await platform.close();
     expect(logged.join("\n")).toMatch(
-      /is on a disk in memory\. They are lost with it\. Store them in PostgreSQL with --keys-database\./,
+      /is on a disk in memory\. A restart deletes them\. Store them in PostgreSQL with --keys-database\./,
     );
   } finally {
     rmSync(dataDir, { recursive: true });
@@ -79,5 +79,7 @@ test.runIf(existsSync(MEMORY))("warns that a RAM disk loses keys, and suggests -
 test("rejects --source-spool bucket if the provider has no bucket", async () => {
   using folder = folderWith();
   const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", sourceSpool: "bucket" }, {});
-  await expect(buildPlatform(settings)).rejects.toThrow("--source-spool bucket is for the providers gcp and aws");
+  await expect(buildPlatform(settings)).rejects.toThrow(
+    "--source-spool bucket works only with the providers gcp and aws",
+  );
 });

@@ -138,7 +138,9 @@ test("reports why the source cannot be listed, and continues once it can", async
   const folder = { ...parent, path: join(parent.path, "app") };
   using watch = await watching(folder);
   symlinkSync("/etc/passwd", join(folder.path, "link"));
-  await expect.poll(() => watch.failures).toEqual([expect.stringContaining("'link' is a link out of the source")]);
+  await expect
+    .poll(() => watch.failures)
+    .toEqual([expect.stringContaining("'link' is a link to a path outside the source")]);
   rmSync(join(folder.path, "link"));
   await watch.until("link");
   rmSync(folder.path, { recursive: true });

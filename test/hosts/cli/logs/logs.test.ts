@@ -133,7 +133,7 @@ test("follows the next deployment of the name after one message about the delete
   });
   const { code, stderr } = await ran;
   expect(code).toBe(130);
-  expect(stderr).toBe("The deployment 'app' does not exist. Waiting for one of that name…\n");
+  expect(stderr).toBe("The deployment 'app' does not exist. Waiting for a deployment of that name…\n");
 });
 
 test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C", async () => {

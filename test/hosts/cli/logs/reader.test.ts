@@ -6,7 +6,7 @@ import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { terminal } from "../../../support/cli/terminal.ts";
 import { serveMemory } from "../../../support/http/api.ts";
 
-const GONE = "The deployment 'my_app' does not exist. Waiting for one of that name…\n";
+const GONE = "The deployment 'my_app' does not exist. Waiting for a deployment of that name…\n";
 
 test("reports each delete once, even if the filter hides it", async () => {
   await using api = await serveMemory();

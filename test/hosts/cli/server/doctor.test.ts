@@ -69,5 +69,5 @@ test("reports a misspelt setting with the correct name", async () => {
   using folder = folderWith();
   const args = ["doctor", "--data-dir", folder.path, "--runner", "process"];
   const { stderr } = await portside(args, { env: { ...bare, PORTSIDE_INGRES_PORT: "1" } });
-  expect(stderr).toContain("PORTSIDE_INGRES_PORT is not a setting; did you mean PORTSIDE_INGRESS_PORT?");
+  expect(stderr).toContain("PORTSIDE_INGRES_PORT is not a setting. Did you mean PORTSIDE_INGRESS_PORT?");
 });

@@ -132,7 +132,7 @@ describe("a folder", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     for (const words of [
       "Nothing was uploaded",
-      "'out' is a link out of the folder",
+      "'out' is a link to a path outside the folder",
       "'dangling' is a broken link",
       "'sub/round' is a link to one of its parent folders",
       "'back\\slash' is not a valid object path: an object path must not contain a backslash",
