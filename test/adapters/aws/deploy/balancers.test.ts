@@ -134,7 +134,7 @@ test("a deployment of a load balancer that is no longer in the stack cannot be c
   const shared = { ...run.config.shared, moreListenerArns: [] };
   const smaller = run.replica({}, { ...run.config, shared });
   const expected = await run.expectedOf("there");
-  const missing = "no load balancer 2, which serves 'there'";
+  const missing = "'there' uses load balancer 2, which is missing";
   expect((await smaller.find(nameOf("there")))._unsafeUnwrapErr().message).toContain(missing);
   expect((await smaller.remove(nameOf("there"), expected))._unsafeUnwrapErr().message).toContain(missing);
   expect((await run.rollOut(run.template("there"), expected, { by: smaller })).at(-1)).toMatchObject({
