@@ -1,4 +1,7 @@
-/** Amazon Resource Names: `arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE`. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
+/**
+ * Amazon Resource Names: `arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE`.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
+ */
 
 export interface ArnParts {
   /** `aws`, or the partition of the China or GovCloud regions. */

@@ -102,7 +102,7 @@ export const logEntryOf = (scope: LogScope, event: FilteredLogEvent): LogEntry |
   return written === undefined ? undefined : ofPlatform(scope, written);
 };
 
-/** The fields that every line of a service has, whatever its text. */
+/** Returns an entry with the fields that all lines of a service share. */
 export const serviceLine = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: SERVICE_LOG, instant: 0n as Instant, code: "" },
 });

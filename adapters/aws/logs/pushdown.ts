@@ -31,7 +31,7 @@ const isSameInAllLines = (leaf: Leaf): boolean => {
   return leaf.kind !== "search" && (leaf.path[0] === "logName" || leaf.path[0] === "httpRequest");
 };
 
-/** Whether any service line may match, and whether all must. */
+/** Returns whether any service line may match, and whether all service lines must match. */
 const ofServices = (
   filter: LogFilter,
   passes: (leaf: Leaf) => boolean,

@@ -32,7 +32,7 @@ import { SharedPrefixes } from "./together.ts";
 const PAGE_SIZE = 10_000;
 const GRAIN = { asc: 1_000_000n, desc: 1_000_000n } as const;
 const DAY_MS = 86_400_000;
-/** Earliest start of a search from the newest end (FilterLogEventsRequest, `startFromHead`). */
+/** Earliest start of a search that begins with the newest entry (FilterLogEventsRequest, `startFromHead`). */
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 
 /** Of 5 reads a second: 1 for deploys, 2 for followers, and 2 for searches. */
@@ -97,8 +97,8 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     });
 
   /**
-   * "Set startTime explicitly to reduce the chances of empty pages": no entry is older than the retention
-   * (FilterLogEventsRequest, `startTime`).
+   * Returns the start of a search: "Set startTime explicitly to reduce the chances of empty pages"
+   * (FilterLogEventsRequest, `startTime`). No entry is older than the retention.
    */
   const startOf = (froms: readonly (Instant | undefined)[], order: "asc" | "desc"): number => {
     const oldest = millisOf(clock.now()) - RETENTION_DAYS * DAY_MS;

@@ -1,5 +1,5 @@
 /**
- * Log streams are named `PREFIX/CONTAINER/TASK`. Portside sets the prefix, by which it finds a deployment's lines.
+ * Log streams are named `PREFIX/CONTAINER/TASK`. Portside sets the prefix, and uses it to find a deployment's lines.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specify-log-config.html (awslogs-stream-prefix)
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -10,7 +10,9 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 /** The prefix of all streams of an account. */
 export const accountPrefixOf = (owner: AccountId): string => `${accountDigest(owner)}/`;
 
-/** Ends with a slash, so that `app` does not match `app-2`. The revision follows. */
+/**
+ * The prefix of a deployment's streams. It ends with a slash, so that `app` does not match `app-2`. The revision follows.
+ */
 export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountPrefixOf(owner)}${name}/`;
 
 /** Returns a function that finds the scope to which a stream belongs. */

@@ -17,7 +17,7 @@ const MAX_LAG_MS = 60_000;
 /** How long a prefix is not used after it needed too many calls, in milliseconds. */
 const CROWDED_MS = 60_000;
 
-/** The log group's own prefix, which all streams have. */
+/** The empty prefix, which matches all streams of the log group. */
 const GROUP = "";
 
 export interface SharedStreams<L> {
@@ -32,7 +32,7 @@ export class SharedPrefixes {
   readonly #clock: Clock;
   /** By prefix, the number of calls since a call last reached the newest entry. */
   readonly #behind = new Map<string, number>();
-  /** The times in milliseconds until which a prefix is not used. */
+  /** By prefix, the time in milliseconds until which it is not used. */
   readonly #crowdedUntil = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -62,7 +62,7 @@ export class SharedPrefixes {
       .reduce((best, next) => (next.parts > 1 && next.read.length > best.read.length ? next : best), below(own));
   }
 
-  /** Records calls with a prefix. A prefix is crowded if separate calls for its parts would have been fewer. */
+  /** Records calls with a prefix. A prefix is crowded if it is still behind after as many calls as it has parts. */
   took({ prefix, parts }: SharedStreams<unknown>, calls: number, isCaughtUp: boolean): void {
     const sum = (this.#behind.get(prefix) ?? 0) + calls;
     this.#behind.delete(prefix);

@@ -10,7 +10,7 @@ import type { AwsVolume } from "./record.ts";
 /** Buckets and file systems of volumes have this tag. */
 export const OWNER_TAG = "portside-owner";
 
-/** For operators and cost reports; the platform does not read them. */
+/** Returns tags for operators and cost reports. The platform does not read them. */
 export const bucketTags = (account: string, { name }: Pick<AwsVolume, "name">): Record<string, string> => ({
   [OWNER_TAG]: account,
   "portside-volume": name,

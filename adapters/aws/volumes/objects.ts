@@ -1,6 +1,6 @@
 /**
- * Lists, stats, reads and removes a bucket's objects. If the volume is not live, returns `no_volume`, whatever the
- * bucket contains.
+ * Lists, stats, reads and removes a bucket's objects. Returns `no_volume` for a volume in the trash, even if its bucket
+ * still contains objects.
  */
 
 import type { ListObjectsV2CommandOutput } from "@aws-sdk/client-s3";

@@ -36,7 +36,7 @@ interface Page {
 }
 
 export interface Records extends VolumeRecords<AwsVolume> {
-  /** Undefined if the account has no volume with this id. */
+  /** Returns undefined if the account has no volume with this id. */
   get(id: string): ApiResult<AwsVolume | undefined>;
   change(
     id: string,

@@ -105,7 +105,7 @@ export class Signer {
     const present = await read(false);
     if (present.isErr() || present.value >= requested || present.value === this.#renewedExpiry) return present;
     const renewed = await read(true);
-    // Some sources issue new credentials only shortly before expiry; the present ones still work.
+    // Some sources issue new credentials only shortly before expiry; the current ones still work.
     if (renewed.isErr()) return present;
     this.#renewedExpiry = renewed.value;
     return renewed;

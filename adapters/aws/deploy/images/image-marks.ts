@@ -28,7 +28,7 @@ const REMOVAL_MS = 60_000;
 const PAUSE_MS = 500;
 
 export interface ImageMarks {
-  /** Marks an image as used. Waits while it is being removed. */
+  /** Marks an image as used. Waits while another server removes the image. */
   use(tag: string, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   /**
    * Calls `remove` if no deploy has used the image since `cutoff`. Meanwhile, no deploy can begin to use the image.

@@ -19,7 +19,8 @@ export const familyOf = (owner: AccountId, revision: string): string =>
 const GROUP_PREFIX = "portside-";
 
 /**
- * A target group's name. The limit is 32 characters, so it has only the revision's unique suffix (CreateTargetGroup).
+ * Returns a target group's name. It contains only the revision's unique suffix, because a name has at most 32
+ * characters (CreateTargetGroup).
  */
 export const targetGroupNameOf = (revision: string): string => `${GROUP_PREFIX}${revision.slice(-SUFFIX_CHARS)}`;
 

@@ -23,8 +23,8 @@ export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
   removing !== null && !hasExpired(removing, now);
 
 /**
- * True if the record does not show which revision has traffic, because the process that moved traffic or removed the
- * service has died. The listener's rule decides then.
+ * True if the record does not show which revision has traffic: the process that moved traffic has died, or a removal
+ * has begun. The listener's rule then decides.
  */
 export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
   (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;

@@ -53,7 +53,7 @@ export const presentOf = (found: Found, now: Instant, isLaterWrite = false): Pre
   return { kind: "held", owner, etag: etagOf(record) };
 };
 
-/** Returns the revisions with traffic, by the record or, if in doubt, by the listener's rule. */
+/** Returns the revisions with traffic, according to the record or, if it is in doubt, to the listener's rule. */
 export const serving = (
   { balancer, location, clock }: Pick<WriteDeps, "balancer" | "location" | "clock">,
   record: HeldRecord,

@@ -16,7 +16,7 @@ const retry = { timeoutMs: FINAL_RETRY_TIMEOUT_MS };
 const removeRevision = ({ deps, request, revision, host }: RolloutAttempt) =>
   retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, retry);
 
-/** Removes this rollout's resources, because the concurrent writer that won may not know its newest ones. */
+/** Removes this rollout's resources, because the concurrent writer that won may not know the newest of them. */
 export const abandonRevision = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, revision } = attempt;
   const left = await removeRevision(attempt);

@@ -1,4 +1,4 @@
-/** A deployment's listener rules: the public one, and one that references a revision before it serves. */
+/** A deployment's listener rules: the public rule, and a rule that references a revision before the revision serves. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, safeTry } from "../../../../core/result.ts";

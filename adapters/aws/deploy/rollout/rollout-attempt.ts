@@ -38,7 +38,8 @@ export const RETRY_TIMEOUT_MS = 60_000;
 /** How long to retry a call after an abort, in milliseconds. An abort must finish within 10 s. */
 export const FINAL_RETRY_TIMEOUT_MS = 1500;
 /**
- * How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls.
+ * How long other writers wait before they take over a rollout that is moving traffic. Must exceed the duration of that
+ * rollout's calls.
  */
 const MOVING_MS = 3 * 60_000;
 

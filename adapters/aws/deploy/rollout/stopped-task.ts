@@ -1,6 +1,6 @@
 /**
- * Determines why a task stopped from its stop code, the container's exit code, and the error name at the start of the
- * task's or the container's reason. Pure.
+ * Determines why a task stopped. The stop code, the container's exit code, and the error name at the start of the
+ * task's or the container's reason decide. Pure.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
  */
 import type { Task } from "@aws-sdk/client-ecs";
@@ -45,7 +45,7 @@ const REFUSED_MOUNT = /access denied by server while mounting/i;
 
 const MOUNT_REFUSED: DeployFailure = {
   reason: "permission",
-  message: "S3 Files refused to mount a volume of the service. Deploy again in a few minutes.",
+  message: "S3 Files rejected the mount of a volume. Deploy again in a few minutes.",
 };
 
 /**
@@ -67,7 +67,7 @@ export const didNotListen = (port: number): DeployFailure => ({
   message: `The service did not respond over HTTP on port ${port} in time, or responded at '/' with a status of 500 or above. Listen on 0.0.0.0 and the port in PORT.`,
 });
 
-/** Undefined if the stop does not fail the rollout. */
+/** Returns undefined if the stop does not fail the rollout. */
 export const failureOfTask = (task: Task, port: number): DeployFailure | undefined => {
   const { stopCode = "", stoppedReason, containers } = task;
   if (transientStopCodes.has(stopCode)) return undefined;

@@ -69,7 +69,7 @@ test("a mount that S3 Files keeps refusing fails the deploy after 8 minutes, and
   const end = await run.endOf(run.template("app", "acme", { mounts: oneMount }), "absent");
   expect(end).toMatchObject({
     kind: "failed",
-    failure: { reason: "permission", message: expect.stringContaining("refused to mount") },
+    failure: { reason: "permission", message: expect.stringContaining("rejected the mount") },
   });
   expect(millisOf(run.clock.now()) - begun).toBeGreaterThanOrEqual(8 * 60_000);
   expect(run.ecs.services()).toHaveLength(0);
