@@ -127,7 +127,7 @@ export const quotaIn = (listed: readonly ServiceQuota[], { quota }: QuotaName): 
 
 export interface RaisableCeiling extends Ceiling {
   readonly what: string;
-  /** How to raise it. */
+  /** How to raise the ceiling. */
   readonly raise: string;
 }
 

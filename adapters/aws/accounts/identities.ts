@@ -20,7 +20,9 @@ import { bucketsPolicy, runtimeRoleOf, trustPolicy } from "./roles.ts";
 export interface Identities {
   /** Returns the role's ARN. Creates the role and its policy if they do not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Returns true if this process created the role within the last minute. Some AWS services may not see it yet. */
+  /**
+   * Returns true if this process created the role within the last minute. Some AWS services may not see the role yet.
+   */
   isNew(role: string): boolean;
   /** Returns whether the role has access to the bucket: true only for buckets of the same account. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;

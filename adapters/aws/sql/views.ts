@@ -1,6 +1,6 @@
 /**
- * One account's `logs` and `billing` views in Trino's SQL. `docs/providers/aws-template.yaml` creates the table of the
- * log, and the billing console that of the costs.
+ * One account's `logs` and `billing` views in Trino's SQL. `docs/providers/aws-template.yaml` creates the log table.
+ * The operator creates the billing table in the billing console.
  *
  * Log table: the records of a log group subscription, which Firehose delivers decompressed, as one JSON object per line
  * (https://docs.aws.amazon.com/firehose/latest/dev/writing-with-cloudwatch-logs-decompression.html): `messagetype`,

@@ -24,7 +24,7 @@ const orNoObject = <T>(found: T | "not_found" | "no_volume"): T | "no_object" | 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
 export const bucketObjects = ({ api, records }: VolumeCall): ObjectDriver => {
-  /** Reads the record first: the policy that closes a trashed volume's bucket takes effect with a delay. */
+  /** Reads the record first, because the policy that closes a bucket takes effect with a delay. */
   const ifLive = <T>({ id }: StoredVolume, act: () => ApiResult<T>): ApiResult<T | "no_volume"> =>
     records
       .get(id)

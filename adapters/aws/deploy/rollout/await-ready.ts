@@ -42,7 +42,7 @@ const stageReporter = (report: ReportProgress): ((stage: Progress) => void) => {
   };
 };
 
-/** Returns a function that returns true if `RARE_CHECK_MS` have passed since it last did so. */
+/** Returns a function that returns true if `RARE_CHECK_MS` have passed since it last returned true. */
 const rarely = (clock: Clock): (() => boolean) => {
   let next = plusMillis(clock.now(), RARE_CHECK_MS);
   return () => {

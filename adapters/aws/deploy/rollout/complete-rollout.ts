@@ -30,7 +30,9 @@ const recordMoved = (
       isLost(error) || tries === 1 ? errAsync(error) : recordMoved(attempt, moving, retired, tries - 1),
     );
 
-/** Deletes the rule early, because a listener can have few rules. On failure, the rule is deleted with its revision. */
+/**
+ * Deletes the rule early, because a listener's rules are limited. On failure, the rule is deleted with its revision.
+ */
 const deletePlaceholderRule = async ({ deps, placeholderRule, revision }: RolloutAttempt): Promise<void> => {
   if (placeholderRule === undefined) return;
   const dropped = await deps.balancer.deleteRule(placeholderRule, { timeoutMs: RETRY_TIMEOUT_MS });

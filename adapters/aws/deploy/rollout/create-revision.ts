@@ -43,7 +43,7 @@ export interface NewRevision {
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
   readonly listenDeadlineMs: number;
-  /** The serving revision; the new one starts from its settings. */
+  /** The serving revision, whose settings the new revision inherits. */
   readonly former: RevisionTemplate | undefined;
 }
 

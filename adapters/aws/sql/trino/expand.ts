@@ -1,4 +1,4 @@
-/** Replaces the expressions that Trino does not support, in a syntax tree of its dialect. */
+/** Replaces the expressions that Trino does not support, in a syntax tree of Trino's dialect. */
 import { parse } from "@polyglot-sql/sdk";
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import {

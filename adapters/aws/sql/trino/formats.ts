@@ -47,7 +47,7 @@ const textOf = (instant: Instant): string => {
 
 /**
  * Formats a literal timestamp in a form that every version of Trino accepts. Returns undefined if the text is not a
- * date, with an optional time and time zone.
+ * date, with an optional time and time zone, or if it is before 1970.
  */
 export const trinoTimestamp = (text: string): string | undefined => {
   const [, date, clock = "00:00:00", zone = "Z"] =

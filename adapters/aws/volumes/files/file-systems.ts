@@ -150,7 +150,7 @@ export const createFileSystems = ({ config, clients, runtime }: FileSystemsDeps)
       for (const subnetId of subnets.filter((subnet) => !used.has(subnet))) {
         const input = { fileSystemId, subnetId, securityGroups: [filesSecurityGroup] };
         const created = yield* await api.createMountTarget(input, options);
-        // A zone has one mount target for all its subnets. That target may be in another subnet than this one.
+        // A zone has one mount target for all its subnets. That target may be in another subnet.
         if (created === "done") return ok(undefined);
       }
       return ok(targets.length > 0 && targets.every(isReady) ? (true as const) : undefined);
