@@ -149,7 +149,7 @@ const requestCounter = ({ ports, settings }: Context) => {
     buckets.set(account, bucket);
     return retryAfterSeconds === undefined
       ? ok(undefined)
-      : err(rateLimited(`Your account may make ${perMinute} requests a minute.`, retryAfterSeconds));
+      : err(rateLimited(`Your account may send ${perMinute} requests per minute.`, retryAfterSeconds));
   };
 };
 

@@ -42,7 +42,9 @@ export const apiErrorMessage = (status: number, body: unknown): string => {
     : typeof detail === "string"
       ? detail
       : `The platform responded with status ${status}.`;
-  return nextStep[status] === undefined ? message : `${message} ${nextStep[status]}`;
+  // Many messages already end with "Try again." or "Try again in a moment."
+  const step = / again\b[^.]*\.$/.test(message) ? undefined : nextStep[status];
+  return step === undefined ? message : `${message} ${step}`;
 };
 
 /** Creates an `ApiError` from a response's status and Retry-After. */

@@ -241,7 +241,7 @@ const handleError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   if (requestAborted(request.raw)) return reply.hijack();
   switch ((error as { code?: unknown } | null)?.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return reply.code(413).send({ detail: "The body is larger than 1 MiB." });
+      return reply.code(413).send({ detail: "The body is larger than the limit of 1 MiB. Send a smaller body." });
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return reply.code(415).send({ detail: "This endpoint does not support the content type of the request." });
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

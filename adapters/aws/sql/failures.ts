@@ -35,8 +35,8 @@ const dataErrors: Readonly<Record<string, string>> = {
   INVALID_FUNCTION_ARGUMENT: "a function does not accept an argument",
   INVALID_LITERAL: "a text is not a value of the type",
   SUBQUERY_MULTIPLE_ROWS: "a scalar subquery returned more than one row",
-  EXCEEDED_MEMORY_LIMIT: "the query exceeded its memory limit; read less, or aggregate earlier",
-  EXCEEDED_LOCAL_MEMORY_LIMIT: "the query exceeded its memory limit; read less, or aggregate earlier",
+  EXCEEDED_MEMORY_LIMIT: "the query exceeded its memory limit; read fewer rows, or aggregate earlier",
+  EXCEEDED_LOCAL_MEMORY_LIMIT: "the query exceeded its memory limit; read fewer rows, or aggregate earlier",
   HIVE_BAD_DATA: "a row of the log is not readable",
 };
 
@@ -53,7 +53,7 @@ const withoutInternals = (message: string, hidden: readonly string[]): string =>
   return shown.replace(/\b(?:Athena|Trino|Presto|Hive|Glue)\b/gi, "the engine").trim();
 };
 
-export const MEMORY = failed("the query exceeded its memory limit; read less, or aggregate earlier");
+export const MEMORY = failed("the query exceeded its memory limit; read fewer rows, or aggregate earlier");
 
 /** @param hasRun whether the query may have read rows; until then, an error message can quote only the statement */
 export const failureOf = (

@@ -57,13 +57,21 @@ const pauseOf = (fault: CallFault, millis: number): number =>
 export const providerCall = ({ clock, logger, faultOf, cloud, random = Math.random }: CallPolicy): ProviderCall => {
   const fail = (what: string, fault: Exclude<CallFault, { kind: "state" }>, error: unknown): Unavailable => {
     if (fault.kind === "busy")
-      return unavailable(`${cloud} is busy or does not respond.`, fault.retryAfterSeconds ?? BUSY_RETRY_S, error);
+      return unavailable(
+        `${cloud} is busy or does not respond. Try again.`,
+        fault.retryAfterSeconds ?? BUSY_RETRY_S,
+        error,
+      );
     if (error instanceof UnusablePackage) {
       logger.error(error.message, { call: what });
       return unavailable(error.message, REFUSED_RETRY_S, error);
     }
     logger.error(`${cloud} refuses a call; check the platform's credentials and permissions`, { call: what, error });
-    return unavailable(`${cloud} refuses this platform's requests.`, REFUSED_RETRY_S, error);
+    return unavailable(
+      `${cloud} rejects this platform's requests. The operator can find the reason in the server's log.`,
+      REFUSED_RETRY_S,
+      error,
+    );
   };
   const meaningOf: FaultOf = (error) => (error instanceof UnusablePackage ? refused : faultOf(error));
   return async ({ what, timeoutMs = PATIENCE_MS, signal }, call) => {

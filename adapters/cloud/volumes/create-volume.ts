@@ -21,7 +21,8 @@ export const createVolume = <R extends VolumeRecord>(
       const made = yield* driver.create(name);
       if (made === "again") continue;
       if (made.record.state === "live") return ok(made);
-      if (made.record.state === "hidden") return err(conflict(`'${name}' is being deleted. Try again in a moment.`));
+      if (made.record.state === "hidden")
+        return err(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
       if (made.record.state === "restoring") yield* finishRestore(driver, made.record);
     }
     return err(unavailable(`Too many concurrent calls for the volume '${name}'. Try again.`));

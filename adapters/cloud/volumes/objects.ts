@@ -18,7 +18,7 @@ export const orNotFound =
   (volume: StoredVolume, path: ObjectPath) =>
   <T>(found: T | Missing): Result<T, NotFound> => {
     if (found === "no_volume") return err(noVolume(volume));
-    return found === "no_object" ? err(notFound(`'${volume.name}' has no object '${path}'.`)) : ok(found);
+    return found === "no_object" ? err(notFound(`The volume '${volume.name}' has no object '${path}'.`)) : ok(found);
   };
 
 const entryOf = (path: ObjectPath, { size, updated }: Omit<BucketObject, "key">): ObjectEntry => ({

@@ -24,7 +24,7 @@ export const isBeingCreated = (name: VolumeName): Conflict =>
   conflict(`A volume '${name}' is being created. Try again in a moment.`);
 
 export const isReplaced = (name: VolumeName): Conflict =>
-  conflict(`The account has another volume '${name}'. Delete it first.`);
+  conflict(`Your account already has a volume '${name}'. Delete it before you restore another.`);
 
 /** Opens the bucket of a volume that leaves the trash, then makes the volume live. Undefined if its bucket is lost. */
 export const finishRestore = <R extends VolumeRecord>(driver: VolumeDriver<R>, record: R): ApiResult<R | undefined> =>

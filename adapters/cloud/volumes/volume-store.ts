@@ -76,7 +76,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
         if (changed) return ok(undefined);
         return err(
           record?.state === "hidden"
-            ? conflict(`'${name}' is being deleted.`)
+            ? conflict(`The volume '${name}' is being deleted. Try again in a moment.`)
             : notFound(`The volume '${name}' does not exist.`),
         );
       });
@@ -98,7 +98,9 @@ export const createCloudVolumes = <R extends VolumeRecord>({
         // From this write on, the volume is in the trash.
         const trashed = yield* driver.records.change(id, "deleting", ({ state }) => state === "hidden", deletedAt);
         const isClosed = trashed.changed && (yield* driver.close(trashed.record)) === "closed";
-        return isClosed ? ok(undefined) : err(conflict(`'${name}' is no longer being deleted.`));
+        return isClosed
+          ? ok(undefined)
+          : err(conflict(`The deletion of the volume '${name}' was cancelled. Delete it again.`));
       }),
 
     trash: (owner, options) =>

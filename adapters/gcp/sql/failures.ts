@@ -81,7 +81,7 @@ export const runFailure = ({ reason = "", message = "" }: Reason, maxBytes: numb
     case "resourcesExceeded":
       return {
         kind: "failed",
-        message: "the query exceeded its memory limit; read less, or aggregate earlier",
+        message: "the query exceeded its memory limit; read fewer rows, or aggregate earlier",
       };
     default: {
       const text = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? "the query failed on a value in its data";

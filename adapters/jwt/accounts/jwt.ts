@@ -84,13 +84,14 @@ const EXPIRED = "The token has expired. Get a new one.";
 
 const refusals: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: EXPIRED,
-  ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is for another audience, or is not valid yet.",
+  ERR_JWT_CLAIM_VALIDATION_FAILED:
+    "The token is for another audience, or is not valid yet. Check its claims aud and nbf.",
 };
 
 const refusal = (error: unknown): Unauthenticated | Unavailable =>
   error instanceof KeysUnavailable
     ? unavailable("The issuer's keys could not be fetched. Try again.", 5, error.cause)
-    : unauthenticated(refusals[codeOf(error)] ?? "The token is not valid.");
+    : unauthenticated(refusals[codeOf(error)] ?? "The token is not valid. Get a new one.");
 
 const verify = async (
   token: string,
@@ -105,7 +106,8 @@ const verify = async (
     return err(unauthenticated("The token is not a JWT."));
   }
   const issuer = issuers.find((one) => one.issuer === claimed.iss);
-  if (issuer === undefined) return err(unauthenticated("The platform does not trust the token's issuer."));
+  if (issuer === undefined)
+    return err(unauthenticated("The platform does not trust the token's issuer. Check the claim iss."));
   try {
     const now = millisOf(clock.now());
     const { payload } = await jwtVerify(token, keysOf(issuer), {
@@ -118,7 +120,7 @@ const verify = async (
     });
     if ((payload.exp ?? 0) * 1000 <= now) return err(unauthenticated(EXPIRED));
     const account = issuer.accountOf(payload);
-    if (account === undefined) return err(unauthenticated("The token does not name an account."));
+    if (account === undefined) return err(unauthenticated("The token's claims do not name an account."));
     const principal: Principal = { account, credentialId: `jwt:${payload.jti ?? payload.sub ?? ""}` };
     return issuer.admit === undefined ? ok(principal) : await issuer.admit(principal, payload);
   } catch (error) {

@@ -85,7 +85,11 @@ const failureOf = (error: unknown): DeployFailure | undefined =>
 /** Returns the failure for an error of the platform: a disk error or a bug. */
 const platformFailureOf = (error: unknown): DeployFailure => {
   const fault = diskFaultOf(error);
-  if (fault === undefined) return { reason: "internal", message: "The platform could not build the source." };
+  if (fault === undefined)
+    return {
+      reason: "internal",
+      message: "The platform could not build the source. The operator can find the reason in the server's log.",
+    };
   const message = describeDiskFault(fault, "the source could not be built", "Deploy again");
   return { reason: "provider_unavailable", message };
 };

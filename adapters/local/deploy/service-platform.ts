@@ -174,7 +174,10 @@ export class LocalPlatform implements ServicePlatform {
     if (refused !== undefined) return failed(refused);
     if (signal.aborted) return failed(INTERRUPTED);
     if (!rows.commit(name, revision.id, now()))
-      return failed({ reason: "deleted", message: "The deployment was deleted in the meantime." });
+      return failed({
+        reason: "deleted",
+        message: "The deployment was deleted in the meantime. Deploy again to create it.",
+      });
     taken.move();
     await this.#apply();
     this.#background.add(images.sweep(this.#usedImages(), false), "background work failed");

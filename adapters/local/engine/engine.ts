@@ -231,7 +231,10 @@ export class LocalEngine implements Engine {
         };
         const outcome = await start().catch((cause): DeployFailure => {
           logger.error("could not start an instance", { name, cause });
-          return { reason: "internal", message: "The platform could not start an instance." };
+          return {
+            reason: "internal",
+            message: "The platform could not start an instance. The operator can find the reason in the server's log.",
+          };
         });
         if ("reason" in outcome && outcome.reason !== "interrupted")
           log("ERROR", "", "start_failed", outcome.message, { reason: outcome.reason, exit_code: outcome.exitCode });

@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000;
 const down = (cause: unknown): Unavailable =>
   cause instanceof NoUserLeft
     ? unavailable(cause.message, 60, cause)
-    : storeUnavailable("The storage of this machine cannot be read or written.", cause);
+    : storeUnavailable("The storage of this machine cannot be read or written. Try again.", cause);
 
 const noVolume = ({ name }: StoredVolume): NotFound => notFound(`The volume '${name}' does not exist.`);
 
@@ -80,7 +80,8 @@ export class LocalVolumes implements VolumeStore {
       // No await from here to the row, so of two racing calls exactly one creates the volume.
       const present = rows.find(owner, name);
       if (present.kind === "held") return ok({ volume: present.volume, created: false });
-      if (present.kind === "hidden") return err(conflict(`'${name}' is being deleted; try again in a moment.`));
+      if (present.kind === "hidden")
+        return err(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
       try {
         rows.insert(volume);
       } catch (error) {
@@ -96,7 +97,8 @@ export class LocalVolumes implements VolumeStore {
   beginDelete(...[volume]: Parameters<VolumeStore["beginDelete"]>): ReturnType<VolumeStore["beginDelete"]> {
     const { rows } = this.#config;
     const state = rows.find(volume.owner, volume.name);
-    if (state.kind === "hidden") return errAsync(conflict(`'${volume.name}' is being deleted.`));
+    if (state.kind === "hidden")
+      return errAsync(conflict(`The volume '${volume.name}' is being deleted. Try again in a moment.`));
     if (state.kind !== "held" || state.volume.id !== volume.id) return errAsync(noVolume(volume));
     return this.#guarded(async () => ok(rows.setHidden(volume.id, true)));
   }
@@ -108,7 +110,7 @@ export class LocalVolumes implements VolumeStore {
   moveToTrash(...[volume, deletedAt]: Parameters<VolumeStore["moveToTrash"]>): ReturnType<VolumeStore["moveToTrash"]> {
     return this.#guarded(async () => {
       if (!this.#config.rows.moveToTrash(volume.id, deletedAt))
-        return err(conflict(`'${volume.name}' is no longer being deleted.`));
+        return err(conflict(`The deletion of the volume '${volume.name}' was cancelled. Delete it again.`));
       await this.#record({ ...volume, deletedAt });
       return ok(undefined);
     });
@@ -179,7 +181,7 @@ export class LocalVolumes implements VolumeStore {
   }
 
   #noObject({ name }: StoredVolume, path: string): NotFound {
-    return notFound(`'${name}' has no object '${path}'.`);
+    return notFound(`The volume '${name}' has no object '${path}'.`);
   }
 
   #living<T>(volume: StoredVolume, work: () => Promise<Result<T, NotFound>>): ResultAsync<T, NotFound | Unavailable> {

@@ -19,7 +19,7 @@ export const createMemoryBilling = (): MemoryBilling => {
   return {
     subscription: (account) =>
       isDown
-        ? errAsync(unavailable("The billing provider does not respond."))
+        ? errAsync(unavailable("The billing provider does not respond. Try again."))
         : okAsync(subscriptions.get(account) ?? freeSubscription("none")),
     subscribe: (account, subscription) => void subscriptions.set(account, { ...subscription, provider: "memory" }),
     down: (is) => {

@@ -39,7 +39,7 @@ const bucketOf = (world: World, { id, name }: StoredVolume): Result<StoredBucket
 const objectOf = (world: World, volume: StoredVolume, path: ObjectPath): Result<StoredBytes, NotFound> =>
   bucketOf(world, volume).andThen(({ objects }) => {
     const found = objects.get(path);
-    return found === undefined ? err(notFound(`'${volume.name}' has no object '${path}'.`)) : ok(found);
+    return found === undefined ? err(notFound(`The volume '${volume.name}' has no object '${path}'.`)) : ok(found);
   });
 
 const pageOf = ({ objects }: StoredBucket, { prefix, after, limit }: ObjectQuery): ObjectListing => {
@@ -70,7 +70,8 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       ),
     create: (owner, name) => {
       const present = named(world, owner, name);
-      if (present?.hidden === true) return errAsync(conflict(`'${name}' is being deleted. Try again in a moment.`));
+      if (present?.hidden === true)
+        return errAsync(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
       if (present !== undefined) return okAsync({ volume: volumeOf(present), created: false });
       const id = `vol-${ids.id()}`;
       const createdAt = timestampOf(clock.now());
@@ -81,7 +82,8 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     beginDelete: (volume) => {
       const bucket = bucketOf(world, volume);
       if (bucket.isErr()) return errAsync(bucket.error);
-      if (bucket.value.hidden) return errAsync(conflict(`'${volume.name}' is being deleted.`));
+      if (bucket.value.hidden)
+        return errAsync(conflict(`The volume '${volume.name}' is being deleted. Try again in a moment.`));
       bucket.value.hidden = true;
       return okAsync(undefined);
     },
@@ -92,7 +94,8 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     },
     moveToTrash: (volume, deletedAt) => {
       const bucket = world.volumes.get(volume.id);
-      if (bucket?.hidden !== true) return errAsync(conflict(`'${volume.name}' is no longer being deleted.`));
+      if (bucket?.hidden !== true)
+        return errAsync(conflict(`The deletion of the volume '${volume.name}' was cancelled. Delete it again.`));
       Object.assign(bucket, { hidden: false, deletedAt });
       return okAsync(undefined);
     },

@@ -9,5 +9,5 @@ export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The
 /** The failure for unexpected exceptions. The operator's log contains the cause. */
 export const OWN_BUG: DeployFailure = {
   reason: "internal",
-  message: "The platform could not roll out the revision.",
+  message: "The platform could not roll out the revision. The operator can find the reason in the server's log.",
 };

@@ -34,7 +34,7 @@ export const isBroken = (message: string): boolean =>
 
 export const outOfMemory: SqlFailure = {
   kind: "failed",
-  message: "the query needs too much memory; read fewer rows, or aggregate earlier",
+  message: "the query exceeded its memory limit; read fewer rows, or aggregate earlier",
 };
 
 export const failureOf = (message: string): SqlFailure => {

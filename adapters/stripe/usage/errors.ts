@@ -39,12 +39,20 @@ export const stripeError = (cause: unknown): Unavailable | undefined => {
   const wished = wishedRetry(cause);
   switch (cause.type) {
     case "StripeRateLimitError":
-      return unavailable("The billing provider received too many requests.", wished ?? DOWN_RETRY_S, cause);
+      return unavailable(
+        "The billing provider received too many requests. Try again later.",
+        wished ?? DOWN_RETRY_S,
+        cause,
+      );
     case "StripeAuthenticationError":
     case "StripePermissionError":
     case "StripeInvalidRequestError":
-      return unavailable("The billing provider rejects this platform's requests.", REFUSED_RETRY_S, cause);
+      return unavailable(
+        "The billing provider rejects this platform's requests. The operator can find the reason in the server's log.",
+        REFUSED_RETRY_S,
+        cause,
+      );
     default:
-      return unavailable("The billing provider does not respond.", wished ?? DOWN_RETRY_S, cause);
+      return unavailable("The billing provider does not respond. Try again.", wished ?? DOWN_RETRY_S, cause);
   }
 };

@@ -67,7 +67,7 @@ const ownDeploy = ({
         `No deploy '${deployId}' is running here, and none ended within the last hour. See last_deploy in the list of deployments.`,
       ),
     );
-  return run.owner === principal.account ? ok(run) : err(forbidden("That deploy belongs to another account."));
+  return run.owner === principal.account ? ok(run) : err(forbidden("The deploy belongs to another account."));
 };
 
 /** Returns a deploy, and the `seq` of the last record that the client has. */
@@ -91,6 +91,6 @@ export const cancelDeploy = useCase({
     const last = run.lastRecord as DeployEvent;
     return last.status === "ERROR" && last.reason === "interrupted"
       ? ok({ detail: `The deploy of '${run.name}' was cancelled.` })
-      : err(conflict(`The deploy of '${run.name}' has already ended: ${last.status}.`));
+      : err(conflict(`The deploy of '${run.name}' has already ended with ${last.status}.`));
   },
 });

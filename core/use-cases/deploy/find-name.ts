@@ -13,6 +13,8 @@ export const findName = async (
 ): Promise<Result<NameState, ControlPlaneError>> => {
   const found = await context.ports.provider.services.find(name, options);
   return found.andThen((state) =>
-    mayUse(principal.account, state) ? ok(state) : err(forbidden(`'${name}' belongs to another account.`)),
+    mayUse(principal.account, state)
+      ? ok(state)
+      : err(forbidden(`The deployment '${name}' belongs to another account.`)),
   );
 };

@@ -57,7 +57,7 @@ export const runSql = useCase({
     const { account } = call.principal;
     if (!queries.isAvailable(account)) {
       const { sqlAtOnce } = settings.accountLimits;
-      return err(rateLimited(`Your account may run ${sqlAtOnce} SQL query at a time; wait for it to end.`, 1));
+      return err(rateLimited(`Your account may run ${sqlAtOnce} SQL query at a time. Wait until it ends.`, 1));
     }
     const permit = queries.acquire(account);
     try {

@@ -38,9 +38,9 @@ export const findOwnVolume = async (
     case "other_account":
       return err(forbidden(`The volume '${name}' belongs to another account.`));
     case "hidden":
-      return err(conflict(`'${name}' is being deleted.`));
+      return err(conflict(`The volume '${name}' is being deleted. Try again in a moment.`));
     case "free":
-      return err(notFound(`You have no volume '${name}'.`));
+      return err(notFound(`Your account has no volume '${name}'.`));
   }
 };
 

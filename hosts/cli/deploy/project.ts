@@ -52,7 +52,7 @@ const readProjectText = (path: string): string | undefined => {
 /** Returns why a path cannot be deployed, or undefined if it can. */
 const folderProblem = (path: string): string | undefined => {
   try {
-    return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder.`;
+    return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder. Pass a folder.`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === "ENOENT"

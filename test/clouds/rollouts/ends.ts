@@ -59,7 +59,10 @@ export const rolloutEndTests = <W extends FakePlatform>(
     const end = await run.endOf(run.template("app"), "absent", { mayServe });
     expect(end).toEqual({
       kind: "failed",
-      failure: { reason: "internal", message: "The platform could not roll out the revision." },
+      failure: {
+        reason: "internal",
+        message: "The platform could not roll out the revision. The operator can find the reason in the server's log.",
+      },
     });
     expect(run.logged.some((line) => line.includes("a rollout failed because of an internal error"))).toBe(true);
   });

@@ -75,8 +75,10 @@ describe("the data folder", () => {
 });
 
 test("a file at the path of the data folder, or of its parent, is a problem", () => {
-  expect(dataDirProblem("/dev/null")).toBe("--data-dir /dev/null is a file, not a folder.");
-  expect(dataDirProblem("/dev/null/x")).toBe("--data-dir /dev/null/x cannot be a folder: /dev/null is a file.");
+  expect(dataDirProblem("/dev/null")).toBe("--data-dir /dev/null is a file, not a folder. Choose a folder.");
+  expect(dataDirProblem("/dev/null/x")).toBe(
+    "--data-dir /dev/null/x cannot be a folder: /dev/null is a file. Choose another folder.",
+  );
   for (const path of ["/", "/nonexistent/x"]) expect(dataDirProblem(path)).toBeUndefined();
 });
 

@@ -116,7 +116,9 @@ describe("at most 1 MiB", () => {
 
   test("reads a body of exactly 1 MiB, and rejects one more byte", async () => {
     detailOf(await remove(filled(MiB)), 404);
-    expect(detailOf(await remove(filled(MiB + 1)), 413)).toBe("The body is larger than 1 MiB.");
+    expect(detailOf(await remove(filled(MiB + 1)), 413)).toBe(
+      "The body is larger than the limit of 1 MiB. Send a smaller body.",
+    );
   });
 
   test("with and without Content-Length", async () => {

@@ -94,7 +94,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     if (known !== undefined) throw new BuildFailed(known);
     throw new BuildFailed({
       reason: error.code === "not_found" ? "permission" : "internal",
-      message: `The platform could not ${what}; its operator's log has the reason.`,
+      message: `The platform could not ${what}. The operator can find the reason in the server's log.`,
     });
   };
 
@@ -144,7 +144,10 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     }
     if (builds.problem !== undefined) {
       logger.error("builds have no identity of their own", { problem: builds.problem });
-      throw new BuildFailed({ reason: "permission", message: "The platform's builds have no identity of their own." });
+      throw new BuildFailed({
+        reason: "permission",
+        message: "The platform has no separate identity for builds. The operator must create one.",
+      });
     }
     const by = await chooseBuilder(request, say, signal);
     say(`Sending the source to ${builds.service}`);
@@ -173,7 +176,10 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     if (error instanceof BuildFailed) return error.failure;
     if (error instanceof SourceUnavailable) return failureOfUnavailable(error.unavailable);
     logger.error("a build failed because of an internal error", { deployId, cause: error });
-    return { reason: "internal", message: "The platform could not build the source." };
+    return {
+      reason: "internal",
+      message: "The platform could not build the source. The operator can find the reason in the server's log.",
+    };
   };
 
   return {

@@ -94,6 +94,6 @@ export const folderFiles = async (folder: string, prefix: string): Promise<reado
     const lines = [...problems.slice(0, SHOWN), ...more].join("\n");
     throw new CommandError(`Nothing was uploaded. Rename, move or delete these files first:\n${lines}`);
   }
-  if (uploads.length === 0) throw new CommandError(`'${folder}' has no files.`);
+  if (uploads.length === 0) throw new CommandError(`'${folder}' has no files to upload.`);
   return uploads;
 };

@@ -6,7 +6,7 @@ import { formatStorageError, parseStorageError, readStorageError } from "./stora
 export const broken = (error: unknown): ConnectionError => {
   const { cause = error } = error as { cause?: unknown };
   const { code, message } = cause as { code?: string; message?: string };
-  return new ConnectionError(`Lost the connection to the storage (${code ?? message}).`);
+  return new ConnectionError(`Lost the connection to the storage (${code ?? message}). Run the command again.`);
 };
 
 /** Resolves to the response once its headers have arrived, regardless of its status. */

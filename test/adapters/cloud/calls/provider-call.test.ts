@@ -81,7 +81,7 @@ test("does not retry a permission error, and logs it", async () => {
   const { result, moments, logged } = await called([new Failure({ kind: "refused" })]);
   expect(result._unsafeUnwrapErr()).toMatchObject({
     kind: "unavailable",
-    message: "The Cloud refuses this platform's requests.",
+    message: "The Cloud rejects this platform's requests. The operator can find the reason in the server's log.",
     retryAfterSeconds: 60,
   });
   expect(moments).toEqual([0]);

@@ -131,7 +131,7 @@ describe("too late", () => {
     const run = await accepted(platform);
     await recordsOf(platform, run);
     const refused = (await cancel(platform, run))._unsafeUnwrapErr();
-    expect(refused).toMatchObject({ kind: "conflict", message: "The deploy of 'app' has already ended: DONE." });
+    expect(refused).toMatchObject({ kind: "conflict", message: "The deploy of 'app' has already ended with DONE." });
   });
 
   test("after traffic has moved, although the last record is missing", async () => {

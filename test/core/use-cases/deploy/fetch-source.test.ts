@@ -75,12 +75,12 @@ describe("before the stream", () => {
     const platform = start();
     expect((await submit(platform))._unsafeUnwrapErr()).toMatchObject({
       kind: "not_found",
-      message: "You have no volume 'src'.",
+      message: "Your account has no volume 'src'.",
     });
     await put(platform, bytes(good));
     expect((await submit(platform, { source_object: "src/none.tgz" }))._unsafeUnwrapErr()).toMatchObject({
       kind: "not_found",
-      message: "'src' has no object 'none.tgz'.",
+      message: "The volume 'src' has no object 'none.tgz'.",
     });
     expect((await submit(platform, {}, "other"))._unsafeUnwrapErr()).toMatchObject({ kind: "forbidden" });
     expect(platform.memory.snapshot().services.size).toBe(0);

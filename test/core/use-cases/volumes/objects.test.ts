@@ -190,7 +190,7 @@ test.each([
   });
   expect((await call(platform, { volume: "none", path: "a" }))._unsafeUnwrapErr()).toEqual({
     kind: "not_found",
-    message: "You have no volume 'none'.",
+    message: "Your account has no volume 'none'.",
   });
   const broken = (await call(platform, { volume: "theirs", path: "a", typo: 1 }))._unsafeUnwrapErr();
   expect(broken).toMatchObject({ issues: [{ path: ["typo"], type: "extra_forbidden" }] });

@@ -141,7 +141,9 @@ describe("delete", () => {
       message: "The volume 'data' belongs to another account.",
     });
     for (const name of ["none", "No Name At All"])
-      expect((await remove(platform, name))._unsafeUnwrapErr()).toEqual(notFound(`You have no volume '${name}'.`));
+      expect((await remove(platform, name))._unsafeUnwrapErr()).toEqual(
+        notFound(`Your account has no volume '${name}'.`),
+      );
   });
 
   test("if the mounts cannot be read, the volume stays and is shown again", async () => {
@@ -181,7 +183,7 @@ describe("delete", () => {
     const { volumes } = platform.memory.provider;
     const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
     if (own !== undefined) (await volumes.beginDelete(own))._unsafeUnwrap();
-    const decided = { kind: "conflict", message: "'data' is being deleted." };
+    const decided = { kind: "conflict", message: "The volume 'data' is being deleted. Try again in a moment." };
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual(decided);
     const { controlPlane, principal } = platform;
     expect((await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrapErr()).toEqual(decided);

@@ -165,7 +165,9 @@ describe("a missing folder", () => {
     const missing = await ran("nosuch");
     expect(missing).toMatchObject({ code: 2, stderr: `error: The folder '${folder.path}/nosuch' does not exist.\n` });
     expect(existsSync(`${folder.path}/nosuch`)).toBe(false);
-    expect((await ran("file.txt")).stderr).toBe(`error: '${folder.path}/file.txt' is a file, not a folder.\n`);
+    expect((await ran("file.txt")).stderr).toBe(
+      `error: '${folder.path}/file.txt' is a file, not a folder. Pass a folder.\n`,
+    );
     expect((await ran("file.txt/inner")).stderr).toContain("a part of its path is a file");
     expect((await ran("app")).stderr).toBe(
       `error: 'source' in ${folder.path}/app/portside.json: The folder '${folder.path}/app/dist' does not exist.\n`,

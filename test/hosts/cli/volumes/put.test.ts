@@ -69,7 +69,7 @@ describe("one file", () => {
     using folder = folderWith({ a: "1" });
     const { code, stderr } = await cli.volume(["put", "dada", "a"], { cwd: folder.path });
     expect(code).toBe(1);
-    expect(stderr).toContain("You have no volume 'dada'");
+    expect(stderr).toContain("Your account has no volume 'dada'");
   });
 });
 
@@ -145,7 +145,7 @@ describe("a folder", () => {
   test("without files is reported", async () => {
     await using cli = await serveVolume();
     using folder = folderWith();
-    expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("' has no files.");
+    expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("' has no files to upload.");
   });
 });
 

@@ -100,7 +100,7 @@ describe("create and ls", () => {
 
   test("reports a missing volume and another account's volume", async () => {
     await using cli = await serveVolume();
-    expect((await cli.volume(["ls", "nothing"])).stderr).toContain("You have no volume 'nothing'");
+    expect((await cli.volume(["ls", "nothing"])).stderr).toContain("Your account has no volume 'nothing'");
     const other = { PORTSIDE_API_KEY: await cli.api.key("other") };
     expect(await cli.volume(["ls", "data"], { env: other })).toMatchObject({ code: 1 });
   });

@@ -12,7 +12,7 @@ test("returns 429 with Retry-After for a request over the limit", async () => {
   await using api = await serveSlow(clock);
   for (let time = 0; time < 3; time++) expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);
   const answer = await api.call("GET", "/v1/capabilities");
-  expect(detailOf(answer, 429)).toContain("3 requests a minute");
+  expect(detailOf(answer, 429)).toContain("3 requests per minute");
   expect(answer.headers.get("retry-after")).toBe("20");
   await clock.advance(20_000);
   expect((await api.call("GET", "/v1/capabilities")).status).toBe(200);

@@ -46,7 +46,7 @@ describe("too late", () => {
     const { api, held } = platform;
     held.release();
     const records = recordsOf(await api.deploy({ function_name: "app", volumes: "{}" }, archive));
-    expect(detailOf(await cancelOf(api)(records[0].deploy_id), 409)).toContain("has already ended: DONE");
+    expect(detailOf(await cancelOf(api)(records[0].deploy_id), 409)).toContain("has already ended with DONE");
     expect((await api.call("GET", "/v1/deployment/list")).json[0].status).toBe("READY");
   });
 

@@ -28,6 +28,6 @@ test("returns 503 with Retry-After if the billing provider is down", async () =>
   await using api = await serveMemory();
   api.memory.billing.down(true);
   const answer = await api.call("GET", path);
-  expect(detailOf(answer, 503)).toBe("The billing provider does not respond.");
+  expect(detailOf(answer, 503)).toBe("The billing provider does not respond. Try again.");
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
 });
