@@ -27,7 +27,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
   const limits = "timestamps have millisecond precision, and STRUCT and time formats accept only literals";
   return offered(
     billingTable === undefined
-      ? `by Athena over the log's table; ${limits}; without billing: set \`billingTable\` to the export of CUR 2.0`
+      ? `by Athena over the log's table; ${limits}; for billing, also set \`billingTable\` to the export of CUR 2.0`
       : `by Athena over the log's table and the export of CUR 2.0; ${limits}`,
   );
 };

@@ -24,7 +24,7 @@ export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: Fi
   if (problem !== undefined) return missing(problem);
   return offered(
     billingTable === undefined
-      ? "by BigQuery over the log bucket's linked dataset; without billing: set `billingTable` to the detailed export"
+      ? "by BigQuery over the log bucket's linked dataset; for billing, also set `billingTable` to the detailed export"
       : "by BigQuery over the log bucket's linked dataset and the detailed billing export",
   );
 };
