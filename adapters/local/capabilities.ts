@@ -9,14 +9,14 @@ import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 
-/** The maximum duration of a fire: the limit of the clouds' schedulers, so that a service can move to a cloud. */
+/** The maximum duration of a fire. Equals the limit of the clouds' schedulers, so services can move to a cloud. */
 export const MAX_FIRE_SECONDS = 1800;
 
 /** Describes the network of sandboxes. */
 const sandboxNetwork = (networks: Chosen["networks"]): string =>
   typeof networks === "object"
     ? "with separate networks"
-    : `on the machine's network (${networks}): services can call each other's ports and every port of this machine, and listen on any free one`;
+    : `on the machine's network (${networks}): services can call each other's ports and all other ports of this machine, and can listen on any free port`;
 
 const formatRunner = ({ runner, limits, containers, networks, reason }: Chosen): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by polling";
@@ -42,12 +42,12 @@ const cpuLimit = ({ limits }: Chosen): Feature =>
 const mounts = ({ runner }: Chosen): Feature => {
   if (runner.kind === "process")
     return offered(
-      "by PORTSIDE_MOUNTS in the environment, and by a symbolic link at the path if this user may create it",
+      "through the variable PORTSIDE_MOUNTS, and through a symbolic link at the path if this user may create one",
     );
   return runner.mountsFolders ? offered() : missing("this machine's bubblewrap has no --bind-fd; install a newer one");
 };
 
-/** The isolation between services without a Dockerfile. The container engine isolates those with one. */
+/** The isolation of services without a Dockerfile. The container engine isolates services with a Dockerfile. */
 const isolationOf = ({ runner: { kind, ownNetwork } }: Chosen): Capabilities["isolation"] => {
   if (kind === "process") return "none";
   return kind === "container" || ownNetwork ? "full" : "filesystem";
@@ -58,7 +58,7 @@ const dockerfiles = ({ containers }: Chosen): Feature =>
     ? missing(`this machine has no container engine: ${containers}`)
     : offered(`by ${containers.engine.name} ${containers.engine.version}`);
 
-/** Any integer number of CPUs up to 8 or the machine's number if that is larger, and any memory up to the machine's. */
+/** Allows up to 8 CPUs, or the machine's number of CPUs if it is larger, and memory up to the machine's total. */
 const sizes = (): Capabilities["resources"] => {
   const maxCpu = Math.max(8, availableParallelism());
   const memory = { min: 128 * MiB, max: Math.floor(totalmem() / MiB) * MiB, step: 1 };

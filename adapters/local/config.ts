@@ -13,7 +13,7 @@ export const localConfigSchema = z.strictObject({
   acceptState: z
     .boolean()
     .default(false)
-    .describe("Start even if the state is empty or older than the other data of the folder"),
+    .describe("Start even if the state is empty or older than the other data in the folder"),
   host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
   ingressPort: port(
     8080,
@@ -64,7 +64,7 @@ export const localConfigSchema = z.strictObject({
     .describe("Maximum concurrent instances per account"),
   idleSeconds: seconds(300, "Idle time after which an instance stops"),
   queue: z.int().min(0).default(100).describe("Maximum requests per service that wait for an instance"),
-  drainSeconds: seconds(30, "How long a replaced revision may finish its requests"),
+  drainSeconds: seconds(30, "How long a replaced revision may take to finish its requests"),
   graceSeconds: seconds(10, "Time between SIGTERM and SIGKILL"),
   elsewhereSeconds: seconds(4, "How long a starting service may listen on another port or address before it fails"),
   logRetentionDays: z.int().min(1).default(30).describe("How long to store log entries"),

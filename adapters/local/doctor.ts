@@ -1,4 +1,4 @@
-/** Checks this machine for the local provider, and reports missing features and how to install them. */
+/** Checks this machine for the local provider. Reports missing features and how to install them. */
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ const isWritable = (folder: string): boolean => {
   }
 };
 
-/** Free space below which to warn: images, logs and volumes grow, and a single build may unpack 2 GiB. */
+/** Warns below this free space, because images, logs and volumes grow, and a single build may unpack 2 GiB. */
 const ROOMY = 5 * GiB;
 
 const dataFolder = (dataDir: string): Finding => {
@@ -49,7 +49,7 @@ const state = (dataDir: string): Finding => {
   try {
     const verdict = judgeState(inspectDataFolder(dataDir));
     if (verdict.kind === "refused") return fail("state", `${join(dataDir, STATE_FILE)} ${verdict.problem}`, repair);
-    return pass("state", verdict.kind === "fresh" ? "none yet" : "intact and the newest");
+    return pass("state", verdict.kind === "fresh" ? "not created yet" : "intact and up to date");
   } catch (error) {
     return fail("state", (error as Error).message, repair);
   }
@@ -74,7 +74,7 @@ const network = (networks: Awaited<ReturnType<typeof chooseRunner>>["networks"])
     ? pass("network", "each service has a separate network")
     : warn(
         "network",
-        `${networks}; services can call, and listen on, every port of this machine that this user can`,
+        `${networks}; services can call every port of this machine, and can listen on the same ports as this user`,
         "apt-get install passt iproute2",
       );
 
@@ -98,9 +98,9 @@ async function* running(
     ? warn("containers", `${containers}; sources with a Dockerfile cannot be built`, "apt-get install docker.io")
     : pass("containers", `${containers.engine.name} ${containers.engine.version}: builds and runs Dockerfiles`);
   yield runner.kind === "container"
-    ? pass("runner", "containers: services do not see each other's files, processes and networks")
+    ? pass("runner", "containers: services do not see each other's files, processes or networks")
     : runner.kind === "bubblewrap"
-      ? pass("runner", "bubblewrap: services do not see each other's files and processes")
+      ? pass("runner", "bubblewrap: services do not see each other's files or processes")
       : warn(
           "runner",
           `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
@@ -136,7 +136,7 @@ const sql = (): Finding => {
   return warn("SQL", queries.reason, installCommand(sqlPackages));
 };
 
-/** @param environment the variables that locate programs */
+/** @param environment the server's environment, which locates programs (`PATH`) */
 export async function* diagnoseLocal(examined: Examined, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   yield pass("Node", process.version);
   yield dataFolder(examined.dataDir);

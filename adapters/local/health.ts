@@ -1,4 +1,4 @@
-/** Health check: tries each part of the data folder, and reports failing parts without paths. */
+/** The health check: tests writes to each part of the data folder. Its messages contain no paths. */
 import { statSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface HealthDeps {
   readonly logger: Logger;
 }
 
-/** The size of the test file. A disk with less free space will soon be too full for deploys and logs. */
+/** The size of the test file. A disk with less free space is nearly too full for deploys and logs. */
 const PROBE_BYTES = 64 * 1024;
 
 const tryWriting = async (folder: string): Promise<void> => {
@@ -30,8 +30,8 @@ const tryWriting = async (folder: string): Promise<void> => {
 };
 
 /**
- * A rolled-back change detects a read-only or damaged file, but writes nothing to the disk. So a file next to the state tests
- * the disk.
+ * A rolled-back change detects a read-only or damaged database, but writes nothing to the disk. The test file next to the
+ * database detects a full disk.
  */
 const tryState = async (db: DatabaseSync, dataDir: string): Promise<void> => {
   db.exec("BEGIN IMMEDIATE");
@@ -60,15 +60,15 @@ const isReplaced = ({ path, dev, ino }: ReturnType<typeof usedFile>): boolean =>
     const now = statSync(path, { throwIfNoEntry: false });
     return now === undefined || now.dev !== dev || now.ino !== ino;
   } catch {
-    // The write tests report the problem.
+    // `findDown` fails to write to the same path, and reports the problem.
     return false;
   }
 };
 
 /**
- * Remembers the data folder and state that the server uses. If their paths lead to other files later, everything that the
- * server writes is lost when it ends.
- * @returns a function that returns the problems, in messages without paths
+ * Records the data folder and the state that the server has open. If their paths later lead to other files, everything that
+ * the server writes is lost when it stops.
+ * @returns a function that returns a message for each problem
  */
 export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {
   const { dataDir, logger } = deps;
@@ -76,11 +76,11 @@ export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {
   return async () => {
     const replaced = used.find(isReplaced);
     if (replaced === undefined) return findDown(deps);
-    logger.error("not ready: the data folder was removed or replaced while the server runs", {
+    logger.error("not ready: the data folder was removed or replaced while the server was running", {
       path: replaced.path,
       next: "stop the server, restore the data folder, for example with 'portside restore', and start the server again",
     });
-    return ["the data folder was removed or replaced while the server runs; restore it and restart the server"];
+    return ["the data folder was removed or replaced while the server was running; restore it and restart the server"];
   };
 };
 

@@ -1,4 +1,4 @@
-/** The credentials of a data folder: API keys in its state, and the key that signs tokens. */
+/** Opens the credentials of a data folder: the API keys in its state, and the key that signs tokens. */
 import { resolve } from "node:path";
 import type { JWK } from "jose";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -12,15 +12,15 @@ import { SettingRows } from "../state/settings.ts";
 
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Returns a function that loads the key that signs tokens and creates it at first use. */
+/** Returns a function that loads the key for signing tokens. The first call creates the key. */
 export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
   JSON.parse(await settings.getOrCreate("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 
 export interface FolderIdentity {
   readonly identity: Identity;
-  /** True if the folder has no key yet. Needs no lock, because only one server uses the folder. */
+  /** True if the folder has no API key yet. */
   claimFirstKey(): boolean;
-  /** True if the folder has keys of another account. */
+  /** True if the folder has API keys of another account. */
   hasOtherAccounts(account: AccountId): boolean;
   close(): void;
 }
@@ -32,7 +32,7 @@ export interface FolderIdentityOptions {
   readonly acceptState?: boolean | undefined;
 }
 
-/** Opens the credentials of a data folder without its platform. A server may use the folder meanwhile. */
+/** Opens the credentials of a data folder without starting a provider. A server may use the folder meanwhile. */
 export const createLocalIdentity = (
   dataDir: string,
   { logger = silent, issuers = [], acceptState }: FolderIdentityOptions = {},

@@ -1,4 +1,4 @@
-/** A backup file cannot be written or used. The message has the reason and the next step. */
+/** Thrown if a backup cannot be written or restored. The message contains the reason and the next step. */
 export class BackupError extends Error {
   override readonly name = "BackupError";
   /** The file or folder that caused the problem. */

@@ -1,4 +1,4 @@
-/** Writes the entries of a backup to a compressed file and computes their digest. */
+/** Writes the entries of a backup to a compressed file, and computes their digest. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
@@ -29,10 +29,10 @@ export class BackupWriter implements AsyncDisposable {
   readonly #hash = createHash("sha256");
   readonly #onProgress: (bytes: number) => unknown;
   #failure: unknown;
-  /** Resolves the wait for backpressure. */
+  /** Ends the wait for the compressor to accept more bytes. */
   #resume: () => void = () => undefined;
   #entries = 0;
-  /** The number of content bytes that the last entry still lacks. */
+  /** The number of content bytes that are missing from the last entry. */
   #left = 0;
   #padding = 0;
 
@@ -73,7 +73,7 @@ export class BackupWriter implements AsyncDisposable {
     await this.#written;
   }
 
-  /** Closes the file, which is incomplete without `end`. */
+  /** Closes the file. The file is incomplete if the caller did not call `end`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#gzip.destroy();
     await this.#written.catch(() => undefined);

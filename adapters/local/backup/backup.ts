@@ -1,10 +1,10 @@
 /**
- * `portside backup` writes one file with everything of a data folder that the server cannot recreate.
+ * `portside backup` writes one file with everything in a data folder that the server cannot recreate.
  *
- * The server may run and change the folder meanwhile, so files that refer to other files are copied last. The state names
- * volumes and images, and the backup must contain all of them. So volumes and images come first, and then the state, in
- * rounds, until a round finds nothing new to copy. The backup contains the last copy of the state. A volume that this state
- * does not name is harmless, because the next start moves it to quarantine.
+ * A server may change the folder during the backup. The state refers to volumes and images, and the backup must contain all of
+ * them. Each round therefore copies the state to a work folder, and then adds the volumes and images that the backup lacks.
+ * After a round that adds nothing, the backup adds this copy of the state. The backup may contain volumes that this state does
+ * not list. They are harmless, because the next start moves them to quarantine.
  */
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
@@ -31,26 +31,26 @@ export interface BackupOptions {
   /** Replace the file if it exists. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
-  /** Called with the number of bytes written since the last call. The backup waits for a returned promise. */
+  /** Called with the number of uncompressed bytes since the last call. The backup waits for a returned promise. */
   readonly onProgress?: (bytes: number) => unknown;
 }
 
 export interface BackupSummary {
   readonly file: string;
-  /** The size of the file. */
+  /** The size of the backup file. */
   readonly bytes: number;
   readonly deployments: number;
   readonly volumes: number;
-  /** Number of files in volumes. */
+  /** The number of files in volumes. */
   readonly objects: number;
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Each round copies only the files that appeared during the previous one, so rounds become shorter. */
+/** Each round adds only files that appeared during the previous round, so rounds become shorter. */
 const MAX_ROUNDS = 20;
 const COPY = "copy.sqlite";
 
-/** Reads a copy of the state, of any release. */
+/** Reads a copy of the state, in the format of any release. */
 const contentOf = (path: string) => {
   using db = openImmutable(path);
   const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
@@ -61,7 +61,7 @@ const contentOf = (path: string) => {
     deployments: services.length,
     volumes: volumes.map(({ id }) => id),
     livingVolumes: volumes.filter(({ deleted }) => deleted === null).length,
-    /** Paths below the folder of images: `OWNER/KEY`. */
+    /** Paths below `images`, as `OWNER/KEY`. */
     images: [...new Set(templates.matchAll(/local:\/\/([0-9a-f]{24}\/[0-9a-f]{32})/g).map(([, path = ""]) => path))],
   };
 };
@@ -69,9 +69,9 @@ const contentOf = (path: string) => {
 type StateContent = ReturnType<typeof contentOf>;
 
 interface BackupDeps {
-  /** The path without symbolic links. */
+  /** The absolute path with symbolic links resolved. */
   readonly dataDir: string;
-  /** The path as the operator and the server name it. */
+  /** The absolute path, which may contain symbolic links. */
   readonly named: string;
   readonly work: string;
   readonly writer: BackupWriter;
@@ -140,7 +140,7 @@ class DataFolderBackup {
   }
 
   async #copyUntilComplete(): Promise<StateContent> {
-    // A path that two consecutive rounds do not find does not exist, for example because an operator deleted the volume by hand.
+    // Ignores paths that two consecutive rounds do not find, such as a volume that an operator deleted by hand.
     let missing: string | undefined;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const before = this.#done.size;
@@ -155,7 +155,7 @@ class DataFolderBackup {
     );
   }
 
-  /** Copies the files to which no other file refers. */
+  /** Copies everything except images, volumes and the state. */
   async #copyTheRest(): Promise<void> {
     for (const name of await this.#namesIn("")) {
       const paths = name === "storage" ? (await this.#namesIn(name)).map((inner) => `${name}/${inner}`) : [name];
@@ -178,7 +178,7 @@ class DataFolderBackup {
   }
 
   async #copyDatabases(folder: string): Promise<void> {
-    // The other files are damaged logs, to which the retention applies.
+    // Also copies damaged logs, because the retention applies to them.
     for (const name of await this.#namesIn(folder))
       if (name.endsWith(".sqlite")) await this.#copyDatabase(`${folder}/${name}`);
       else if (name.includes(".damaged-")) await this.#copyTree(`${folder}/${name}`);
@@ -189,7 +189,7 @@ class DataFolderBackup {
     try {
       await copyDatabase(join(this.#deps.dataDir, path), copy);
     } catch (error) {
-      // For example, the server may rename a damaged log meanwhile.
+      // The server may have renamed the file meanwhile, such as a damaged log.
       if (isDamage(error) || lstatSync(join(this.#deps.dataDir, path), { throwIfNoEntry: false }) === undefined)
         return this.#leftOut.add("database", path);
       throw explainFileError(error, join(this.#deps.dataDir, path)) ?? error;
@@ -197,7 +197,7 @@ class DataFolderBackup {
     await this.#copyFrom(copy, path);
   }
 
-  /** The manifest marks an image as complete, so it is copied last. */
+  /** Copies the manifest last, because it marks an image as complete. */
   async #copyImage(path: string): Promise<boolean> {
     const folder = join(this.#deps.dataDir, path);
     const before = await stat(join(folder, MANIFEST), { bigint: true }).catch(() => undefined);
@@ -228,14 +228,14 @@ class DataFolderBackup {
     return exists;
   }
 
-  /** Copies the file `from` as the entry `path`. The caller must not change the file meanwhile. */
+  /** Copies the file `from` to the entry `path`. The caller must not change the file meanwhile. */
   async #copyFrom(from: string, path: string): Promise<void> {
     await (await this.#parentOf(path))?.close();
     await using folder = await openRoot(dirname(from));
     await this.#trees.copy(folder, basename(from), path);
   }
 
-  /** Opens the parent folder of the path. Writes the missing entries of all folders above the path. */
+  /** Opens the parent folder of the path. Adds missing entries for all folders above the path. */
   async #parentOf(path: string): Promise<Folder | undefined> {
     let folder = await openRoot(this.#deps.dataDir);
     const names = path.split("/").slice(0, -1);
@@ -257,7 +257,7 @@ class DataFolderBackup {
   }
 }
 
-/** Returns the path of the data folder without symbolic links. */
+/** Returns the path of the data folder with symbolic links resolved. */
 const findData = (dataDir: string): string => {
   try {
     const real = realpathSync(dataDir);
@@ -279,13 +279,13 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
 };
 
 /**
- * Writes everything of a data folder that the server cannot recreate to one compressed tar file with mode 0600. The server may
- * run meanwhile. The file contains a snapshot of the state, and no partial objects.
+ * Writes everything in a data folder that the server cannot recreate to one compressed tar file with mode 0600. The server may
+ * run meanwhile. The file contains a snapshot of the state, and no partial objects. The file appears once it is complete.
  *
- * The file contains the services' environment variables and the content of volumes. Treat it as a secret.
+ * The file contains the services' environment variables and the content of volumes. Treat the file as a secret.
  *
- * Throws a `DataFolderError` if the data folder cannot be read, and a `BackupError` if the file exists or is in the data
- * folder. The file appears once it is complete.
+ * Throws a `DataFolderError` if the data folder cannot be read. Throws a `BackupError` if the file is in the data folder, or
+ * if it exists and `replace` is not set.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
   const { replace = false, signal = new AbortController().signal, onProgress = () => undefined } = options;

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 import { makePrivateFile } from "../data-folder/layout.ts";
 
-/** All pages in one step: between steps, a change by another process would restart the copy. */
+/** Copies all pages in one step, because a change by another process between two steps would restart the copy. */
 const ALL_PAGES = 2 ** 31 - 1;
 
 /** Replaces an existing copy. Rejects with SQLite's error if the file is not a database. */

@@ -1,6 +1,6 @@
 /**
- * Copies trees into a backup. Services may write to them meanwhile, so the walk uses open folders and does not follow symbolic
- * links. A link becomes a separate entry.
+ * Copies trees of files into a backup. Services may change a tree during the copy, so the walk opens each folder through its
+ * open parent and follows no symbolic links. A link becomes an entry.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";
@@ -12,22 +12,22 @@ import type { LeftOutList } from "./left-out-list.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Files up to this size are read before their header is written, so that the header has the actual size. */
+/** The copy reads a file up to this size completely before it writes the header, so the header has the actual size. */
 const SMALL_BYTES = 1 << 20;
 const PIECE_BYTES = 256 * 1024;
-/** The walk holds one descriptor per level. */
+/** The walk holds one file descriptor per level. */
 const MAX_DEPTH = 1000;
-/** Maximum number of listings of a folder that changes meanwhile. */
+/** The maximum number of listings of a folder that keeps changing. */
 const MAX_LISTINGS = 5;
 
-/** Converts a name to bytes. Paths in a backup are Latin-1: one character per byte. */
+/** Converts a name to bytes. Each character of a path in a backup is one byte (Latin-1). */
 export const bytesOf = (name: string): Buffer => Buffer.from(name, "latin1");
 
 const isUnreadable = (error: unknown): boolean => ["EACCES", "EPERM", "EIO"].includes(codeOf(error) ?? "");
 
 /**
- * Returns the names in the folder. Some file systems may omit a file from a listing while a rename replaces it. So a folder
- * that changed is listed again, and the names of all listings count.
+ * Returns the names in the folder. Some file systems may omit a file from a listing while a rename replaces the file.
+ * Therefore lists a folder that changed again, and returns the names of all listings.
  */
 const namesIn = async (folder: Folder): Promise<string[]> => {
   const names = new Set<string>();
@@ -50,7 +50,7 @@ export const entryOf = (
   ...more,
 });
 
-/** Reads `bytes` bytes from the position. Returns fewer only at the end of the file. */
+/** Reads `bytes` bytes at `position`. Returns fewer only at the end of the file. */
 const read = async (file: FileHandle, bytes: number, position: number): Promise<Buffer> => {
   const buffer = Buffer.allocUnsafe(bytes);
   let done = 0;
@@ -151,7 +151,7 @@ export class TreeCopy {
     await this.#deps.writer.entry(entryOf(path, "link", stats, { target: target.toString("latin1") }));
   }
 
-  /** Records unreadable paths instead of failing. */
+  /** Adds an unreadable path to the list of left-out files instead of failing. */
   async #open<T>(path: string, act: () => Promise<T>): Promise<T | undefined> {
     try {
       return await act();

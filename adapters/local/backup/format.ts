@@ -1,12 +1,12 @@
 /**
- * The format of a backup: a tar file, compressed with gzip, that every tar program can list. Pure.
+ * The format of a backup: a tar file, compressed with gzip, that every tar program can list.
  *
- * - The first entry is `portside-backup.json`: the format's number, and the origin of the backup.
- * - Then come the entries of the data folder below `data/`. A folder comes before its content.
- * - The last entry is `portside-backup-end.json`: counts, and the SHA-256 digest of all bytes before this entry.
+ * - The first entry, `portside-backup.json`, contains the version of the format and the origin of the backup.
+ * - The next entries are those of the data folder, below `data/`. The entry of a folder precedes the entries of its content.
+ * - The last entry, `portside-backup-end.json`, contains counts and the SHA-256 digest of all bytes before this entry.
  *
- * Each entry has a pax header with all its fields. Names are bytes, because tenant code may choose names that are not UTF-8.
- * In this code, each character of a path is one byte (Latin-1).
+ * Each entry has a pax header that contains its path, size, owner and time. Names are bytes, because tenant code may choose
+ * names that are not UTF-8. In this code, each character of a path is one byte (Latin-1).
  */
 import { z } from "zod";
 
@@ -15,15 +15,15 @@ export const BLOCK = 512;
 
 export const HEAD = "portside-backup.json";
 export const END = "portside-backup-end.json";
-/** The folder of the data folder's entries in the backup. */
+/** The folder in the tar file that contains the entries of the data folder. */
 export const DATA = "data";
 
 export const headSchema = z.object({
   format: z.literal(FORMAT),
   created_at: z.string(),
-  /** The path of the data folder, which Python virtual environments contain. */
+  /** The path of the data folder. Manifests of images and Python virtual environments contain it. */
   data_dir: z.string(),
-  /** The user of the server, which owns the platform's own files. */
+  /** The uid of the data folder's owner. */
   uid: z.int().min(0),
 });
 export type BackupHead = z.output<typeof headSchema>;
@@ -46,14 +46,14 @@ export interface BackupEntry {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Milliseconds since 1970, an integer. */
+  /** Milliseconds since 1970, as an integer. */
   readonly modified: number;
   /** The target of a link; empty for files and folders. */
   readonly target: string;
 }
 
 const TYPES = { file: "0", link: "2", folder: "5" } as const;
-/** The maximum length of a pax header in bytes. It bounds paths, because folders can be nested deep. */
+/** The maximum size of a pax header's records in bytes. Deeply nested folders have long paths. */
 const EXTENDED_BYTES = 1 << 20;
 const LARGEST_OCTAL = 0o77777777777;
 const LARGEST_ID = 0o7777777;
@@ -91,7 +91,7 @@ const block = (type: string, name: string, size: number, { mode, uid, gid, modif
   return bytes;
 };
 
-/** Encodes a pax record, which starts with its own length, including the digits of the length. */
+/** Encodes a pax record. The record starts with its total length, which includes the digits of the length. */
 const record = (key: string, value: string): string => {
   const rest = ` ${key}=${value}\n`;
   const digits = String(rest.length + String(rest.length).length).length;
@@ -100,7 +100,7 @@ const record = (key: string, value: string): string => {
 
 const namedPath = ({ path, type }: BackupEntry): string => (type === "folder" ? `${path}/` : path);
 
-/** Encodes the header of an entry: a pax header and the header itself, in whole blocks. */
+/** Encodes the pax header and the tar header of an entry, in whole blocks. */
 export const encodeEntry = (entry: BackupEntry): Buffer => {
   const { type, size, uid, gid, modified, target } = entry;
   const [seconds, millis] = [Math.floor(modified / 1000), modified % 1000];
@@ -121,11 +121,11 @@ export const encodeEntry = (entry: BackupEntry): Buffer => {
   ]);
 };
 
-/** Clamps a time to the range of the format, because tenant code can give a file any time. */
+/** Clamps a time to the range of the format, because tenant code can set any modification time. */
 export const modifiedOf = (millis: number): number =>
   Math.min(Math.max(Math.floor(millis), 0), LATEST_SECOND * 1000) || 0;
 
-/** Returns the size in bytes of the records after a pax header block; undefined if the block is not a pax header. */
+/** Returns the size of a pax header's records in bytes; undefined if the block is not a pax header. */
 export const extendedBytes = (header: Buffer): number | undefined => {
   const digits = header.toString("latin1", 124, 135);
   const bytes = /^[0-7]{11}$/.test(digits) ? Number.parseInt(digits, 8) : undefined;
@@ -156,7 +156,7 @@ const numberIn = (text: string | undefined): number => {
 
 /**
  * Decodes the output of `encodeEntry`. Returns undefined for any other bytes.
- * @param header the blocks of the pax header, its records and the entry's own block
+ * @param header the block of the pax header, its records, and the block of the tar header
  */
 export const decodeEntry = (header: Buffer): BackupEntry | undefined => {
   const bytes = extendedBytes(header) ?? 0;

@@ -3,14 +3,14 @@
 export interface LeftOut {
   readonly reason: string;
   readonly count: number;
-  /** The path of the first one, below the data folder. */
+  /** The path of the first of these files, relative to the data folder. */
   readonly example: string;
 }
 
 export const reasons = {
   special: "not a file, a folder or a link",
   unreadable: "permission denied, or a damaged disk",
-  deep: "nested too deep",
+  deep: "nested too deeply",
   shrunk: "shrank while it was copied; zeros fill the rest",
   database: "damaged database",
   foreign: "not part of the platform",
@@ -19,7 +19,7 @@ export const reasons = {
 export class LeftOutList {
   readonly #found = new Map<string, { count: number; readonly example: string }>();
 
-  /** @param path a path of a backup's entry */
+  /** @param path the path of a backup entry */
   add(reason: keyof typeof reasons, path: string): void {
     const known = this.#found.get(reasons[reason]);
     if (known === undefined)

@@ -1,4 +1,4 @@
-/** Reads a backup as a stream. Rejects everything that `BackupWriter` would not write. */
+/** Reads a backup as a stream. Rejects every file that `BackupWriter` could not have written. */
 import { createHash } from "node:crypto";
 import {
   type BackupEnd,
@@ -22,13 +22,13 @@ export class BadBackup extends Error {}
 /** Only a newer Portside can read the backup. */
 export class NewerBackup extends BadBackup {}
 
-export const FOREIGN = "is not a backup of 'portside backup'";
+export const FOREIGN = "was not written by 'portside backup'";
 export const CUT_OFF = "is truncated";
 export const DAMAGED = "is damaged";
 
 const DOCUMENT_BYTES = 64 * 1024;
 
-/** Reads a stream in chunks of given sizes. */
+/** Reads a stream in pieces of requested sizes. */
 class Bytes {
   readonly #stream: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -151,7 +151,7 @@ class BackupReader {
 
 const CODES: Readonly<Record<string, string>> = { Z_BUF_ERROR: CUT_OFF, Z_DATA_ERROR: DAMAGED };
 
-/** Rejects with `BadBackup` for an incomplete or invalid backup. The visitor may have received a part of it. */
+/** Rejects with `BadBackup` for an incomplete or invalid backup, possibly after the visitor received some entries. */
 export const readBackup = async (stream: AsyncIterable<Buffer>, visitor: BackupVisitor): Promise<BackupEnd> => {
   const reader = new BackupReader(stream);
   try {

@@ -45,7 +45,6 @@ export interface RestoreSummary {
   readonly kept: string | undefined;
 }
 
-/** Composes the message: the file's name, the reason and the next step. */
 const explain = (file: string, bad: BadBackup): BackupError => {
   const { message, cause } = bad;
   const step = bad instanceof NewerBackup ? "Restore it with that version." : "Restore another file.";
@@ -56,9 +55,9 @@ const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 
 class Restore {
   readonly #file: string;
-  /** The path of the data folder as the operator and the server name it. */
+  /** The absolute path of the data folder, which may contain symbolic links. */
   readonly #named: string;
-  /** The same path without symbolic links. */
+  /** The same path with symbolic links resolved. */
   readonly #target: string;
   readonly #options: RestoreOptions;
 
@@ -87,7 +86,7 @@ class Restore {
       return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
     } finally {
       lock?.release();
-      // SQLite tries to remove the journal at its old path.
+      // SQLite looks for the lock's journal only at the path before the rename.
       if (kept !== undefined) await rm(join(kept, `${LOCK_FILE}-journal`), { force: true });
     }
   }
@@ -96,7 +95,7 @@ class Restore {
     return exists(this.#target) && readdirSync(this.#target).length > 0;
   }
 
-  /** Throws if a server uses the folder, or if it has content and must not be replaced. Locks an existing folder. */
+  /** Locks an existing data folder. Throws if a server uses the folder, or if the restore must not or cannot replace it. */
   #claimTarget(): Lock | undefined {
     const [target, named] = [this.#target, this.#named];
     if (!exists(target)) return undefined;
@@ -124,7 +123,7 @@ class Restore {
     const file = createReadStream(this.#file, { highWaterMark: 256 * 1024 });
     file.on("data", (piece) => this.#options.onProgress?.(piece.length));
     const unzipped = pipeline(file, createGunzip({ chunkSize: 256 * 1024 }), () => undefined);
-    // `readBackup` reports errors. Without a listener, an error that comes while nothing is read would end the process.
+    // `readBackup` reports errors. Without a listener, an error between two reads would end the process.
     unzipped.on("error", () => undefined);
     let head: BackupHead | undefined;
     let unpacker: TreeUnpacker | undefined;
@@ -150,8 +149,9 @@ class Restore {
   }
 
   /**
-   * Only root can set owners. The platform's own files get the owner of the replaced folder, so that root can restore for a
-   * server that runs as another user. On such a server, accounts have no separate users.
+   * Returns the function that chooses the owner of an entry, which only root can set. The platform's files get the owner of the
+   * replaced folder, so root can restore the folder of a server that runs as another user. Accounts have no separate users on
+   * that server, so tenant files get the same owner.
    */
   #ownersIn({ uid }: BackupHead) {
     const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };
@@ -162,7 +162,7 @@ class Restore {
     };
   }
 
-  /** Checks the state and writes its check file, so that a server opens the folder. */
+  /** Checks the state, and writes the check file that a server compares with it. */
   async #finishState(data: string, head: BackupHead): Promise<void> {
     if (inspectState(join(data, STATE_FILE), true).state.kind !== "whole") throw new BadBackup(DAMAGED);
     try {
@@ -178,21 +178,21 @@ class Restore {
     for (const name of ["", ...readdirSync(data)]) await chown(join(data, name), owner.uid, owner.gid);
   }
 
-  /** @returns the new path of the replaced folder */
+  /** @returns the new path of the replaced folder; undefined if there was none */
   async #swap(data: string): Promise<string | undefined> {
     const kept = this.#hasContent
       ? `${this.#target}.before-${new Date().toISOString().replaceAll(":", "-")}`
       : undefined;
     if (kept !== undefined) await rename(this.#target, kept);
     try {
-      // Also replaces an empty folder.
+      // `rename` also replaces an empty folder.
       await rename(data, this.#target);
     } catch (error) {
       if (kept !== undefined) await rename(kept, this.#target);
       if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
       throw new BackupError(
         this.#named,
-        `${this.#named} received files during the restore. They were not changed. Try again.`,
+        `${this.#named} received files during the restore. Nothing was changed. Try again.`,
       );
     }
     syncFolder(dirname(this.#target));
@@ -201,7 +201,8 @@ class Restore {
 }
 
 /**
- * Creates a data folder from a file of `backupDataFolder`. Checks the whole file first, and renames a folder that it replaces.
+ * Creates a data folder from a file that `backupDataFolder` wrote. Checks the whole file before it changes the target, and
+ * renames the folder that the new one replaces.
  *
  * Throws a `BackupError` if the file is not a complete backup, or if the folder has content and `replace` is not set. Throws a
  * `DataFolderError` of kind `in_use` if a server uses the folder.

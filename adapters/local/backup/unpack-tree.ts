@@ -1,6 +1,6 @@
 /**
- * Writes the entries of a backup below a new folder. The backup is untrusted, so every step starts from an open folder, follows
- * no symbolic link and replaces nothing. Links are allowed only in folders to which tenant code can write.
+ * Writes the entries of a backup to a new folder. The backup is untrusted, so every step starts from an open folder, follows
+ * no symbolic link and replaces nothing. Links are allowed only in folders that tenant code can write to.
  */
 import { constants } from "node:fs";
 import { type FileHandle, lchown, mkdir, open, symlink } from "node:fs/promises";
@@ -13,16 +13,16 @@ import { BadBackup } from "./read-backup.ts";
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
-/** Longer files contain no path that must change. */
+/** Larger files do not contain the path of the data folder. */
 const REWRITTEN_BYTES = 256 * 1024;
 const IMAGE = /^images\/[^/]+\/[^/]+\/image\.json$/;
 const SCRIPT = /^cache\/[^/]+\/venvs\/[^/]+\/(env\/)?bin\/[^/]+$/;
 
-/** A folder that stays open because entries for it may follow. */
+/** A folder that stays open because the next entries may be in it. */
 interface Level {
   readonly name: string;
   readonly folder: Folder;
-  /** Undefined if the folder was created earlier and already has its attributes. */
+  /** Undefined if the folder already has its attributes. */
   readonly entry: BackupEntry | undefined;
 }
 
@@ -41,7 +41,7 @@ const refuse = (path: string, what: string): never => {
 };
 
 const check = ({ path, type }: BackupEntry): void => {
-  // The table of rules does not contain this folder itself.
+  // The table of rules lists the content of this folder, but not the folder.
   const rule = path === "storage" ? "own" : backupRuleOf(path);
   if (rule === undefined || rule === "left out") refuse(path, "is not part of a data folder");
   if (type === "link" && !(isTenantPath(path) && isTenantPath(path.slice(0, path.lastIndexOf("/")))))
@@ -109,7 +109,7 @@ export class TreeUnpacker {
     }
   }
 
-  /** Sets owner, mode and time, in this order: changing the owner clears bits of the mode. */
+  /** Sets the owner before the mode, because changing the owner clears bits of the mode. */
   async #finish(handle: FileHandle, entry: BackupEntry, ownMode: number): Promise<void> {
     const isTenants = isTenantPath(entry.path);
     const owner = this.#options.ownerOf(entry, isTenants);
@@ -138,7 +138,7 @@ export class TreeUnpacker {
     } else {
       let at = 0;
       for await (const piece of content) {
-        // Skips zeros, so that the file stays sparse.
+        // Skips zeros to keep the file sparse.
         if (!isZero(piece))
           for (let done = 0; done < piece.length; ) {
             const { bytesWritten } = await file.write(piece, done, piece.length - done, at + done);

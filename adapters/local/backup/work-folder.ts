@@ -1,6 +1,6 @@
 /**
- * A folder for unfinished work, next to its result. If the process is killed, the next attempt removes the folder. A lock shows
- * whether another process still uses it.
+ * A temporary folder for a backup or restore, next to its result. If the process is killed, the next attempt reuses and then
+ * removes the folder. A lock prevents concurrent use.
  */
 import { chmod, lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface WorkFolder extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Leaves the lock file: a non-empty folder without it belongs to another program. */
+/** Keeps the lock file, because a non-empty folder without one counts as another program's. */
 const clear = async (path: string): Promise<void> => {
   for (const name of await readdir(path)) if (!name.startsWith(LOCK_FILE)) await removeTree(join(path, name));
 };

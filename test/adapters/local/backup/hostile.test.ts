@@ -241,7 +241,7 @@ describe("a restore refuses", () => {
 
   test.each([
     ["an empty file", Buffer.alloc(0), /^is truncated/],
-    ["a text", Buffer.from("hello"), /^is not a backup of 'portside backup'/],
+    ["a text", Buffer.from("hello"), /^was not written by 'portside backup'/],
     ["a gzip file of text", gzipSync("hello ".repeat(1000)), /^is not a backup/],
     ["an empty gzip file", gzipSync(""), /^is truncated/],
   ])("%s", async (_what, bytes, words) => {
