@@ -166,7 +166,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     clear();
     const again = await build();
     expect(again.at(-1)).toEqual(first);
-    expect(linesOf(again)).toEqual(["This source was built before; its image is used again"]);
+    expect(linesOf(again)).toEqual(["This source was built before; reusing its image"]);
     const faults = cloud.faultsOf(world);
     expect([...faults.builds.log, ...faults.sources.log]).toEqual([]);
     // Accounts do not share builds.

@@ -1,4 +1,4 @@
-/** Builds Node.js sources: installs dependencies by the lock file and runs the `build` and `prestart` scripts. */
+/** Builds Node.js sources: installs the dependencies in the lock file, and runs the `build` and `prestart` scripts. */
 import { existsSync } from "node:fs";
 import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -41,10 +41,10 @@ const npm = (context: BuildContext, what: string, args: readonly string[]): Comm
   };
 };
 
-/** These scripts run during the installation and may read the source, so their results cannot be shared between sources. */
+/** Scripts that run during the installation. They may read the source, so sources cannot share the installed dependencies. */
 const installScripts = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
 
-/** Returns the cache key of the installed dependencies; undefined if they may depend on more than the key can contain. */
+/** Returns the cache key of the installed dependencies; undefined if they may also depend on other files of the source. */
 const dependencyKey = (
   context: BuildContext,
   manifest: NodePackage,
@@ -66,10 +66,10 @@ const dependencyKey = (
   ]);
 };
 
-/** The suffix of a folder into which dependencies are being copied. */
+/** The suffix of a folder with an unfinished copy of dependencies. */
 export const PARTIAL_SUFFIX = ".partial";
 const MAX_CACHED = 5;
-/** Another build may still be copying from a folder that was used within this time. */
+/** Another build may still be copying from a folder that a build used within this time. */
 const IN_USE_MS = 60 * 60_000;
 
 const removeOldDependencies = async (kept: string): Promise<void> => {
@@ -100,13 +100,13 @@ const copyInSandbox = (
   );
 };
 
-/** Adds the tree's size to the folder's name, so that the next build detects removed or truncated files. */
+/** Adds the tree's size to the folder's name, so the next build detects removed or truncated files. */
 const cacheFolderName = async (folder: string, tree: string): Promise<string> => {
   const { entries, bytes } = await measureTree(tree);
   return `${folder}.${entries}-${bytes}`;
 };
 
-/** Returns the folder of unchanged cached dependencies. Removes changed ones. */
+/** Returns the folder of the cached dependencies. Removes a folder whose content has changed. */
 const findCached = async (folder: string): Promise<string | undefined> => {
   const names = await readdir(dirname(folder)).catch(() => []);
   for (const name of names) {
@@ -118,7 +118,7 @@ const findCached = async (folder: string): Promise<string | undefined> => {
   return undefined;
 };
 
-/** Ignores failures, because the current build does not need the cache. */
+/** Copies the installed dependencies to the cache. Ignores failures, because this build does not need the cache. */
 const cacheDependencies = async (context: BuildContext, folder: string): Promise<void> => {
   const partial = `${folder}${PARTIAL_SUFFIX}`;
   const source = join(insidePaths(context).app, "node_modules");
@@ -133,7 +133,7 @@ const cacheDependencies = async (context: BuildContext, folder: string): Promise
   }
 };
 
-/** npm downloads the package manager and runs a program that finds it on its search path. */
+/** Returns arguments with which npm downloads the package manager, and runs a program that has it in its PATH. */
 const npmExec = (manager: string): string[] => ["exec", "--yes", `--package=${manager}`, "--"];
 
 /** Returns a command of the package manager that wrote the lock file. */
@@ -165,21 +165,21 @@ const install = async (
   if (lock === undefined)
     return runCommand(context, npm(context, "npm install", ["install", "--no-package-lock", ...omit]));
   if (manager !== undefined) {
-    context.say(`Installing dependencies as in ${lock}, with ${manager}`);
+    context.say(`Installing dependencies from ${lock} with ${manager}`);
     return runCommand(context, packageManager(context, manager, installArguments(manager, forBuild)));
   }
   const key = dependencyKey(context, manifest, lock, omit);
   const installNow = () => {
-    context.say(`Installing dependencies as in ${lock}`);
+    context.say(`Installing dependencies from ${lock}`);
     return runCommand(context, npm(context, "npm ci", ["ci", ...omit]));
   };
   if (key === undefined) return installNow();
-  // Outside the folder that commands can write, so that a build cannot change another build's dependencies.
+  // Outside of the folder that commands can write to, so a build cannot change another build's dependencies.
   const folder = join(context.cache, "..", "node_modules", key);
   await context.mutex.take(folder, context.signal, async () => {
     const kept = await findCached(folder);
     if (kept !== undefined) {
-      context.say(`Using the cached dependencies of ${lock}`);
+      context.say(`Using cached dependencies from ${lock}`);
       await lutimes(kept, new Date(), new Date());
       const into = join(insidePaths(context).app, "node_modules");
       return copyInSandbox(context, kept, false, (inside) => [inside, into]);

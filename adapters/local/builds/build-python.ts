@@ -23,7 +23,7 @@ const findInterpreter = async (context: BuildContext): Promise<PythonInterpreter
   );
 };
 
-/** Part of the key. Increase it if the layout of environments on disk changes. */
+/** Part of an environment's key. Increase it if the layout of environments on disk changes. */
 const LAYOUT = "3";
 
 /** Paths in the folder of an environment. Build commands can write only below `venv`. */
@@ -34,7 +34,7 @@ const layoutOf = (folder: string) => ({
   inputs: join(folder, "inputs"),
 });
 
-/** The files that a usable environment has. The interpreter is a link, which an upgrade of the machine's Python can break. */
+/** The files of a usable environment. The interpreter is a link, which an upgrade of the machine's Python can break. */
 const requiredFiles = (folder: string): string[] => {
   const { venv, record } = layoutOf(folder);
   return [record, join(venv, "pyvenv.cfg"), join(venv, "bin", "python")];
@@ -85,7 +85,7 @@ const createVenv = async (
     env,
   });
   const args = await pipArguments(install, inputs);
-  context.say(`Installing dependencies as in ${install.file}`);
+  context.say(`Installing dependencies from ${install.file}`);
   await runCommand(context, { what: "pip install", argv: [join(venv, "bin", "pip"), "install", ...args], binds, env });
   await writeFile(record, "", { flag: "wx" });
 };
@@ -93,17 +93,17 @@ const createVenv = async (
 const aboutFiles = /^(-[a-z]|--(requirement|constraint|editable|find-links)|\.)|^[^-].*(\/|\.whl|\.zip|\.tar\.)/;
 
 /**
- * True if requirements.txt refers to files of the source: with an option, a path, or the name of an archive.
+ * Returns true if requirements.txt refers to files of the source through an option, a path, or the name of an archive.
  * https://pip.pypa.io/en/stable/reference/requirements-file-format/
  */
 export const namesFiles = (requirements: string): boolean =>
   requirements.split("\n").some((line) => aboutFiles.test(line.replace(/(^|\s)#.*/, "").trim()));
 
-/** True if pip would install nothing. */
+/** Returns true if pip would install nothing. */
 const installsNothing = ({ file, project, requirements }: PythonInstall): boolean =>
   file !== "requirements.txt" && !project && requirements.length === 0;
 
-/** Returns the inputs of the environment's key. Projects that install themselves or refer to files depend on the whole source. */
+/** Returns the inputs of the environment's key. If pip installs the project or files of the source, the source is an input. */
 const inputsOf = (context: BuildContext, install: PythonInstall): string => {
   if (install.file !== "requirements.txt") return JSON.stringify([install, install.project ? context.app : ""]);
   const text = readText(join(context.app, install.file));
@@ -119,10 +119,10 @@ const venvFor = async (
 ): Promise<string | undefined> => {
   if (install === undefined || installsNothing(install)) return undefined;
   const folder = join(venvs, cacheKey([LAYOUT, inputsOf(context, install), python.executable, python.version]));
-  // Concurrent builds with the same dependencies create the environment once.
+  // The first of several concurrent builds with the same dependencies creates the environment.
   await context.mutex.take(folder, context.signal, async () => {
     if (requiredFiles(folder).every((path) => existsSync(path)))
-      return context.say(`Using the cached dependencies of ${install.file}`);
+      return context.say(`Using cached dependencies from ${install.file}`);
     try {
       await createVenv(context, python, folder, install);
     } catch (error) {

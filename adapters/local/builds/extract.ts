@@ -1,4 +1,4 @@
-/** Unpacks each source archive in a separate thread, so that it does not block the server or exhaust its memory. */
+/** Unpacks each source archive in a separate thread, so no archive blocks the server or exhausts its memory. */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
@@ -13,10 +13,10 @@ import { BuildError } from "./run-command.ts";
 import { TreeWriter } from "./tree-writer.ts";
 import type { UnpackPiece, UnpackReport } from "./unpack.ts";
 
-/** Maximum number of archives that are unpacked concurrently, at most one per account. */
+/** The maximum number of archives that are unpacked concurrently. Each account unpacks one archive at a time. */
 const MAX_CONCURRENT = 4;
 
-/** A thread needs a few MiB: an archive's paths and one chunk of its bytes. */
+/** A thread needs a few MiB, for the paths in an archive and one chunk of its bytes. */
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
 
 const thread = packagedScript(import.meta.url, "adapters/local/builds/extract", "adapters/local/builds/unpack");
@@ -33,13 +33,13 @@ export interface Extraction {
   readonly owner: string;
 }
 
-/** Passes chunks to the thread until it reports the end. Rejects if the thread or the source fails. */
+/** Passes chunks to the thread until the thread reports the end. Rejects if the thread or the source fails. */
 const feed = async (worker: Worker, source: Source): Promise<string | undefined> => {
   const pieces = source.open()[Symbol.asyncIterator]();
   const ended = Promise.withResolvers<string | undefined>();
   const next = async (): Promise<void> => {
     const { done, value } = await pieces.next();
-    // A chunk may be a view of a larger buffer, which the message would transfer as a whole.
+    // Copies the chunk, because it may be a view of a larger buffer, and a transfer would move the whole buffer.
     const piece: UnpackPiece = done === true ? null : new Uint8Array(value);
     worker.postMessage(piece, piece === null ? [] : [piece.buffer]);
   };
@@ -68,7 +68,7 @@ const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | unde
 };
 
 interface Unpacking {
-  /** Resolves with the archive's problem, or undefined if it was unpacked. */
+  /** Resolves with the archive's problem, or with undefined on success. */
   readonly problem: Promise<string | undefined>;
   /** Resolves when all writing has stopped. */
   stop(): Promise<void>;
@@ -90,7 +90,7 @@ const unpackInProcess = (source: Source, folder: string): Unpacking => {
     writer.close();
     stopped.reject(cause);
   };
-  /** Reports an error through the promise: the walk calls its visitor from an event, where an exception would end the process. */
+  /** Reports an error through the promise. The walk calls its visitor from an event, where an exception would end the process. */
   const unlessStopped = (write: () => void) => {
     try {
       if (!isStopped) write();
@@ -118,7 +118,7 @@ export class Extractor {
 
   /**
    * @param script the script of the thread; null in a bundle, where the caller's thread unpacks the archives
-   * @param deadline milliseconds for one archive, without the time that it waits for a thread
+   * @param deadline the milliseconds to unpack one archive, excluding the wait for a thread
    */
   constructor(script: URL | null = thread, deadline: number = unpackDeadlineMs) {
     this.#script = script;
@@ -126,8 +126,8 @@ export class Extractor {
   }
 
   /**
-   * Throws `BuildError` after the deadline, or if the archive is invalid, which means that it changed after the spool checked
-   * it. After a failure or an abort, nothing more is written.
+   * Rejects with `BuildError` after the deadline, or if the archive is invalid. The spool has checked the archive, so an invalid
+   * archive has changed since. After a failure or an abort, writes nothing more.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));

@@ -1,6 +1,6 @@
 /**
- * Stores built sources on disk, one folder per image, named by the content and the account. A folder without a manifest is an
- * unfinished build, which the sweep removes.
+ * Stores images on disk. The folder of an image is named after its account and its cache key. A folder without a manifest is
+ * an unfinished build, which the sweep removes.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lutimesSync, readdirSync, statSync } from "node:fs";
@@ -20,9 +20,9 @@ const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile", "static"]),
   /** A command for `sh -c`, run in the source's folder. */
   command: z.string(),
-  /** Folders at the front of the command's search path. */
+  /** Folders at the front of the command's PATH. */
   path: z.array(z.string()),
-  /** Host folders that the command needs, mounted at their own paths. */
+  /** Host folders that the command needs. The sandbox mounts them at their host paths. */
   needs: z.array(z.string()),
   /** Files outside of the image that the command needs. Earlier versions did not record them. */
   requires: z.array(z.string()).default([]),
@@ -30,7 +30,7 @@ const unpackedSchema = z.object({
 
 const containerSchema = z.object({
   kind: z.literal("container"),
-  /** The container engine's id of the image. */
+  /** The id of the image in the container engine. */
   id: z.string(),
 });
 
@@ -50,7 +50,7 @@ export interface UnpackedImage extends UnpackedManifest {
 export const readManifest = (folder: string): ImageManifest | undefined =>
   tryOr(() => manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST)))), undefined);
 
-/** The failure of a start whose image is missing or damaged. */
+/** The failure to start a revision if its image is missing or damaged. */
 export const imageMissing: DeployFailure = {
   reason: "image_not_found",
   message: "The image of this revision is missing or damaged. Deploy the source again.",
@@ -60,10 +60,10 @@ export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: 
 
 const MAX_UNUSED = 10;
 const MAX_UNUSED_MS = 7 * 86_400_000;
-/** The rollout of a recent build may not have begun. */
+/** The sweep keeps images of this age, because their rollout may not have begun. */
 const FRESH_MS = 60 * 60_000;
 
-/** A hash, because account ids may contain any characters. */
+/** Returns a hash, because account ids may contain any characters. */
 export const ownerFolder = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 24);
 
 /** Returns the key of a result that depends only on these inputs. */
@@ -111,14 +111,14 @@ export class ImageStore {
       : { ...manifest, reference, app: this.appFolder(reference) };
   }
 
-  /** Returns whether all files of the image exist, and its id if it is at the container engine. */
+  /** Returns whether all files of the image exist, and the id of an image in the container engine. */
   inspect(reference: string): { readonly whole: boolean; readonly containerId: string | undefined } {
     const manifest = this.#manifest(reference);
     const whole = manifest !== undefined && this.#isWhole(reference, manifest);
     return { whole, containerId: manifest?.kind === "container" ? manifest.id : undefined };
   }
 
-  /** Records the use for the sweep. Ignores disk errors, because the image can run without it. */
+  /** Records the use for the sweep. Ignores disk errors, because the image can run without the record. */
   #noteUse(reference: string): void {
     try {
       lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
@@ -160,8 +160,8 @@ export class ImageStore {
 
   /**
    * Removes unfinished images, and each account's unused images except the most recent ones.
-   * @param used the references of services' images
-   * @param atStart whether the server is starting, so that no build runs and every unfinished image is obsolete
+   * @param used the references of the images that services use
+   * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @returns the host folders that the remaining images need
    */
   async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
@@ -192,7 +192,7 @@ export class ImageStore {
     return needed;
   }
 
-  /** Returns the ids of all images at the container engine. */
+  /** Returns the ids of all images in the container engine. */
   containerIds(): ReadonlySet<string> {
     const manifests = this.#referencesByOwner().flatMap((references) => references.map((one) => this.#manifest(one)));
     return new Set(manifests.flatMap((manifest) => (manifest?.kind === "container" ? [manifest.id] : [])));

@@ -24,20 +24,20 @@ import { cacheKey, type ImageManifest, type ImageStore, ownerFolder } from "./im
 import { type BuildContext, BuildError } from "./run-command.ts";
 import type { Toolchain } from "./toolchain.ts";
 
-/** Part of the image's key. Increase it if a change of the builder affects the images of unchanged sources. */
+/** Part of the image's key. Increase it if a change to the builder affects the images of unchanged sources. */
 const BUILDER_VERSION = "2";
 
 export interface BuilderConfig {
   readonly images: ImageStore;
   readonly runner: Runner;
-  /** Builds sources with a Dockerfile; a string is the reason that none can be built. */
+  /** Builds sources with a Dockerfile. A string is the reason that no container engine is available. */
   readonly containers: Containers | string;
   readonly toolchain: Toolchain;
-  /** The limits of the commands of one build. */
+  /** The limits on each command of a build. */
   readonly limits: Limits;
   readonly userOf: UserOf;
   readonly network: Readonly<Record<string, string>>;
-  /** Contains a folder per account, which its builds share. */
+  /** Contains one folder per account, which the account's builds share. */
   readonly cacheDir: string;
   /** Marks the processes of this server's builds. */
   readonly scope: string;
@@ -78,7 +78,7 @@ const noEngine = (why: string): BuildError =>
     message: `The source has a Dockerfile, but this platform has no container engine: ${why}. Install Docker or Podman and restart the platform, or remove the Dockerfile to build from package.json, requirements.txt or a Procfile.`,
   });
 
-/** Returns the failure for the deploy; undefined if the error is the platform's. */
+/** Returns the deploy's failure; undefined if the platform caused the error. */
 const failureOf = (error: unknown): DeployFailure | undefined =>
   error instanceof BuildError || error instanceof NoUserLeft ? error.failure : undefined;
 
@@ -96,7 +96,7 @@ const platformFailureOf = (error: unknown): DeployFailure => {
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
-/** Limits the share of this process's time that a build's output takes, and yields to the event loop between lines. */
+/** Limits the share of this process's time that the output of a build takes, and yields to the event loop between lines. */
 const pacePrint = (say: Say<string>): Say<string> => {
   const allowance = new Allowance();
   const rest = async (taken: Promise<void>): Promise<void> => {
@@ -115,7 +115,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const extractor = new Extractor();
   const { images, runner, containers, toolchain, limits, network, ids, logger } = config;
 
-  /** Returns whether the engine still has the built image. Fails if the engine does not respond. */
+  /** Returns whether the image exists, or a failure if the container engine does not respond. */
   const isBuilt = async (reference: string): Promise<boolean | DeployFailure> => {
     const image = images.find(reference);
     if (image?.kind !== "container") return image !== undefined;
@@ -169,7 +169,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     const known = await isBuilt(reference);
     if (typeof known === "object") return { kind: "failed", failure: known };
     if (known) {
-      context.say("This source was built before; its image is used again");
+      context.say("This source was built before; reusing its image");
       return { kind: "built", image: reference };
     }
     const account = join(config.cacheDir, ownerFolder(request.owner));
@@ -207,7 +207,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
         const newId = () => `${config.scope}.${ids.id()}`;
         const reference = referenceFor(config, request);
         const context = { runner, toolchain, limits, network, say, print, signal, newId, mutex };
-        // Builds of the same image run one after the other, so that the second finds the first one's image.
+        // Serializes builds of the same image, so the second build finds the image of the first.
         return mutex
           .take(reference, signal, () => build(request, reference, context))
           .catch((error: unknown) => {

@@ -14,7 +14,7 @@ import type { Toolchain } from "./toolchain.ts";
 export const APP = "/app";
 const CACHE = "/cache";
 
-/** A failed build. Only thrown within the builder, which converts it to a `failed` event. */
+/** A failed build. Thrown only within the builder, which converts the error to a `failed` event. */
 export class BuildError extends Error {
   readonly failure: DeployFailure;
   constructor(failure: DeployFailure) {
@@ -48,7 +48,7 @@ export interface BuildContext {
 export const insidePaths = (context: Pick<BuildContext, "runner" | "app" | "cache">) =>
   context.runner.mapsPaths ? { app: APP, cache: CACHE } : { app: context.app, cache: context.cache };
 
-/** Returns binds for programs outside /usr, at their own paths. Every sandbox has /usr. */
+/** Returns binds that mount programs outside /usr at their host paths. Every sandbox has /usr. */
 export const programBinds = (paths: readonly string[]): Bind[] =>
   [...new Set(paths)]
     .filter((path) => path !== "/usr" && !path.startsWith("/usr/"))
@@ -74,7 +74,7 @@ const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
 
 const TAIL = 20;
 
-/** With fewer free bytes than this, a full disk may be the reason that a command failed. */
+/** With less free space than this, the full disk is reported as the cause of a failed command. */
 const MIN_FREE_BYTES = 256 * 1024;
 
 const isFull = async (path: string): Promise<boolean> => {
@@ -89,14 +89,14 @@ const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
       ? `ended with exit code ${exit.code}`
       : `was ended by ${exit.signal}`;
 
-/** Runs a command until it exits. Throws `BuildError` if it fails, and the signal's reason if that aborts. */
+/** Runs a command until it exits. Rejects with `BuildError` if the command fails, and with the reason of an aborted signal. */
 export const runCommand = async (context: BuildContext, command: Command): Promise<void> => {
   const inside = insidePaths(context);
   const { toolchain } = context;
   const path = [toolchain.shims, join(toolchain.node, ".."), "/usr/local/bin", "/usr/bin", "/bin"];
   const tail: string[] = [];
   context.signal.throwIfAborted();
-  // Writable folders come last, so that the sandbox creates no mount point in them, where a link could redirect it.
+  // Mount writable folders last. The sandbox then creates no mount points in them, which a symbolic link could redirect.
   const binds = [
     ...programBinds([toolchain.node, toolchain.shims]),
     ...(command.binds ?? []),

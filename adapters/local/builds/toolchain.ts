@@ -1,4 +1,4 @@
-/** The programs for builds and services: the platform's own Node.js, the machine's npm and Python. */
+/** Finds the programs for builds and services: the platform's own Node.js, and the machine's npm and Python. */
 import { execFile } from "node:child_process";
 import {
   accessSync,
@@ -18,7 +18,7 @@ import { tryOr } from "../../shared/runtime/try-or.ts";
 export interface Toolchain {
   /** The platform's own Node.js. */
   readonly node: string;
-  /** npm's script, run with that Node.js; undefined if npm is not installed. */
+  /** The path of npm's script, which that Node.js runs; undefined if npm is not installed. */
   readonly npm: string | undefined;
   /** A folder with `npm` and `npx` for scripts that call them. */
   readonly shims: string;
@@ -55,7 +55,7 @@ export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): T
   const node = process.execPath;
   const npm = findNpm(path, environment["npm_execpath"]);
   mkdirSync(folder, { recursive: true });
-  // Accounts' users must be able to run these programs, whatever the umask.
+  // The users of accounts must be able to run these programs, regardless of the umask.
   chmodSync(folder, 0o755);
   const scripts = npm === undefined ? {} : { npm, npx: join(dirname(npm), "npx-cli.js") };
   for (const [name, script] of Object.entries(scripts)) {
@@ -76,7 +76,7 @@ export interface PythonInterpreter {
   readonly version: string;
 }
 
-/** Runs an interpreter to find its installation. A version manager's shim reports the real one. */
+/** Runs an interpreter to find its installation, because `python` may be the shim of a version manager. */
 export const inspectPython = async (python: string): Promise<PythonInterpreter | undefined> => {
   const script =
     "import sys,os,platform;print(os.path.realpath(sys.executable));print(sys.base_prefix);print(platform.python_version())";

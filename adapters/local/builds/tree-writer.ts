@@ -7,7 +7,7 @@ import { codeOf } from "../tenant-files/folder.ts";
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o755;
 
-/** No one else may write to the folder. The caller must have checked the paths of the entries. */
+/** No other code may write to the folder meanwhile. The caller must check the paths of the entries first. */
 export class TreeWriter implements TarVisitor {
   readonly #root: string;
   #file: { readonly descriptor: number; left: number } | undefined;
@@ -20,7 +20,7 @@ export class TreeWriter implements TarVisitor {
     const at = join(this.#root, path);
     if (type === "folder") return this.#makeFolder(at);
     const descriptor = this.#create(at);
-    // Drops special bits such as set-user-id, and ignores the umask.
+    // Removes special bits such as set-user-id, and ignores the umask.
     fchmodSync(descriptor, executable ? 0o755 : 0o644);
     if (size === 0) closeSync(descriptor);
     else this.#file = { descriptor, left: size };
@@ -35,7 +35,7 @@ export class TreeWriter implements TarVisitor {
     this.#file = undefined;
   }
 
-  /** Closes the open file. */
+  /** Closes a partially written file. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file.descriptor);
     this.#file = undefined;

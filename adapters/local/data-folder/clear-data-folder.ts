@@ -1,9 +1,9 @@
-/** Empties a data folder except for its volumes and the files that are needed to open them. */
+/** Empties a data folder, except for its volumes and the files that a server needs to use them. */
 import { join } from "node:path";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import { withCompanions } from "./layout.ts";
 
-/** An explicit list, so that files and folders of later versions are preserved. */
+/** An explicit list, which preserves files and folders of later versions. */
 const TEMPORARY = [
   ...["billing.sqlite", "engine.sqlite"].flatMap(withCompanions),
   ...["cache", "images", "leftovers", "logs", "run", "sandbox", "spool", "sql", "tools"],

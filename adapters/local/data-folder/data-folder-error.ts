@@ -1,4 +1,4 @@
-/** Errors of a data folder: a kind for programs, and a message with the path and the next step for people. */
+/** Errors about a data folder. Each has a `kind` for programs, and a message with the path and the next step for operators. */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/runtime/disk-fault.ts";
@@ -8,12 +8,12 @@ const facts = {
   newer_version: "was written by a newer Portside",
   not_a_folder: "cannot be used as a folder: a part of the path is a file",
   not_owner: "belongs to another user",
-  no_permission: "cannot be read and written: permission denied",
+  no_permission: "cannot be read or written: permission denied",
   read_only: "cannot be written: the file or its file system is read-only",
   full: "cannot be written: the disk is full",
   damaged: "is damaged",
-  /** The state is missing, empty or older than the other data of the folder. */
-  outdated: "is older than the other data of the folder",
+  /** The state is missing, empty or older than the other data in the folder. */
+  outdated: "is older than the other data in the folder",
   unreadable: "cannot be opened",
 } as const;
 
@@ -91,14 +91,14 @@ const refusalOf = (path: string): string | undefined => {
   }
 };
 
-/** SQLite reports "unable to open" and "readonly" for many causes. Checks the file and its folder for the actual one. */
+/** Checks the permissions of the path, because SQLite reports "unable to open" and "readonly" for many causes. */
 const refine = (problem: DataFolderProblem, path: string): DataFolderProblem => {
   if (problem !== "unreadable" && problem !== "read_only") return problem;
   const refusal = refusalOf(nearestExisting(path));
   return refusal === "EACCES" || refusal === "EROFS" ? (systemCodes[refusal] as DataFolderProblem) : problem;
 };
 
-/** Classifies by the error code alone. Returns undefined for an error that is neither the file system's nor SQLite's. */
+/** Classifies an error by its code. Returns undefined if neither the file system nor SQLite raised the error. */
 const problemOf = (error: unknown): DataFolderProblem | undefined => {
   const fault = diskFaultOf(error);
   if (fault !== undefined) return diskProblems[fault];
@@ -109,7 +109,7 @@ const problemOf = (error: unknown): DataFolderProblem | undefined => {
 
 /**
  * Explains an error of the file system or of SQLite. Returns undefined for every other error, which is a bug.
- * @param path the file that was opened, for errors without a path
+ * @param path the path to report if the error contains none
  */
 export const explainFileError = (error: unknown, path: string): DataFolderError | undefined => {
   if (error instanceof DataFolderError) return error;
@@ -127,11 +127,11 @@ export const explainFileError = (error: unknown, path: string): DataFolderError 
 export const noDataFolder = (dataDir: string): DataFolderError =>
   new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
-/** Explains an error of a start if a file of the data folder caused it. Returns undefined for other causes, such as a port. */
+/** Explains an error at startup that the data folder caused. Returns undefined for other causes, such as a port in use. */
 export const explainStartError = (error: unknown, dataDir: string): DataFolderError | undefined => {
   const { path } = error as { path?: unknown };
   const isInside = typeof path === "string" && (path === dataDir || path.startsWith(dataDir + sep));
-  // Errors of the other SQLite files are handled where they are opened.
+  // The code that opens the other SQLite files handles their errors.
   return isInside || sqliteCodeOf(error) !== undefined
     ? explainFileError(error, join(dataDir, "state.sqlite"))
     : error instanceof DataFolderError

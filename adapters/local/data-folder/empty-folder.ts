@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 
 /**
- * Removes all trees in a folder, one after the other, except those that cannot be removed.
- * @param failed called for each tree that cannot be removed
- * @param isOver checked between trees; returns true to end the removal
+ * Removes all entries of a folder, one after the other. Skips entries that cannot be removed.
+ * @param failed called for each entry that cannot be removed
+ * @param isOver called between entries; returns true to end the removal
  */
 export const emptyFolder = async (
   folder: string,

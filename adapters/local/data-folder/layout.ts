@@ -1,6 +1,6 @@
 /**
- * The layout of a data folder, and the file modes of everything in it that belongs to the platform. No other file defines
- * modes. Only the user that runs the server may read services' environments, keys and logs.
+ * The layout of a data folder, the modes of the platform's files and folders in it, and the treatment of each path in a backup.
+ * Only the user that runs the server may read services' environments, keys and logs.
  */
 import {
   chmodSync,
@@ -44,10 +44,10 @@ const ownTree: Rule = {
   },
 };
 
-/** The file with which the health check tests whether the folder is writable. The next check replaces a leftover file. */
+/** The file that the health check writes as a test. The next check replaces a leftover file. */
 export const PROBE_FILE = "probe";
 
-/** A file at this path is never set aside: a missing volume is worse than a server that does not start. */
+/** Portside does not set aside a file at this path, because missing volumes would be worse than a failed start. */
 const STORAGE = "storage";
 
 const layout: Rule = {
@@ -56,11 +56,11 @@ const layout: Rule = {
     logs: ownTree,
     spool: ownTree,
     sql: ownTree,
-    // The files are notes of instances, the folders are services' homes.
+    // Contains notes about instances (files), and the home folders of services.
     run: own,
     cache: { ...closed, others: closed },
     "set-aside": ownTree,
-    // Trees to be removed.
+    // Contains trees that the server removes.
     leftovers: closed,
     sandbox: closed,
     tools: closed,
@@ -73,15 +73,15 @@ const layout: Rule = {
   },
 };
 
-/** The treatment of an entry of the data folder in a backup. */
+/** How a backup treats an entry of the data folder. */
 export type BackupRule =
-  /** SQLite files, of which the backup contains a snapshot. */
+  /** SQLite files. The backup contains a snapshot of each. */
   | "state"
   | "database"
   | "databases"
   /** Files of the platform. */
   | "own"
-  /** Folders to which tenant code writes. */
+  /** Folders that tenant code can write to. */
   | "volumes"
   | "quarantine"
   | "images"
@@ -100,9 +100,9 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   "storage/volumes": "volumes",
   "storage/quarantine": "quarantine",
   images: "images",
-  // Only the Python environments that images need. The next build downloads the rest again.
+  // The backup contains only the Python environments that images need. The next build downloads the rest.
   cache: "environments",
-  // Valid only for this folder at this moment. A restore recreates the first file, and the server recreates the others.
+  // Valid only in this folder at this time. A restore recreates the first file, and the server recreates the others.
   "state.check": "left out",
   "state.copy.sqlite": "left out",
   "state.copy.sqlite.new": "left out",
@@ -127,7 +127,7 @@ const SQLITE_COMPANION = /^(state|state\.copy|lock|billing|engine)\.sqlite(\.new
 export const withCompanions = (file: string): string[] =>
   ["", "-wal", "-shm", "-journal"].map((ending) => file + ending);
 
-/** Returns the backup rule of a path below the data folder; undefined for a path that is not the platform's. */
+/** Returns the backup rule of a path below the data folder; undefined if the path does not belong to the platform. */
 export const backupRuleOf = (path: string): BackupRule | undefined => {
   if (SQLITE_COMPANION.test(path)) return "left out";
   const [first = "", second = ""] = path.split("/");
@@ -142,14 +142,14 @@ export const isTenantPath = (path: string): boolean => TENANTS.test(path);
 
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
-/** Uses the path, because closing another handle of an open SQLite file would drop this process's locks on the file. */
+/** Uses no handle, because closing a second handle of an open SQLite file would drop this process's locks on the file. */
 const setMode = (path: string, stats: Stats, mode: number): number => {
   if ((stats.mode & 0o777) === mode || !isOwn(stats)) return 0;
   chmodSync(path, mode);
   return 1;
 };
 
-/** Sets the modes below the folder by the rule. Returns the number of changes. Ignores symbolic links. */
+/** Applies the modes of the rule to the folder and its content. Returns the number of changes. Ignores symbolic links. */
 const tighten = (path: string, rule: Rule): number => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return 0;
@@ -177,7 +177,7 @@ const make = (path: string, { folder, fixed = {} }: Rule): void => {
   for (const [name, inner] of Object.entries(fixed)) make(join(path, name), inner);
 };
 
-/** Creates missing folders of the local provider. Sets files with the names of folders aside. */
+/** Creates the missing folders of the layout. Sets aside files that have the names of these folders. */
 export const makeLayout = (dataDir: string, logger: Logger): void => {
   const files = Object.keys(layout.fixed ?? {}).filter((name) => name !== STORAGE && isFile(join(dataDir, name)));
   const kept = setAside(dataDir, files);
@@ -197,7 +197,7 @@ const refuseForeign = (dataDir: string, stats: Stats): void => {
 /** Returns the folder in which a restore unpacks the new data folder. The path must not contain symbolic links. */
 export const restoreFolderOf = (dataDir: string): string => `${dataDir}.restore`;
 
-/** Resolves the path of a missing folder, which may be a symbolic link of the operator. */
+/** Resolves the path of a missing folder. The path may be a symbolic link of the operator. */
 const targetOf = (path: string): string => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink() === true) return resolve(dirname(path), readlinkSync(path));
@@ -224,7 +224,7 @@ const refuseInterruptedRestore = (dataDir: string): void => {
 
 /**
  * Creates the data folder if it is missing, and removes other users' access to it.
- * Throws a `DataFolderError` if the folder cannot be used, belongs to another user, or is missing after a restore was killed.
+ * Throws a `DataFolderError` if the folder cannot be used, belongs to another user, or is missing after an interrupted restore.
  */
 export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   try {
@@ -241,7 +241,7 @@ export const openDataFolder = (dataDir: string, logger?: Logger): void => {
 };
 
 /**
- * Creates the folder if it is missing. Fails if its parent is missing, so that a running server does not recreate parts of a
+ * Creates the folder if it is missing. Throws if its parent is missing, so a running server does not recreate parts of a
  * removed data folder.
  */
 export const makeFolder = (path: string): void => {

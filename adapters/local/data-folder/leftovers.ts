@@ -1,6 +1,6 @@
 /**
- * Removes obsolete trees, such as unfinished images. The server moves a tree aside immediately, and a process with low
- * priority deletes it, so no start, build or request waits for the deletion of many files.
+ * Removes obsolete trees of files, such as unfinished images. The server moves a tree aside immediately, and a process with
+ * low priority deletes it. Therefore no startup, build or request waits for the deletion of many files.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -31,7 +31,7 @@ export class Leftovers {
   #isClosed = false;
 
   /**
-   * @param folder a folder on the file system of the trees
+   * @param folder a folder on the same file system as the trees
    * @param sweep the script of the process; null in a bundle, where this process deletes the trees
    */
   constructor(folder: string, logger: Logger, sweep: URL | null = script) {
@@ -46,7 +46,7 @@ export class Leftovers {
     if ((await readdir(this.#folder)).length > 0) this.#sweep();
   }
 
-  /** Removes the tree. Resolves when the path is free. The tree may be missing. */
+  /** Removes the tree if it exists. Resolves when the path is free. */
   async take(path: string): Promise<void> {
     try {
       // Most trees are empty folders, which need no separate process.

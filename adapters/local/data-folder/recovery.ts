@@ -15,20 +15,20 @@ import type { Leftovers } from "./leftovers.ts";
 
 type End = Pick<StoredDeploy, "status" | "reason">;
 
-/** Derives the end of a deploy from the state file: the transaction that moves traffic stores the deploy's id. */
+/** Derives the outcome of a deploy from the state: the transaction that moves traffic stores the deploy's id. */
 const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): DeployUpdate => {
   const service = rows.get(name);
   const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
   const { status, reason } = unreportedOutcome(deployId, serving);
   if (reason !== null) return { status, reason, message: "The server stopped during the deploy. Deploy again." };
-  const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could report that`;
+  const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could report success`;
   return { status, message };
 };
 
-/** The server stores the end of a deploy shortly after it logs it, so the entry is among the newest ones. */
+/** The server stores the outcome of a deploy shortly after the log entry, so the entry is among the newest. */
 const LAST_ENTRIES = { filter: everything, limit: 1000, timeoutMs: 1000 };
 
-/** Returns the end of the deploy from the log; undefined if the log has none. */
+/** Returns the outcome of the deploy from the log; undefined if the log does not contain it. */
 const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeploy): Promise<End | undefined> => {
   const found = await logs.newest({ owner, service: name }, LAST_ENTRIES);
   const entries = found.isOk() ? found.value.entries.filter(({ json }) => json?.["deploy_id"] === deployId) : [];
@@ -38,7 +38,7 @@ const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeplo
     .find(({ status }) => isFinal(status));
 };
 
-/** Ends the deploys that a crash interrupted. The log decides how they ended or, if it has no end, the state file. */
+/** Ends the deploys that a crash interrupted. Takes their outcome from the log, or from the state if the log lacks it. */
 export const endInterruptedDeploys = async (
   rows: ServiceRows,
   notes: DeployRows,
@@ -56,19 +56,19 @@ export const endInterruptedDeploys = async (
     const { status, reason = null } = logged ?? end;
     ended.push({ ...deploy, status, reason, finishedAt: now });
   }
-  // Written before the deploys count as ended, so that a second crash loses none of them. The writer reports what it cannot write.
+  // Write the entries before storing the outcomes, so a second crash loses none of them. The writer reports its own failures.
   (await logs.append(entries)).unwrapOr(undefined);
   for (const deploy of ended) notes.note(deploy, rows.get(deploy.name)?.owner === deploy.owner);
 };
 
-/** Removes unusable parts of the build cache: environments without an image, and partial copies. */
+/** Removes Python environments that no image needs, and partial copies of dependencies, from the build cache. */
 export const sweepCache = async (
   cacheDir: string,
   needed: ReadonlySet<string>,
   leftovers: Pick<Leftovers, "take">,
 ): Promise<void> => {
   const folders = async (path: string) => (await readdir(path).catch(() => [])).map((name) => join(path, name));
-  // Earlier versions created the environment in the folder itself.
+  // Earlier versions created the environment directly in this folder, not in a subfolder.
   const isNeeded = (folder: string) => [...needed].some((path) => path === folder || path.startsWith(`${folder}/`));
   for (const account of await folders(cacheDir)) {
     for (const venv of await folders(join(account, "venvs"))) if (!isNeeded(venv)) await leftovers.take(venv);

@@ -1,6 +1,6 @@
 /**
- * Repairs a damaged data folder: chooses the newest good copy of the state, and merges the folder's volumes into it. Deletes
- * nothing; replaced files go to `set-aside`.
+ * Repairs a damaged data folder: chooses the newest intact copy of the state, and merges the folder's volumes into it. Deletes
+ * nothing: replaced files move to `set-aside`.
  */
 import { copyFileSync, lstatSync, renameSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
@@ -22,13 +22,13 @@ import { setAside } from "./set-aside.ts";
 
 const STATE_FILES = [STATE_FILE, `${STATE_FILE}-wal`, `${STATE_FILE}-shm`];
 
-/** Returns the quarantine of a data folder, also if no server runs. */
+/** Returns the quarantine of a data folder. No server needs to run. */
 export const quarantineOf = (dataDir: string): Quarantine =>
   new Quarantine(join(dataDir, "storage", "quarantine"), () => new Date().toISOString());
 
 type Say = (line: string) => void;
 
-/** The possible states. `file` is a path below the data folder, and `alone` ignores the write-ahead log. */
+/** The files that may contain a usable state. `alone` means that the repair ignores the file's write-ahead log. */
 const sources = [
   { name: "the state", file: STATE_FILE, alone: false },
   { name: "the state without its write-ahead log", file: STATE_FILE, alone: true },
@@ -49,7 +49,7 @@ const inspected = (path: string, alone: boolean): InspectedState["state"] => {
   }
 };
 
-/** The usable states, best first: whole states come before altered ones, and recent changes before older ones. */
+/** Returns the usable states, best first: whole states precede altered states, and newer states precede older states. */
 const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
   const found = sources.flatMap((source): Candidate[] => {
     const { name, file, alone } = source;
@@ -62,7 +62,7 @@ const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
   return found.sort((a, b) => Number(b.isWhole) - Number(a.isWhole) || b.generation - a.generation);
 };
 
-/** Makes the candidate the state. Sets the replaced files aside. */
+/** Installs the candidate as the state, and sets the replaced files aside. */
 const install = async (dataDir: string, { file, alone }: Candidate, say: Say): Promise<void> => {
   if (!alone) return;
   const partial = join(dataDir, `${STATE_FILE}.new`);
@@ -84,7 +84,7 @@ const labelOf = ({ name, owner, id }: VolumeRecord): string => `volume '${name}'
 
 /**
  * Restores the rows of volumes that have a folder.
- * @param isNewest whether the state is the newest, so that records only add to its rows
+ * @param isNewest whether the state is intact and the newest; records then only add missing rows
  */
 const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolean, say: Say): Promise<void> => {
   const at = (...names: string[]) => join(dataDir, "storage", ...names);
@@ -94,7 +94,7 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
   const quarantine = quarantineOf(dataDir);
   const known = new Map(rows.all().map((row) => [row.id, row]));
   const all = (await records.all()).filter(({ id }) => isFolder(at("volumes", id)));
-  // If a deleted and a live volume have the same name, the live one keeps it.
+  // If a deleted and a live volume have the same name, the live volume keeps the name.
   for (const record of all.sort((a, b) => Number(a.deletedAt === null) - Number(b.deletedAt === null))) {
     const row = known.get(record.id);
     if (row !== undefined && (isNewest || row.deletedAt === record.deletedAt)) continue;
@@ -135,8 +135,8 @@ const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: S
 };
 
 /**
- * Installs the newest good state and merges the folder's volumes. Calls `say` for each action and each loss.
- * Throws a `DataFolderError` if a server uses the folder or no state is left.
+ * Installs the newest intact state and merges the folder's volumes. Calls `say` for each action and each loss.
+ * Throws a `DataFolderError` if a server uses the folder, or if no usable state exists.
  */
 export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
   if (!isFolder(dataDir)) throw noDataFolder(dataDir);
@@ -152,8 +152,8 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
   await install(dataDir, best, say);
   say(`using ${best.name}`);
   if (best.generation < known)
-    say(`lost: the ${known - best.generation} changed rows after it, except those of volumes`);
-  if (!best.isWhole) say("its content does not match its digest: some values may be wrong");
+    say(`lost: the last ${known - best.generation} changes to rows, except those of volumes`);
+  if (!best.isWhole) say("the content does not match its digest: some values may be wrong");
   const derived = setAside(dataDir, ["sql"]);
   if (derived !== undefined) say("the next SQL query recreates the tables that it reads");
   await finish(dataDir, best.generation >= known && best.isWhole, logger, say);
@@ -169,7 +169,7 @@ const inspectDataFolderOrNothing = (dataDir: string): Parameters<typeof knownGen
 
 /**
  * Creates a new state from the volumes' records. Calls `say` for each action and each loss.
- * Throws a `DataFolderError` if a server uses the folder, or if `repairDataFolder` can use a state or a copy.
+ * Throws a `DataFolderError` if a server uses the folder, or if it contains a state that `repairDataFolder` can use.
  */
 export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
   if (!isFolder(dataDir)) throw noDataFolder(dataDir);

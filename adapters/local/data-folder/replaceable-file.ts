@@ -1,7 +1,7 @@
 /**
- * An SQLite file of the data folder that services do not need. If it is damaged, Portside sets it aside and starts a new one.
+ * An SQLite file that services can run without. If the file is damaged, Portside sets it aside and starts a new file.
  *
- * A killed process loses no committed transaction. A power cut may lose the last few, but does not damage the file.
+ * A killed process loses no committed transaction. A power cut may lose the last transactions, but does not damage the file.
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
@@ -15,9 +15,9 @@ export interface ReplaceableFileOptions {
   readonly dataDir: string;
   /** The name of the file in the data folder. */
   readonly name: string;
-  /** Statements that create what the file lacks. They run at each open. */
+  /** Statements that create missing tables and rows. They run each time the file is opened. */
   readonly schema: string;
-  /** The log line for a replaced file. It must name what is lost. */
+  /** The log message for a replaced file. Must state the consequence of the loss. */
   readonly whenReplaced: string;
   readonly logger: Logger;
 }
@@ -60,7 +60,7 @@ export class ReplaceableFile {
     this.#db = this.#open();
   }
 
-  /** Calls `work`. If the file is damaged, calls it again with a new, empty file. */
+  /** Calls `work`. If the file is damaged, calls `work` again with a new, empty file. */
   use<T>(work: (db: DatabaseSync) => T): T {
     if (this.#isClosed) throw new Error(`${this.#path} is closed`);
     this.#db ??= this.#open();

@@ -1,4 +1,4 @@
-/** The process that removes everything in the folder that its first argument names, with low priority. */
+/** A process with low priority that removes everything in the folder named by its first argument. */
 import { constants, setPriority } from "node:os";
 import { emptyFolder } from "./empty-folder.ts";
 

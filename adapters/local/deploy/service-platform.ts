@@ -1,4 +1,4 @@
-/** The local ServicePlatform: rows store the services, and the engine runs them. */
+/** The local ServicePlatform. Rows of the state store the services, and the engine runs them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
@@ -34,7 +34,7 @@ export interface PlatformDeps {
   readonly lastFireOf: (service: FiredService) => LastFire | null;
   readonly engine: Engine;
   readonly settings: Pick<SettingRows, "keepPorts">;
-  /** Returns the public address of a service. @param port its own port */
+  /** Returns the public URL of a service. @param port the service's own port */
   readonly urlOf: (name: DeploymentName, port: number) => string;
   readonly images: ImageStore;
   readonly runner: Pick<Runner, "kind">;
@@ -48,11 +48,11 @@ export interface PlatformDeps {
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
   readonly #background: BackgroundTasks;
-  /** The services' own ports, by the service's name. */
+  /** The port of each service, by the service's name. */
   #ports: Readonly<Record<string, number>> = {};
   /** Revisions for which the owner's log already reports the missing image. */
   readonly #reported = new Set<string>();
-  /** Each list checks every image on the disk, so concurrent calls share a result. */
+  /** A list checks every image on disk, so concurrent calls share one result. */
   readonly #listOnce = readOncePerTurn((owner: AccountId) => this.#list(owner));
 
   constructor(deps: PlatformDeps) {
@@ -60,7 +60,7 @@ export class LocalPlatform implements ServicePlatform {
     this.#background = new BackgroundTasks(deps.logger);
   }
 
-  /** Runs what the state stores. Services start with their first request. */
+  /** Runs the stored services. Each service starts with its first request. */
   async open(): Promise<void> {
     for (const stored of this.#deps.rows.all()) await this.#lacksImage(stored);
     await this.#apply();
@@ -160,7 +160,7 @@ export class LocalPlatform implements ServicePlatform {
     taken.defer(() => this.#abandon(name, revision.id));
     const runnerKind = image.kind === "container" ? image.kind : runner.kind;
     say(`Starting revision ${revision.id} (${runnerKind})`);
-    // The engine only reads the users of accounts.
+    // Assigns a user to the account, because the engine only reads existing assignments.
     userOf(template.owner);
     await this.#apply();
     const startedAt = Date.now();
@@ -184,7 +184,7 @@ export class LocalPlatform implements ServicePlatform {
     return { kind: "ready", revision: revision.id, url: this.#urlOf(name), runner: runnerKind };
   }
 
-  /** Waits until the engine serves what is stored, and stores the ports at which it does. */
+  /** Waits until the engine serves the stored services, and stores their ports. */
   async #apply(): Promise<void> {
     const { ports } = await this.#deps.engine.apply();
     this.#ports = ports;
@@ -244,7 +244,7 @@ export class LocalPlatform implements ServicePlatform {
     return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
   }
 
-  /** Whether the serving revision's image is missing, in the data folder or at the container engine. Logs it once. */
+  /** Returns whether the image of the serving revision is missing on disk or in the container engine. Logs this once. */
   async #lacksImage(stored: StoredService): Promise<boolean> {
     if (stored.serving === null) return false;
     const { id, template } = stored.serving;

@@ -64,7 +64,7 @@ const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerd
   const known = knownGeneration(evidence);
   if (version.generation < known)
     return outdated(
-      `is older than the other data of the folder (change ${version.generation} of ${known}): it is an older copy, or SQLite dropped a damaged write-ahead log`,
+      `is older than the other data in the folder (change ${version.generation} of ${known}): it is an older copy, or SQLite dropped a damaged write-ahead log`,
     );
   const { check } = evidence;
   if (check.version === undefined) return judgeByVolumes(evidence);
@@ -95,7 +95,7 @@ export const judgeState = (evidence: StateEvidence): StateVerdict => {
     case "whole":
       if (state.version !== undefined) return judgeVersion(state.version, evidence);
       return knownGeneration(evidence) > 0
-        ? outdated("is older than the other data of the folder: an earlier release wrote it")
+        ? outdated("is older than the other data in the folder: an earlier release wrote it")
         : judgeByVolumes(evidence);
   }
 };

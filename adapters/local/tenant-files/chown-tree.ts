@@ -1,6 +1,6 @@
 /**
  * Changes the owner of a folder and everything in it. Services may change the content meanwhile, so the walk uses open handles
- * and does not follow symbolic links. Nothing outside the folder changes its owner.
+ * and does not follow symbolic links. Files outside the folder keep their owner.
  */
 import { closeSync, constants, fchownSync, fstatSync, lchownSync, openSync, readdirSync } from "node:fs";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
@@ -10,10 +10,10 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /** Number of entries after which the walk yields to the event loop. */
 const YIELD_EVERY = 250;
-/** The walk holds one descriptor per level. Object paths are not this deep. Deeper folders keep their owner. */
+/** The walk holds one file descriptor per level. Deeper folders keep their owner. No object path is this deep. */
 const MAX_DEPTH = 1000;
 
-/** Returns a path in the open folder that acts like `openat(2)`: renaming the folder does not redirect it. */
+/** Returns a path to an entry of the open folder. Renaming the folder does not redirect the path, as with `openat(2)`. */
 const below = (fd: number, name: Buffer): Buffer => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
 
 const openFolder = (fd: number, name: Buffer): number | undefined => {
@@ -51,12 +51,12 @@ const walk = async (fd: number, uid: number, depth: number, progress: { visited:
   }
 };
 
-/** Serializes walks, because each holds many descriptors. */
+/** Serializes walks, because each holds many file descriptors. */
 let last: Promise<void> = Promise.resolve();
 
 /**
- * Does nothing if the folder itself already has the owner. The walk changes the folder last, so an interrupted walk starts
- * again.
+ * Does nothing if the folder already has the owner. The walk changes the folder last, so the next call repeats an interrupted
+ * walk.
  * @param fd the folder; the caller must keep it open until the promise resolves
  */
 export const chownTree = (fd: number, uid: number): Promise<void> => {
@@ -70,7 +70,7 @@ export const chownTree = (fd: number, uid: number): Promise<void> => {
   return given;
 };
 
-/** Like `chownTree`, with a path that only the platform can change. Does nothing unless the platform is root. */
+/** Like `chownTree`, for a path that only the platform can change. Does nothing unless this process runs as root. */
 export const chownFolder = async (path: string, uid: number): Promise<void> => {
   if (process.getuid?.() !== 0) return;
   const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

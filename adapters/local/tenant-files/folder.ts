@@ -1,9 +1,9 @@
 /**
- * Opens the folders of a volume one by one through open handles, so that a symbolic link that a service puts in place of a
- * folder is never followed.
+ * Opens the folders of a path one by one through open handles, and follows no symbolic links, because a service may replace a
+ * folder with a symbolic link.
  *
- * On Linux, every step opens `/proc/self/fd/N/NAME`, which acts like `openat(2)`: renaming a folder does not redirect it. On
- * other systems services run without a sandbox, so a race gives them access only to files that they can read anyway.
+ * On Linux, every step opens `/proc/self/fd/N/NAME`. Renaming a folder does not redirect this path, as with `openat(2)`. On
+ * other systems, services run without a sandbox, so a race gives them access only to files that they can read anyway.
  */
 import { constants, type Dirent } from "node:fs";
 import { type FileHandle, mkdir, open, opendir } from "node:fs/promises";
@@ -14,12 +14,12 @@ export const throughHandles = process.platform === "linux";
 
 export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
-/** True if a component of the path is missing or is not a folder. A symbolic link counts as not a folder. */
+/** Returns true if a component of the path is missing or is not a folder. A symbolic link does not count as a folder. */
 export const isPathMissing = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
 
 /**
- * Returns the entries of a folder with their names as bytes, because services may choose names that are not UTF-8. The types of
- * Node.js support only text.
+ * Returns the entries of a folder with their names as bytes, because services may choose names that are not UTF-8. The type
+ * definitions of Node.js lack this encoding.
  */
 export const openNames = (path: string | Buffer, bufferSize?: number): Promise<AsyncIterable<Dirent<Buffer>>> => {
   const options = { encoding: "buffer" as BufferEncoding, ...(bufferSize === undefined ? {} : { bufferSize }) };
@@ -40,7 +40,7 @@ export class Folder implements AsyncDisposable {
     return throughHandles ? `/proc/self/fd/${this.handle.fd}` : this.#path;
   }
 
-  /** Returns a path to the entry with the name. The caller must not follow symbolic links when opening it. */
+  /** Returns a path to the named entry. The caller must open the path without following a symbolic link. */
   at(name: string): string {
     return join(this.here, name);
   }
@@ -50,7 +50,7 @@ export class Folder implements AsyncDisposable {
     return Buffer.concat([Buffer.from(`${this.here}/`), name]);
   }
 
-  /** Opens the subfolder with the name. Rejects if it does not exist or is not a folder. */
+  /** Opens the named subfolder. Rejects if the entry does not exist or is not a folder. */
   async enter(name: string | Buffer): Promise<Folder> {
     const path = typeof name === "string" ? this.at(name) : this.atBytes(name);
     return new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), join(this.#path, name.toString()));
@@ -98,9 +98,9 @@ export class Blocked extends Error {
 }
 
 /**
- * Opens one path component after the other. Creates missing ones if `creating` is set.
- * Rejects with `Blocked` if a component is not a folder, and with ENOENT if one is missing.
- * @param user the owner of new folders, if not the user of this process
+ * Opens one path component after the other. Creates missing folders if `creating` is set.
+ * Rejects with `Blocked` if a component is not a folder, and with ENOENT if a component is missing.
+ * @param user the owner of new folders; undefined for the user of this process
  */
 export const descend = async (
   root: Folder,

@@ -4,7 +4,7 @@ import { openNames } from "./folder.ts";
 
 export interface TreeMeasure {
   readonly entries: number;
-  /** The size of files and links. */
+  /** The total size of files and symbolic links. */
   readonly bytes: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Removes folders that builds and services wrote. Tenant code may still run and replace a folder with a symbolic link. It may
- * also have removed all permissions, or nested folders deeper than the longest possible path.
+ * Removes folders that builds and services wrote. Tenant code may still run, and may replace a folder with a symbolic link. It
+ * may also have removed all permissions, or nested folders too deeply for the longest possible path.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -15,7 +15,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 /** Linux only, not exported by Node.js: opens a folder regardless of its permissions. */
 const O_PATH = 0o10000000;
 
-/** Folders below this depth are moved up first, which bounds the number of open folders. */
+/** Folders below this depth are moved up before their removal, to limit the number of open folders. */
 const MAX_DEPTH = 32;
 const FILES_AT_ONCE = 64;
 const RETRIES = 5;
@@ -30,7 +30,7 @@ const permit = async (parent: Folder, name: Buffer): Promise<void> => {
   await chmod(folder.here, 0o700);
 };
 
-/** Runs `act`. If permissions on the folder are missing, adds them and runs it again. */
+/** Runs `act`. If permissions on the folder are missing, adds them and runs `act` again. */
 const permitted = async <T>(parent: Folder, name: Buffer, act: () => Promise<T>): Promise<T> => {
   try {
     return await act();
@@ -44,7 +44,6 @@ const permitted = async <T>(parent: Folder, name: Buffer, act: () => Promise<T>)
 class Removal {
   #movedUp = 0;
 
-  /** Removes the entry with the name. */
   async remove(parent: Folder, name: Buffer, top: Folder | undefined, depth: number): Promise<void> {
     for (let tries = 0; ; tries++) {
       const movedUp = this.#movedUp;
@@ -53,7 +52,7 @@ class Removal {
         return;
       } catch (error) {
         if (isOneOf(error, "ENOENT")) return;
-        // Tenant code added or replaced a file meanwhile. Folders that were moved up do not count as retries.
+        // Tenant code added or replaced a file meanwhile. Attempts that moved folders up do not count as retries.
         if (!isOneOf(error, "ENOTEMPTY", "EEXIST", "EBUSY") && !isPathMissing(error)) throw error;
         if (movedUp !== this.#movedUp) tries = 0;
         else if (tries >= RETRIES) throw error;
@@ -98,7 +97,7 @@ class Removal {
   }
 }
 
-/** Systems without handles have no sandbox, so tenant code could remove the same files itself. */
+/** For systems without paths through handles. They have no sandbox either, so tenant code could remove the same files. */
 const removeByName = async (path: string): Promise<void> => {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: RETRIES, retryDelay: RETRY_MS });
@@ -107,11 +106,11 @@ const removeByName = async (path: string): Promise<void> => {
   }
 };
 
-/** @param path must be in a folder to which tenant code cannot write */
+/** @param path must be in a folder that tenant code cannot write to */
 export const removeTree = async (path: string): Promise<void> => {
   if (!throughHandles) return removeByName(path);
   try {
-    // The platform's own folders may be symbolic links, such as to another disk.
+    // The parent may be a symbolic link, because operators may link the platform's folders to another disk.
     await using parent = new Folder(await open(dirname(path), O_RDONLY | O_DIRECTORY), dirname(path));
     await new Removal().remove(parent, Buffer.from(basename(path)), undefined, 0);
   } catch (error) {

@@ -139,7 +139,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     signal: AbortSignal,
   ): Promise<string> => {
     if (need(await builds.knows(request, signal), "look for the image")) {
-      say("This source was built before; its image is used again");
+      say("This source was built before; reusing its image");
       return image;
     }
     if (builds.problem !== undefined) {

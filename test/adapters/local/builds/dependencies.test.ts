@@ -62,11 +62,11 @@ describe.each(runners)("%s", (runner) => {
     needs(context, "npm");
     await using platform = await start(runner);
     const before = archives();
-    expect(await outputOf(platform.deploy(source()))).toContain("Installing dependencies as in package-lock.json");
+    expect(await outputOf(platform.deploy(source()))).toContain("Installing dependencies from package-lock.json");
     expect(archives()).toBe(before + 1);
     const other = source({ files: { "more.txt": "another source with the same lock file" } });
     const again = await outputOf(platform.deploy(other));
-    expect(again).toContain("Using the cached dependencies of package-lock.json");
+    expect(again).toContain("Using cached dependencies from package-lock.json");
     expect(archives()).toBe(before + 1);
     const settings = source({ files: { ".npmrc": "fund=false\n" } });
     expect(await outputOf(platform.deploy(settings)), "npm's settings may change it").toContain(
@@ -108,7 +108,7 @@ describe.each(runners)("%s", (runner) => {
     const sources = ["a", "b"].map((name) => source({ files: { [`${name}.txt`]: name } }));
     const deploys = sources.map((one, index) => outputOf(platform.deploy(one, { function_name: `app-${index}` })));
     const outputs = await Promise.all(deploys);
-    expect(outputs.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
+    expect(outputs.filter((text) => text.includes("Using cached dependencies")).length).toBe(1);
     expect(archives()).toBe(before + 1);
   });
 
@@ -135,7 +135,7 @@ test("sweeps partial caches at startup, and keeps complete ones", async (context
   await using second = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
   expect(await readdir(folder)).toEqual([kept]);
   const other = source({ files: { "more.txt": "more" } });
-  expect(await outputOf(second.deploy(other))).toContain("Using the cached dependencies");
+  expect(await outputOf(second.deploy(other))).toContain("Using cached dependencies");
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -161,6 +161,6 @@ test("installs again if cached dependencies have lost files", async (context) =>
     expect(await readdir(folder)).toEqual([kept]);
   }
   expect(await outputOf(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain(
-    "Using the cached dependencies",
+    "Using cached dependencies",
   );
 });

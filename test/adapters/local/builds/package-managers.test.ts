@@ -32,7 +32,7 @@ test.for([
   const records = await platform.deploy(sourceWith(lock, lockFile(file), program));
   const messages = records.map(({ message }) => message).join("\n");
   expect(records.at(-1), messages).toMatchObject({ status: "DONE" });
-  expect(messages).toContain(`Installing dependencies as in ${lock}, with ${manager}`);
+  expect(messages).toContain(`Installing dependencies from ${lock} with ${manager}`);
   expect(await (await fetch(records.at(-1)?.url as string)).text()).toBe("built\ntrue");
 });
 

@@ -75,7 +75,7 @@ describe.each(runners)("%s", (runner) => {
     for (const records of all) expect(await answer(records.at(-1)?.url)).toBe("hello from the wheel");
     const outputs = all.map((records) => records.map(({ message }) => message).join("\n"));
     expect(outputs.filter((text) => text.includes("Creating a virtual environment")).length).toBe(1);
-    expect(outputs.filter((text) => text.includes("Using the cached dependencies")).length).toBe(1);
+    expect(outputs.filter((text) => text.includes("Using cached dependencies")).length).toBe(1);
     expect(index.fetched.length).toBe(before + 1);
     expect(venvs(platform).length).toBe(1);
   });

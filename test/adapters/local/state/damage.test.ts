@@ -86,7 +86,7 @@ test("refuses an older state, and with acceptState moves unknown volumes to quar
   await live("letters");
   copyFileSync(at("older"), at("state.sqlite"));
   const { message } = await refusal();
-  expect(message).toMatch(/is older than the other data of the folder \(change \d+ of \d+\)/);
+  expect(message).toMatch(/is older than the other data in the folder \(change \d+ of \d+\)/);
   expect(message).toContain("portside serve --accept-state");
   expect(await names(true)).toEqual(["photos"]);
   expect(readdirSync(at("storage", "quarantine"))).toHaveLength(1);
@@ -117,7 +117,7 @@ test("detects that a flipped bit cost the write-ahead log its last changes", asy
   const opening = createLocalProvider({ dataDir: copy.path, ingressPort: 0, runner: "process" });
   await expect(opening).rejects.toMatchObject({
     kind: "outdated",
-    message: /older than the other data of the folder/,
+    message: /older than the other data in the folder/,
   });
 });
 
