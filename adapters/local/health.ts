@@ -12,7 +12,7 @@ import { LOCK_FILE } from "./state/lock-data-dir.ts";
 export interface HealthDeps {
   readonly dataDir: string;
   readonly db: DatabaseSync;
-  /** True while log entries are being lost. */
+  /** Resolves to true while log entries are being lost. */
   readonly losesLogs: () => Promise<boolean>;
   readonly logger: Logger;
 }
@@ -30,8 +30,8 @@ const tryWriting = async (folder: string): Promise<void> => {
 };
 
 /**
- * A rolled-back change detects a read-only or damaged database, but writes nothing to the disk. The test file next to the
- * database detects a full disk.
+ * A rolled-back change detects a read-only or damaged database, but writes nothing to the disk. The test file next to
+ * the database detects a full disk.
  */
 const tryState = async (db: DatabaseSync, dataDir: string): Promise<void> => {
   db.exec("BEGIN IMMEDIATE");
@@ -66,8 +66,8 @@ const isReplaced = ({ path, dev, ino }: ReturnType<typeof usedFile>): boolean =>
 };
 
 /**
- * Records the data folder and the state that the server has open. If their paths later lead to other files, everything that
- * the server writes is lost when it stops.
+ * Records the data folder and the state that the server has open. If their paths later lead to other files, everything
+ * that the server writes is lost when it stops.
  * @returns a function that returns a message for each problem
  */
 export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {

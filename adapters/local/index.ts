@@ -1,5 +1,5 @@
 /**
- * A complete platform on one machine. It needs only Node.js: it builds, runs, routes, scales and logs services.
+ * The local provider: builds, runs, routes, scales and logs services on one machine. Requires only Node.js.
  *
  * ```ts
  * const local = await createLocalProvider({ dataDir: "/var/lib/portside" });
@@ -27,7 +27,7 @@ export interface LocalDeps {
   readonly telemetry?: Telemetry;
   /** Additional issuers of bearer tokens. */
   readonly issuers?: readonly JwtIssuer[];
-  /** Supplies the PATH for finding programs, and the proxy settings of builds. Defaults to the environment of the process. */
+  /** The variables that locate programs (`PATH`) and configure the network of builds. Defaults to `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
   /** False for a temporary data folder: `close()` deletes the images in the container engine. Defaults to true. */
   readonly keepsImages?: boolean;

@@ -1,4 +1,4 @@
-/** The server of a data folder: everything but the engine. */
+/** The server of a data folder: all parts of the local provider except the engine. */
 import { join } from "node:path";
 import { timestampOf } from "../../core/domain/wire/instant.ts";
 import { unavailable } from "../../core/errors.ts";
@@ -68,17 +68,20 @@ export interface LocalProvider {
   readonly ports: Ports;
   /** The cost of running services, by account. */
   readonly billing: BillingRows;
-  /** The port that routes requests to services by host name. */
+  /** The TCP port on which the ingress routes requests to services by host name. */
   readonly ingressPort: number;
-  /** A value stored under a name across restarts, such as the API's port. */
+  /** Reads and writes a named value that persists across restarts, such as the API's port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
-  /** Returns true if no API key exists. The lock of the data folder excludes other servers. */
+  /** Returns true if no API key exists. Only one server can claim the first key, because it locks the data folder. */
   claimFirstKey(): boolean;
   /** Stops every instance, within the drain and grace times, and releases the data folder. */
   close(): Promise<void>;
 }
 
-/** Opens the server of a data folder whose engine is open: the API's ports, builds, SQL, and all decisions. */
+/**
+ * Opens the server of a data folder, which makes all decisions, builds images and runs SQL queries. The engine must be
+ * open.
+ */
 export const openServer = async (options: ServerOptions): Promise<LocalProvider> => {
   const { config, dataDir, connection, issuers, environment, clock, ids, logger } = options;
   const at = (...parts: string[]) => join(dataDir, ...parts);
@@ -95,7 +98,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const keys = createKeyRows(db);
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
-  // Builds belong to the server, which may restart while services run, so its start must not end their instances.
+  // The start of a server ends leftover processes of its scope. Builds have a separate scope, so services keep running.
   const buildScope = `${scope}b`;
   const chosen = await chooseRunner(config.runner, {
     ...{ scope: buildScope, imageScope: scope, folder: at("sandbox", "builds"), uidRange, environment, logger },

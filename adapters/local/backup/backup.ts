@@ -1,10 +1,10 @@
 /**
  * `portside backup` writes one file with everything in a data folder that the server cannot recreate.
  *
- * A server may change the folder during the backup. The state refers to volumes and images, and the backup must contain all of
- * them. Each round therefore copies the state to a work folder, and then adds the volumes and images that the backup lacks.
- * After a round that adds nothing, the backup adds this copy of the state. The backup may contain volumes that this state does
- * not list. They are harmless, because the next start moves them to quarantine.
+ * A server may change the folder during the backup. The state refers to volumes and images, and the backup must contain
+ * all of them. Each round therefore copies the state to a work folder, and then adds the volumes and images that the
+ * backup lacks. After a round that adds nothing, the backup adds this copy of the state. The backup may contain volumes
+ * that this state does not list. They are harmless, because the next start moves them to quarantine.
  */
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
@@ -279,13 +279,14 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
 };
 
 /**
- * Writes everything in a data folder that the server cannot recreate to one compressed tar file with mode 0600. The server may
- * run meanwhile. The file contains a snapshot of the state, and no partial objects. The file appears once it is complete.
+ * Writes everything in a data folder that the server cannot recreate to one compressed tar file with mode 0600. The
+ * server may run meanwhile. The file contains a snapshot of the state, and no partial objects. The file appears once it
+ * is complete.
  *
  * The file contains the services' environment variables and the content of volumes. Treat the file as a secret.
  *
- * Throws a `DataFolderError` if the data folder cannot be read. Throws a `BackupError` if the file is in the data folder, or
- * if it exists and `replace` is not set.
+ * Throws a `DataFolderError` if the data folder cannot be read. Throws a `BackupError` if the file is in the data
+ * folder, or if it exists and `replace` is not set.
  */
 export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
   const { replace = false, signal = new AbortController().signal, onProgress = () => undefined } = options;

@@ -2,11 +2,12 @@
  * The format of a backup: a tar file, compressed with gzip, that every tar program can list.
  *
  * - The first entry, `portside-backup.json`, contains the version of the format and the origin of the backup.
- * - The next entries are those of the data folder, below `data/`. The entry of a folder precedes the entries of its content.
+ * - The next entries are those of the data folder, below `data/`. The entry of a folder precedes the entries of its
+ *   content.
  * - The last entry, `portside-backup-end.json`, contains counts and the SHA-256 digest of all bytes before this entry.
  *
- * Each entry has a pax header that contains its path, size, owner and time. Names are bytes, because tenant code may choose
- * names that are not UTF-8. In this code, each character of a path is one byte (Latin-1).
+ * Each entry has a pax header that contains its path, size, owner and time. Names are bytes, because tenant code may
+ * choose names that are not UTF-8. In this code, each character of a path is one byte (Latin-1).
  */
 import { z } from "zod";
 

@@ -95,7 +95,9 @@ class Restore {
     return exists(this.#target) && readdirSync(this.#target).length > 0;
   }
 
-  /** Locks an existing data folder. Throws if a server uses the folder, or if the restore must not or cannot replace it. */
+  /**
+   * Locks an existing data folder. Throws if a server uses the folder, or if the restore must not or cannot replace it.
+   */
   #claimTarget(): Lock | undefined {
     const [target, named] = [this.#target, this.#named];
     if (!exists(target)) return undefined;
@@ -149,9 +151,9 @@ class Restore {
   }
 
   /**
-   * Returns the function that chooses the owner of an entry, which only root can set. The platform's files get the owner of the
-   * replaced folder, so root can restore the folder of a server that runs as another user. Accounts have no separate users on
-   * that server, so tenant files get the same owner.
+   * Returns the function that chooses the owner of an entry, which only root can set. The platform's files get the
+   * owner of the replaced folder, so root can restore the folder of a server that runs as another user. Accounts have
+   * no separate users on that server, so tenant files get the same owner.
    */
   #ownersIn({ uid }: BackupHead) {
     const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };
@@ -201,8 +203,8 @@ class Restore {
 }
 
 /**
- * Creates a data folder from a file that `backupDataFolder` wrote. Checks the whole file before it changes the target, and
- * renames the folder that the new one replaces.
+ * Creates a data folder from a file that `backupDataFolder` wrote. Checks the whole file before it changes the target,
+ * and renames the folder that the new one replaces.
  *
  * Throws a `BackupError` if the file is not a complete backup, or if the folder has content and `replace` is not set. Throws a
  * `DataFolderError` of kind `in_use` if a server uses the folder.

@@ -1,6 +1,6 @@
 /**
- * Writes the entries of a backup to a new folder. The backup is untrusted, so every step starts from an open folder, follows
- * no symbolic link and replaces nothing. Links are allowed only in folders that tenant code can write to.
+ * Writes the entries of a backup to a new folder. The backup is untrusted, so every step starts from an open folder,
+ * follows no symbolic link and replaces nothing. Links are allowed only in folders that tenant code can write to.
  */
 import { constants } from "node:fs";
 import { type FileHandle, lchown, mkdir, open, symlink } from "node:fs/promises";

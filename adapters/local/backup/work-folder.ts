@@ -1,6 +1,6 @@
 /**
- * A temporary folder for a backup or restore, next to its result. If the process is killed, the next attempt reuses and then
- * removes the folder. A lock prevents concurrent use.
+ * A temporary folder for a backup or restore, next to its result. If the process is killed, the next attempt reuses and
+ * then removes the folder. A lock prevents concurrent use.
  */
 import { chmod, lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -41,10 +41,15 @@ const npm = (context: BuildContext, what: string, args: readonly string[]): Comm
   };
 };
 
-/** Scripts that run during the installation. They may read the source, so sources cannot share the installed dependencies. */
+/**
+ * Scripts that run during the installation. They may read the source, so sources cannot share the installed
+ * dependencies.
+ */
 const installScripts = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
 
-/** Returns the cache key of the installed dependencies; undefined if they may also depend on other files of the source. */
+/**
+ * Returns the cache key of the installed dependencies; undefined if they may also depend on other files of the source.
+ */
 const dependencyKey = (
   context: BuildContext,
   manifest: NodePackage,

@@ -103,7 +103,10 @@ export const namesFiles = (requirements: string): boolean =>
 const installsNothing = ({ file, project, requirements }: PythonInstall): boolean =>
   file !== "requirements.txt" && !project && requirements.length === 0;
 
-/** Returns the inputs of the environment's key. If pip installs the project or files of the source, the source is an input. */
+/**
+ * Returns the inputs of the environment's key. If pip installs the project or files of the source, the source is an
+ * input.
+ */
 const inputsOf = (context: BuildContext, install: PythonInstall): string => {
   if (install.file !== "requirements.txt") return JSON.stringify([install, install.project ? context.app : ""]);
   const text = readText(join(context.app, install.file));

@@ -90,7 +90,10 @@ const unpackInProcess = (source: Source, folder: string): Unpacking => {
     writer.close();
     stopped.reject(cause);
   };
-  /** Reports an error through the promise. The walk calls its visitor from an event, where an exception would end the process. */
+  /**
+   * Reports an error through the promise. The walk calls its visitor from an event, where an exception would end the
+   * process.
+   */
   const unlessStopped = (write: () => void) => {
     try {
       if (!isStopped) write();
@@ -126,8 +129,8 @@ export class Extractor {
   }
 
   /**
-   * Rejects with `BuildError` after the deadline, or if the archive is invalid. The spool has checked the archive, so an invalid
-   * archive has changed since. After a failure or an abort, writes nothing more.
+   * Rejects with `BuildError` after the deadline, or if the archive is invalid. The spool has checked the archive, so
+   * an invalid archive has changed since. After a failure or an abort, writes nothing more.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));

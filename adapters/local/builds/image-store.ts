@@ -1,6 +1,6 @@
 /**
- * Stores images on disk. The folder of an image is named after its account and its cache key. A folder without a manifest is
- * an unfinished build, which the sweep removes.
+ * Stores images on disk. The folder of an image is named after its account and its cache key. A folder without a
+ * manifest is an unfinished build, which the sweep removes.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lutimesSync, readdirSync, statSync } from "node:fs";

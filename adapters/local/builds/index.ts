@@ -96,7 +96,9 @@ const platformFailureOf = (error: unknown): DeployFailure => {
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was cancelled." };
 
-/** Limits the share of this process's time that the output of a build takes, and yields to the event loop between lines. */
+/**
+ * Limits the share of this process's time that the output of a build takes, and yields to the event loop between lines.
+ */
 const pacePrint = (say: Say<string>): Say<string> => {
   const allowance = new Allowance();
   const rest = async (taken: Promise<void>): Promise<void> => {

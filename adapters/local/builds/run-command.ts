@@ -89,14 +89,18 @@ const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
       ? `ended with exit code ${exit.code}`
       : `was ended by ${exit.signal}`;
 
-/** Runs a command until it exits. Rejects with `BuildError` if the command fails, and with the reason of an aborted signal. */
+/**
+ * Runs a command until it exits. Rejects with `BuildError` if the command fails, and with the reason of an aborted
+ * signal.
+ */
 export const runCommand = async (context: BuildContext, command: Command): Promise<void> => {
   const inside = insidePaths(context);
   const { toolchain } = context;
   const path = [toolchain.shims, join(toolchain.node, ".."), "/usr/local/bin", "/usr/bin", "/bin"];
   const tail: string[] = [];
   context.signal.throwIfAborted();
-  // Mount writable folders last. The sandbox then creates no mount points in them, which a symbolic link could redirect.
+  // Mount writable folders last. The sandbox then creates no mount points in them, which a symbolic link could
+  // redirect.
   const binds = [
     ...programBinds([toolchain.node, toolchain.shims]),
     ...(command.binds ?? []),

@@ -59,7 +59,7 @@ export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): T
   chmodSync(folder, 0o755);
   const scripts = npm === undefined ? {} : { npm, npx: join(dirname(npm), "npx-cli.js") };
   for (const [name, script] of Object.entries(scripts)) {
-    // Renamed when it is complete, because running services may call the earlier one.
+    // Replaces the file atomically, because running services may call the previous file.
     const file = join(folder, name);
     const made = `${file}.${process.pid}`;
     writeFileSync(made, shim(node, script));

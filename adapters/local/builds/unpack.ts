@@ -1,6 +1,6 @@
 /**
- * The worker thread that unpacks one source archive with blocking writes. It requests one chunk of the archive at a time, to
- * limit its memory use, and runs until its owner terminates it.
+ * The worker thread that unpacks one source archive with blocking writes. It requests one chunk of the archive at a
+ * time, to limit its memory use, and runs until its owner terminates it.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { archiveLimits } from "../../../core/domain/accounts/limits.ts";

@@ -1,4 +1,6 @@
-/** Reads a container's log line by line, with the engine's times. Resumes after an interruption without duplicates. */
+/**
+ * Reads a container's log line by line, with the engine's timestamps. Resumes after an interruption without duplicates.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";
 import { type Instant, splitInstant } from "../../../core/domain/wire/instant.ts";
@@ -14,12 +16,13 @@ const sinceOf = (instant: Instant): string => {
 };
 
 /**
- * Pauses a container that prints faster than the server reads, as a full pipe would block it: the engine stores a limited
- * amount of log and spends CPU time on each line. The container may have ended meanwhile.
+ * Pauses a container that prints faster than the server reads, as a full pipe blocks a process. Otherwise the engine
+ * would drop the oldest lines of its log, and would spend CPU time on each line. Ignores errors, because the container
+ * may have ended.
  */
 const brakeOf = (container: Container): Brake => {
   let last: Promise<unknown> = Promise.resolve();
-  // Calls must not overlap, because the last one must win.
+  // Calls must not overlap, because the last call must take effect last.
   const then = (what: () => Promise<unknown>) => {
     last = last.then(what).catch(() => undefined);
   };
@@ -36,7 +39,7 @@ export class ContainerLog {
     this.#streams = { stdout: splitter("stdout"), stderr: splitter("stderr") };
   }
 
-  /** Resolves when the engine ends the stream: when the container ends, or the engine does. */
+  /** Resolves when the stream ends, because the container or the engine ended. */
   async read(container: Container): Promise<void> {
     const from = this.#last;
     const since = from === undefined ? {} : { since: sinceOf(from) as unknown as number };
@@ -55,7 +58,7 @@ export class ContainerLog {
     }
   }
 
-  /** Resolves when `read` has ended, or nothing has arrived for `millis`. */
+  /** Resolves when `read` has resolved, or when no output has arrived for `millis`. */
   async drain(read: Promise<void>, millis: number): Promise<void> {
     let isOver = false;
     void read.then(() => {

@@ -1,6 +1,7 @@
 /**
- * Runs services in the container engine: images built from a Dockerfile, and sources without one, which use this machine's
- * programs. Everything has the server's label, so that the next server can find and remove it.
+ * Runs services in the container engine: images built from a Dockerfile, and sources without a Dockerfile, which use
+ * this machine's programs. The label of a container identifies its server, so the next server can find and remove the
+ * container.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -32,30 +33,30 @@ interface BuiltImage {
   readonly source: string;
 }
 
-/** The runner, with the operations on images that builds need. */
+/** The runner for containers, with the operations on images that builds need. */
 export type Containers = Awaited<ReturnType<typeof openContainers>>;
 
 /** Bytes that a container may write outside of its volumes. */
 const containerDisk = 2 * GiB;
-/** The label of images built here. */
+/** The label of images that a server of this machine built. */
 const IMAGE = "portside.image";
 const RETRY_MS = 5000;
-/** Maximum time that a list of deployments waits for the engine. */
+/** The maximum time that a list of deployments waits for the engine. */
 const RESPONSE_TIMEOUT_MS = 1000;
 const gone = [404, 409];
 
-/** The scope in an image's label, which anyone may have written. */
+/** Returns the scope in an image's label. The label is untrusted, because images of other programs may have it too. */
 const scopeIn = (label: string | undefined): unknown =>
   tryOr(() => (JSON.parse(label ?? "null") as { scope?: unknown } | null)?.scope, undefined);
 
-/** Whether a build's commands need a proxy or registry on the machine's loopback. */
+/** Returns whether the commands of a build need a proxy or registry on the machine's loopback address. */
 const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
 
 export interface ContainersConfig {
-  /** Names the containers and networks, which `close` and the next start remove. */
+  /** Identifies the containers and networks. `close` and the next start remove the containers with this scope. */
   readonly scope: string;
-  /** Names the data folder to which images belong. */
+  /** Identifies the data folder that images belong to. */
   readonly imageScope: string;
   /** For files that the engine uses, such as mount points. */
   readonly folder: string;
@@ -84,7 +85,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
   /** Removes the container, now or when the engine responds again. */
   const remove = async (container: Container): Promise<void> => {
     try {
-      // The engine does not respond while it waits for something in the container's image.
+      // The engine may block on a file in the container's image, such as a pipe, and not respond.
       await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(RETRY_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
@@ -94,7 +95,9 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     }
   };
 
-  /** Podman cannot isolate containers in one network from each other, so each account gets its own network there. */
+  /**
+   * With Podman, each account gets a separate network, because Podman cannot isolate containers in the same network.
+   */
   const networkOf = async (owner: AccountId | undefined): Promise<string> => {
     const name = engine.name === "Docker" || owner === undefined ? network : `${network}-${ownerFolder(owner)}`;
     // Check every time, because `docker network prune` removes unused networks.
@@ -150,7 +153,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     try {
       await docker.getImage(id).remove({ force: true });
     } catch (cause) {
-      // If a container still uses the image, the next sweep removes it.
+      // If a container still uses the image, the next sweep removes the image.
       if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("could not remove an image from the engine", { id, cause });
     }
   };
@@ -170,7 +173,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       new RunningContainer(engine, { id: job.id, prepare: () => hostJob(job), remove, onLine }),
     startImage: (job: ImageJob, onLine: OnLine) =>
       new RunningContainer(engine, { id: job.id, prepare: () => imageJob(job), remove, onLine }),
-    /** Returns a single label, because the classic builder makes a layer for each. */
+    /** Returns a single label, because the classic builder creates a layer for each label. */
     imageLabels: ({ owner, ...image }: BuiltImage) => ({
       [IMAGE]: JSON.stringify({ scope: imageScope, owner: ownerFolder(owner), ...image }),
     }),
@@ -178,13 +181,13 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     tagOf: (reference: string) =>
       `portside-${imageScope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
     /**
-     * Returns the network for commands of an account's builds; undefined means the engine's default. Podman's builder does
-     * not support named networks.
+     * Returns the network for the commands of an account's builds; undefined for the engine's default, because Podman's
+     * builder does not support named networks.
      */
     buildNetwork: async (owner: AccountId) => (engine.name === "Docker" ? networkOf(owner) : undefined),
-    /** Throws if the engine does not respond. */
+    /** Rejects if the engine does not respond. */
     hasImage: (id: string) => hasImage(engine, id),
-    /** Returns whether someone removed the image from the engine; false if the engine does not respond soon. */
+    /** Returns whether the image is missing from the engine; false if the engine does not respond in time. */
     lacksImage: (id: string) => {
       const has = hasImage(engine, id).catch(() => true);
       return Promise.race([has.then((found) => !found), sleep(RESPONSE_TIMEOUT_MS, false, { ref: false })]);
@@ -199,7 +202,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === imageScope);
       for (const { Id } of own) if (!known.has(Id)) await removeImage(Id);
     },
-    /** Removes everything that this server has created except its images. */
+    /** Removes this server's containers and networks, but not its images. */
     close: async () => {
       closing.abort();
       await sweep().catch((cause: unknown) =>

@@ -1,4 +1,4 @@
-/** A container's limits and rights: converts a job to the engine's options. Pure. */
+/** Converts a job to the engine's options, which define the container's limits and rights. */
 import type { ContainerCreateOptions, HostConfig } from "dockerode";
 import type { Bind, Limits } from "../sandbox/runner.ts";
 import type { ContainerEngine } from "./engine.ts";
@@ -7,7 +7,7 @@ export interface ContainerJob {
   /** Unique on this machine. */
   readonly id: string;
   readonly image: string;
-  /** Empty means the image's own. */
+  /** Empty for the image's own command. */
   readonly argv: readonly string[];
   readonly cwd: string | undefined;
   readonly user: string | undefined;
@@ -16,18 +16,18 @@ export interface ContainerJob {
   readonly mounts: readonly Bind[];
   readonly limits: Limits;
   readonly network: string;
-  /** The port published on the host's loopback, if any. */
+  /** The port that the engine publishes on the host's loopback address, if any. */
   readonly port?: { readonly inside: number; readonly host: number };
-  /** Whether its own files are read-only, except /tmp. */
+  /** Whether the container's own files are read-only, except /tmp. */
   readonly readOnly: boolean;
-  /** Bytes that it may write to its own files. */
+  /** The maximum number of bytes that the container may write to its own files. */
   readonly disk: number;
   readonly capabilities: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /**
- * Capabilities for images whose entry point starts as root and then switches users. None reaches beyond the container.
+ * The capabilities for images whose entry point starts as root and then switches users. They affect only the container.
  * https://man7.org/linux/man-pages/man7/capabilities.7.html
  */
 export const imageCapabilities = [
@@ -44,14 +44,16 @@ export const imageCapabilities = [
 /** @param job the job's id */
 export const containerName = (job: string): string => `portside-${job}`;
 
-/** Two files of this size: the server reads output as it arrives, and a flood must not fill the disk. */
+/**
+ * The engine keeps two files of this size. The server reads output as it arrives, and a flood must not fill the disk.
+ */
 const LOG_FILE = "32m";
 
 type Engine = Pick<ContainerEngine, "hasInit" | "name">;
 
 const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
   const kept = { "max-size": LOG_FILE, "max-file": "2" };
-  // Much faster than JSON to write and read. Podman has only JSON, under this name.
+  // Docker's `local` is much faster to write and read than JSON. Podman supports only JSON.
   return name === "Docker"
     ? { Type: "local", Config: { ...kept, compress: "false" } }
     : { Type: "json-file", Config: kept };
@@ -64,7 +66,7 @@ const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig =>
   const { limits, port } = job;
   return {
     Memory: limits.memory,
-    // Equal to the memory limit: no swap.
+    // A value equal to the memory limit disables swap.
     MemorySwap: limits.memory,
     // Docker rejects NanoCpus beyond the machine's number of CPUs.
     CpuPeriod: CPU_PERIOD,
@@ -98,7 +100,7 @@ export const createOptions = (job: ContainerJob, engine: Engine): ContainerCreat
   ...(job.user === undefined ? {} : { User: job.user }),
   Env: Object.entries(job.env).map(([name, value]) => `${name}=${value}`),
   Labels: { ...job.labels },
-  // Otherwise the engine itself would run an image's health check, up to once a millisecond.
+  // Otherwise the engine would run the image's health check, up to once per millisecond.
   Healthcheck: { Test: ["NONE"] },
   ...(job.port === undefined ? {} : { ExposedPorts: { [`${job.port.inside}/tcp`]: {} } }),
   HostConfig: hostConfig(job, engine),

@@ -12,21 +12,23 @@ export interface ContainerEngine {
   readonly docker: Dockerode;
   readonly name: "Docker" | "Podman";
   readonly version: string;
-  /** Platform of its images, such as linux/amd64. */
+  /** The platform of the engine's images, such as linux/amd64. */
   readonly platform: string;
-  /** Whether containers' processes run on this machine's kernel, not in a virtual machine. */
+  /** Whether the processes of containers run on this machine's kernel, not in a virtual machine. */
   readonly sharesKernel: boolean;
-  /** Whether root inside the engine is this process's user. */
+  /** Whether the engine runs without root, so root in a container is the user of this process. */
   readonly rootless: boolean;
-  /** Whether it has its own init, which gives signals their usual effect on a container's first process. */
+  /**
+   * Whether the engine offers an init process. With it, signals have their usual effect on the program of a container.
+   */
   readonly hasInit: boolean;
-  /** Environment in which the engine's command line is found and uses the same engine. */
+  /** The variables with which the engine's command line is found and uses the same engine. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 const RESPONSE_TIMEOUT_MS = 5000;
 
-/** Socket paths of engines. If `DOCKER_HOST` is set, only that counts. */
+/** Returns the possible socket paths of engines. If `DOCKER_HOST` is set, returns only its path. */
 const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
   if (host !== undefined && host !== "") return host.startsWith("unix://") ? [host.slice("unix://".length)] : [];
   return [
@@ -89,10 +91,10 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
   return problems.join("; ");
 };
 
-/** The status of the engine's response; undefined if there was none. */
+/** Returns the HTTP status of the engine's response; undefined if the engine did not respond. */
 export const statusOf = (error: unknown): number | undefined => (error as { statusCode?: number }).statusCode;
 
-/** Whether the engine has an image, by id or name; throws if the engine does not respond. */
+/** Returns whether the engine has the image with this id or name. Rejects if the engine does not respond. */
 export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: string): Promise<boolean> =>
   docker
     .getImage(image)
@@ -116,7 +118,7 @@ export const awaitProgress = (docker: Dockerode, progress: NodeJS.ReadableStream
     });
   });
 
-/** The engine's own error message. */
+/** Returns the engine's error message. */
 export const engineMessage = (error: unknown): string => {
   const { json, message } = error as { json?: { message?: string }; message?: string };
   return json?.message ?? message ?? String(error);

@@ -1,6 +1,6 @@
 /**
- * The network of a server's containers. They reach the internet, but neither each other nor this machine's loopback.
- * https://docs.docker.com/engine/network/drivers/bridge/#options
+ * Creates the network of a server's containers. They can reach the internet, but not each other or this machine's
+ * loopback. https://docs.docker.com/engine/network/drivers/bridge/#options
  */
 import { type ContainerEngine, statusOf } from "./engine.ts";
 
@@ -8,7 +8,9 @@ const NO_NEIGHBOURS = "com.docker.network.bridge.enable_icc";
 
 const exists = 409;
 
-/** Podman isolates only networks from each other, so with Podman each account has its own network. */
+/**
+ * Podman can isolate only whole networks from each other. With Podman, each account therefore has a separate network.
+ */
 export const ensureNetwork = async (engine: ContainerEngine, name: string, scope: string): Promise<void> => {
   const isolated = engine.name === "Docker" ? { [NO_NEIGHBOURS]: "false" } : { isolate: "true" };
   await engine.docker

@@ -1,6 +1,6 @@
 /**
- * Finds the running instances of a service on this machine, and the commands that open a shell in them, with the instance's
- * files, processes and environment. A user without access to the service's processes finds none.
+ * Finds the running instances of a service on this machine, and the commands that open a shell in them. The shell has
+ * the instance's files, processes and environment. Finds only instances whose processes the current user can access.
  */
 import { openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -21,10 +21,10 @@ export interface ExecTarget {
   readonly kind: "container" | "bubblewrap" | "process";
   readonly file: string;
   readonly args: readonly string[];
-  /** The whole environment of the command; undefined for the current process's environment. */
+  /** The complete environment of the command; undefined for the current process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Descriptors of the command after the standard streams. */
+  /** The file descriptors that the command gets after the standard streams. */
   readonly descriptors?: readonly Extract<Descriptor, { readonly input: unknown } | { readonly open: number }>[];
 }
 
@@ -63,7 +63,7 @@ const variablesOf = (pid: number): Record<string, string> =>
       .map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
   );
 
-/** Returns the root of the instance's processes. The sandbox's own processes have the marker, but no K_SERVICE. */
+/** Returns the root processes of the instance. The sandbox's own processes have the marker, but no K_SERVICE. */
 const rootProcesses = (job: string, table: readonly ProcessInfo[]): number[] => {
   const own = table.filter(({ pid }) => {
     const { K_SERVICE, [MARKER]: mark } = variablesOf(pid);
@@ -105,7 +105,7 @@ const sandboxTarget = (pid: number, env: Readonly<Record<string, string>>): Exec
   return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
 };
 
-/** The user cannot enter an instance. The message is for the user. */
+/** Thrown if the user cannot enter an instance. The command line shows the message to the user. */
 export class ExecTargetRefused extends Error {}
 
 /** Enters the sandbox of a process, or starts a shell in its folder if it has no sandbox. */
@@ -118,7 +118,8 @@ const processTarget = (pid: number, terminal: string | undefined): ExecTarget =>
     const [file = "/bin/sh", ...args] = SHELL;
     return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
   }
-  // Without root, bubblewrap creates the other namespaces in one user namespace and runs the command in a child of it.
+  // Without root, bubblewrap creates the other namespaces in a user namespace, and runs the command in a child
+  // namespace.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
       "Only root can enter the sandbox of a server that does not run as root. Run the command with sudo and --data-dir.",
@@ -142,14 +143,14 @@ export interface ExecTargets {
   readonly isDeployed: boolean | undefined;
 }
 
-/** Throws `ExecTargetRefused` if no platform has run on the data folder, or if this user may not enter. */
+/** Rejects with `ExecTargetRefused` if no server has used the data folder, or if this user must not enter. */
 export const findExecTargets = async (
   service: string,
   { dataDir, environment, isTerminal }: ExecTargetOptions,
 ): Promise<ExecTargets> => {
   const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
   if (notes === undefined)
-    throw new ExecTargetRefused(`No platform runs on ${dataDir}. Name its folder with --data-dir.`);
+    throw new ExecTargetRefused(`No server uses ${dataDir}. Name its data folder with --data-dir.`);
   const services = [...new Set(notes.map((note) => note.service))].sort();
   const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
   if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };

@@ -1,22 +1,23 @@
 /**
- * Parses a container's log stream. Each frame has the output stream's number, a length and a message, which starts with
- * the engine's time: https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
+ * Parses a container's log stream. Each frame has the number of the output stream, a length, and a message that starts
+ * with the engine's timestamp:
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
  */
 import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts";
 import type { OutputStream } from "../sandbox/runner.ts";
 
 export interface Frame {
   readonly stream: OutputStream;
-  /** When the engine received it. */
+  /** The time at which the engine received the output. */
   readonly at: Instant | undefined;
-  /** Part of the stream: a line with its line feed, or the part of a long line that fits the engine's 16 KiB. */
+  /** A line with its line feed, or a part of a line that exceeds the engine's limit of 16 KiB. */
   readonly bytes: Buffer;
 }
 
 const HEADER = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** Maximum length of a timestamp; a message whose timestamp is cut off has none. */
+/** The maximum length of a timestamp. A message without a space in this range has no timestamp. */
 const TIME = 40;
 
 const frameOf = (kind: number | undefined, message: Buffer): Frame => {
@@ -28,7 +29,7 @@ const frameOf = (kind: number | undefined, message: Buffer): Frame => {
   };
 };
 
-/** Splits a log's bytes into frames; chunks may be cut anywhere. */
+/** Splits the bytes of a log into frames. A frame may span chunks. */
 export async function* framesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
   let held: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {

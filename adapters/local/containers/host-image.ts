@@ -1,5 +1,5 @@
 /**
- * Creates an image without programs, for sources without a Dockerfile. Containers mount this machine's programs into it, as
+ * Creates an image without programs, for sources without a Dockerfile. Its containers mount this machine's programs, as
  * sandboxes do.
  */
 import { createHash } from "node:crypto";
@@ -26,7 +26,7 @@ const accounts = (): Record<string, string> => {
   };
 };
 
-/** Folders, links and files in the image, by path. */
+/** Returns the folders, links and files in the image, by path. */
 const content = () => ({
   folders: [...folders, ...taken.filter((path) => existsSync(path) && !isLink(path)).map((path) => path.slice(1))],
   links: taken.filter(isLink).map((path) => [path.slice(1), readlinkSync(path)] as const),
@@ -34,8 +34,8 @@ const content = () => ({
 });
 
 /**
- * Returns the image's name; creates the image if it does not exist.
- * @param folder for its files during creation
+ * Returns the image's name. Creates the image if it does not exist.
+ * @param folder contains the image's files during its creation
  */
 export const ensureHostImage = async (engine: ContainerEngine, folder: string): Promise<string> => {
   const { docker } = engine;
@@ -56,7 +56,7 @@ export const ensureHostImage = async (engine: ContainerEngine, folder: string): 
   return name;
 };
 
-/** Read-only mounts of this machine's programs and the files that they read, at the same paths. */
+/** Returns read-only mounts of this machine's programs, and of the files that they read, at the same paths. */
 export const hostMounts = (): Bind[] =>
   ["/usr", ...taken.filter((path) => existsSync(path) && !isLink(path)), ...readableEtc.map((name) => `/etc/${name}`)]
     .filter((path) => existsSync(path) && path !== "/etc/resolv.conf" && path !== "/etc/hosts")

@@ -1,7 +1,7 @@
 /**
- * Turns open folders into paths that the engine can mount. The path of a folder within a volume is not safe: a service
- * could replace it by a link before the engine opens it. So this process, if it is root, mounts the open folder at a
- * path where no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
+ * Converts open folders to paths that the engine can mount. The path of a folder in a volume is not safe, because a
+ * service could replace the folder with a symbolic link before the engine opens the path. Therefore root mounts the
+ * open folder at a path where no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:
 import { join } from "node:path";
 import type { Bind, OpenBind } from "../sandbox/runner.ts";
 
-/** Mounts the open folder itself; otherwise mount would resolve its name, which a service may redirect. */
+/** Mounts the folder that is open as descriptor 3. `mount` must not resolve its name, which a service may redirect. */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
 
 const isRoot = process.getuid?.() === 0;
@@ -20,7 +20,7 @@ const run = async (program: string, args: readonly string[], fd?: number): Promi
   return code === 0;
 };
 
-/** Whether folders within volumes can be mounted. */
+/** Whether services can mount folders in volumes. */
 export const mountsWithin = isRoot && process.platform === "linux";
 
 export class MountPoints {
@@ -34,14 +34,14 @@ export class MountPoints {
 
   /** Removes the leftovers of an earlier server. */
   async sweep(): Promise<void> {
-    // Do not recreate a data folder that was removed while the server ran.
+    // The folder is missing if the data folder was removed while the server was running.
     if (!existsSync(this.#folder)) return;
     for (const name of readdirSync(this.#folder)) await this.#unmount(join(this.#folder, name));
   }
 
   /**
-   * @param anyUser whether the service may run as any user, so that every user must be able to write to the folders
-   * @returns the mounts, and the cleanup for when they are no longer used
+   * @param anyUser whether the service may run as any user; every user may then write to the folders
+   * @returns the mounts, and a function that removes them
    */
   async mount(
     id: string,
@@ -76,16 +76,16 @@ export class MountPoints {
     try {
       rmdirSync(point);
     } catch {
-      // The folder is still mounted; the next start removes it.
+      // The folder is still mounted. The next start removes it.
     }
   }
 }
 
-/** Only the platform can reach the folder's parent, so its mode affects only services. */
+/** Lets every user write to the folder. Only services are affected, because other users cannot reach its parent. */
 const permitEveryUser = (fd: number): void => {
   try {
     fchmodSync(fd, 0o777);
   } catch {
-    // A service created it, with another owner.
+    // Another user owns the folder, because a service created it.
   }
 };

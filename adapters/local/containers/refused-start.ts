@@ -1,11 +1,13 @@
-/** Interprets the engine's failure to create or start a container: the image, the port, or the engine itself. */
+/**
+ * Classifies an error of the engine at the start of a container: caused by the image, the port, or the engine itself.
+ */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { type ContainerEngine, engineMessage, statusOf } from "./engine.ts";
 
 const NOT_STARTED: Exit = { code: 125, signal: null, outOfMemory: false };
 
-/** The first two are Docker's messages, the third is Podman's. */
+/** The first two messages are Docker's, and the third is Podman's. */
 const PORT_TAKEN = /port is already allocated|address already in use|failed to expose ports/i;
 const NO_COMMAND =
   /executable file not found|no such file or directory|exec: .*permission denied|no command specified/i;

@@ -13,7 +13,7 @@ import type { ContainerEngine } from "./engine.ts";
 import { refusedStart } from "./refused-start.ts";
 import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
 
-/** A container's settings, and the cleanup to call after its removal. */
+/** A container's settings, and a function to call after the removal of the container. */
 export interface PreparedContainer {
   readonly job: ContainerJob;
   readonly cleanUp: () => Promise<void>;
@@ -81,7 +81,7 @@ export class RunningContainer implements Running {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    // The container or the engine may have ended; `exited` reports that.
+    // The container or the engine may have ended. `exited` reports this.
     this.#container?.kill({ signal }).catch(() => undefined);
   }
 
@@ -103,7 +103,7 @@ export class RunningContainer implements Running {
     const container = await this.#engine.docker.createContainer(createOptions(job, this.#engine));
     this.#container = container;
     this.#inside = job.port?.inside;
-    // The engine reads the image's /etc/passwd, and blocks forever if that is a pipe.
+    // The engine reads the image's /etc/passwd, and blocks forever if the file is a pipe.
     await container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
       if (!this.#killed.signal.aborted) throw error;
     });
@@ -135,7 +135,7 @@ export class RunningContainer implements Running {
   #watchDisk(container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
-      // If the engine does not respond, `exited` reports that.
+      // `exited` reports an engine that does not respond.
       const written = await measureWrittenBytes(this.#engine.docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_POLL_MS);
@@ -153,7 +153,10 @@ export class RunningContainer implements Running {
     };
   }
 
-  /** Reads the log until the container ends, and returns its final state. Resumes after a restart of the engine. */
+  /**
+   * Reads the log until the container ends, and returns the container's final state. Resumes after a restart of the
+   * engine.
+   */
   async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
     const log = new ContainerLog(onLine);
     using over = new DisposableStack();

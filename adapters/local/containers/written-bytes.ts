@@ -1,10 +1,10 @@
-/** Measures how many bytes a container has written to its own files, including its image's VOLUMEs. */
+/** Measures the bytes that a container has written to its own files and to the VOLUMEs of its image. */
 import type { Container, ContainerInspectInfo } from "dockerode";
 import type { ContainerEngine } from "./engine.ts";
 
 type Docker = ContainerEngine["docker"];
 
-/** Volumes that the engine created for this container alone; the service's mounts are binds. */
+/** Returns the volumes that the engine created for this container. The mounts of the service are binds, not volumes. */
 export const anonymousVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
   Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name !== undefined ? [Name] : []));
 
@@ -12,7 +12,7 @@ export const anonymousVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts"
 const measuring = new WeakMap<Docker, Promise<ReadonlyMap<string, number>>>();
 
 const measure = async (docker: Docker): Promise<ReadonlyMap<string, number>> => {
-  // The package's types lack this option, with which newer engines measure only volumes.
+  // With this option, which the package's types lack, newer engines measure only volumes.
   const df = docker.df.bind(docker) as (asked: object) => Promise<unknown>;
   const { Volumes } = (await df({ type: "volume" })) as {
     Volumes?: readonly { readonly Name: string; readonly UsageData?: { readonly Size: number } | null }[] | null;

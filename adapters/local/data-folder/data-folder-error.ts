@@ -1,4 +1,7 @@
-/** Errors about a data folder. Each has a `kind` for programs, and a message with the path and the next step for operators. */
+/**
+ * Errors about a data folder. Each has a `kind` for programs, and a message with the path and the next step for
+ * operators.
+ */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/runtime/disk-fault.ts";
@@ -127,7 +130,9 @@ export const explainFileError = (error: unknown, path: string): DataFolderError 
 export const noDataFolder = (dataDir: string): DataFolderError =>
   new DataFolderError("unreadable", dataDir, `${dataDir} contains no data. Name the data folder with --data-dir.`);
 
-/** Explains an error at startup that the data folder caused. Returns undefined for other causes, such as a port in use. */
+/**
+ * Explains an error at startup that the data folder caused. Returns undefined for other causes, such as a port in use.
+ */
 export const explainStartError = (error: unknown, dataDir: string): DataFolderError | undefined => {
   const { path } = error as { path?: unknown };
   const isInside = typeof path === "string" && (path === dataDir || path.startsWith(dataDir + sep));

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 
 /**
- * Identifies the file at a path, or returns undefined if there is none. Another file at the same path has another id. Does
- * not open the file, because closing any handle of a file drops SQLite's locks on it.
+ * Returns an id of the file at a path; undefined if no file exists. If another file replaces the file, the id changes.
+ * Does not open the file, because closing a handle would drop this process's SQLite locks on the file.
  */
 export const fileIdOf = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });

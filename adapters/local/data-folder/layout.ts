@@ -1,6 +1,6 @@
 /**
- * The layout of a data folder, the modes of the platform's files and folders in it, and the treatment of each path in a backup.
- * Only the user that runs the server may read services' environments, keys and logs.
+ * The layout of a data folder, the modes of the platform's files and folders in it, and the treatment of each path in a
+ * backup. Only the user that runs the server may read services' environments, keys and logs.
  */
 import {
   chmodSync,
@@ -142,14 +142,18 @@ export const isTenantPath = (path: string): boolean => TENANTS.test(path);
 
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
-/** Uses no handle, because closing a second handle of an open SQLite file would drop this process's locks on the file. */
+/**
+ * Uses no handle, because closing a second handle of an open SQLite file would drop this process's locks on the file.
+ */
 const setMode = (path: string, stats: Stats, mode: number): number => {
   if ((stats.mode & 0o777) === mode || !isOwn(stats)) return 0;
   chmodSync(path, mode);
   return 1;
 };
 
-/** Applies the modes of the rule to the folder and its content. Returns the number of changes. Ignores symbolic links. */
+/**
+ * Applies the modes of the rule to the folder and its content. Returns the number of changes. Ignores symbolic links.
+ */
 const tighten = (path: string, rule: Rule): number => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return 0;
@@ -223,8 +227,8 @@ const refuseInterruptedRestore = (dataDir: string): void => {
 };
 
 /**
- * Creates the data folder if it is missing, and removes other users' access to it.
- * Throws a `DataFolderError` if the folder cannot be used, belongs to another user, or is missing after an interrupted restore.
+ * Creates the data folder if it is missing, and removes other users' access to it. Throws a `DataFolderError` if the
+ * folder cannot be used, belongs to another user, or is missing after an interrupted restore.
  */
 export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   try {
@@ -241,8 +245,8 @@ export const openDataFolder = (dataDir: string, logger?: Logger): void => {
 };
 
 /**
- * Creates the folder if it is missing. Throws if its parent is missing, so a running server does not recreate parts of a
- * removed data folder.
+ * Creates the folder if it is missing. Throws if its parent is missing, so a running server does not recreate parts of
+ * a removed data folder.
  */
 export const makeFolder = (path: string): void => {
   try {

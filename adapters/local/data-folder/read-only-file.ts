@@ -8,13 +8,13 @@ export class ReadOnlyFile implements Disposable {
   readonly #onDamage: () => void;
   #open: { readonly id: string | undefined; readonly db: DatabaseSync } | undefined;
 
-  /** @param onDamage called after a read of a damaged page; the file's writer should replace the file */
+  /** @param onDamage called if a read finds damage; must cause the file's writer to check and replace the file */
   constructor(path: string, onDamage: () => void) {
     this.#path = path;
     this.#onDamage = onDamage;
   }
 
-  /** Calls `work` with the file that is now at the path. Throws if it cannot be read. */
+  /** Calls `work` with the file that is currently at the path. Throws if the file cannot be read. */
   use<T>(work: (db: DatabaseSync) => T): T {
     try {
       return work(this.#database());

@@ -38,7 +38,9 @@ const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeplo
     .find(({ status }) => isFinal(status));
 };
 
-/** Ends the deploys that a crash interrupted. Takes their outcome from the log, or from the state if the log lacks it. */
+/**
+ * Ends the deploys that a crash interrupted. Takes their outcome from the log, or from the state if the log lacks it.
+ */
 export const endInterruptedDeploys = async (
   rows: ServiceRows,
   notes: DeployRows,
@@ -56,7 +58,8 @@ export const endInterruptedDeploys = async (
     const { status, reason = null } = logged ?? end;
     ended.push({ ...deploy, status, reason, finishedAt: now });
   }
-  // Write the entries before storing the outcomes, so a second crash loses none of them. The writer reports its own failures.
+  // Write the entries before storing the outcomes, so a second crash loses none of them. The writer reports its own
+  // failures.
   (await logs.append(entries)).unwrapOr(undefined);
   for (const deploy of ended) notes.note(deploy, rows.get(deploy.name)?.owner === deploy.owner);
 };

@@ -1,6 +1,6 @@
 /**
- * Repairs a damaged data folder: chooses the newest intact copy of the state, and merges the folder's volumes into it. Deletes
- * nothing: replaced files move to `set-aside`.
+ * Repairs a damaged data folder: chooses the newest intact copy of the state, and merges the folder's volumes into it.
+ * Deletes nothing: replaced files move to `set-aside`.
  */
 import { copyFileSync, lstatSync, renameSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
@@ -49,7 +49,9 @@ const inspected = (path: string, alone: boolean): InspectedState["state"] => {
   }
 };
 
-/** Returns the usable states, best first: whole states precede altered states, and newer states precede older states. */
+/**
+ * Returns the usable states, best first: whole states precede altered states, and newer states precede older states.
+ */
 const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
   const found = sources.flatMap((source): Candidate[] => {
     const { name, file, alone } = source;

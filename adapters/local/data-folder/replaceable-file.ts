@@ -1,7 +1,8 @@
 /**
  * An SQLite file that services can run without. If the file is damaged, Portside sets it aside and starts a new file.
  *
- * A killed process loses no committed transaction. A power cut may lose the last transactions, but does not damage the file.
+ * A killed process loses no committed transaction. A power cut may lose the last transactions, but does not damage the
+ * file.
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@ import { OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
 import { describeDiskFault, diskFaultOf } from "../../shared/runtime/disk-fault.ts";
 import { NoUserLeft } from "../sandbox/users/account-users.ts";
 
-/** Returns the failure for an error during a rollout. The operator's log has the error itself. */
+/** Returns the failure to report for an error during a rollout. The error itself is in the operator's log. */
 export const rolloutFailureOf = (error: unknown): DeployFailure => {
   if (error instanceof NoUserLeft) return error.failure;
   const fault = diskFaultOf(error);

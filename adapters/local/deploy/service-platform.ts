@@ -244,7 +244,9 @@ export class LocalPlatform implements ServicePlatform {
     return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
   }
 
-  /** Returns whether the image of the serving revision is missing on disk or in the container engine. Logs this once. */
+  /**
+   * Returns whether the image of the serving revision is missing on disk or in the container engine. Logs this once.
+   */
   async #lacksImage(stored: StoredService): Promise<boolean> {
     if (stored.serving === null) return false;
     const { id, template } = stored.serving;

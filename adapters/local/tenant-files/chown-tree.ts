@@ -13,7 +13,9 @@ const YIELD_EVERY = 250;
 /** The walk holds one file descriptor per level. Deeper folders keep their owner. No object path is this deep. */
 const MAX_DEPTH = 1000;
 
-/** Returns a path to an entry of the open folder. Renaming the folder does not redirect the path, as with `openat(2)`. */
+/**
+ * Returns a path to an entry of the open folder. Renaming the folder does not redirect the path, as with `openat(2)`.
+ */
 const below = (fd: number, name: Buffer): Buffer => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
 
 const openFolder = (fd: number, name: Buffer): number | undefined => {
@@ -55,8 +57,8 @@ const walk = async (fd: number, uid: number, depth: number, progress: { visited:
 let last: Promise<void> = Promise.resolve();
 
 /**
- * Does nothing if the folder already has the owner. The walk changes the folder last, so the next call repeats an interrupted
- * walk.
+ * Does nothing if the folder already has the owner. The walk changes the folder last, so the next call repeats an
+ * interrupted walk.
  * @param fd the folder; the caller must keep it open until the promise resolves
  */
 export const chownTree = (fd: number, uid: number): Promise<void> => {

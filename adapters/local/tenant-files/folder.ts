@@ -1,9 +1,10 @@
 /**
- * Opens the folders of a path one by one through open handles, and follows no symbolic links, because a service may replace a
- * folder with a symbolic link.
+ * Opens the folders of a path one by one through open handles, and follows no symbolic links, because a service may
+ * replace a folder with a symbolic link.
  *
- * On Linux, every step opens `/proc/self/fd/N/NAME`. Renaming a folder does not redirect this path, as with `openat(2)`. On
- * other systems, services run without a sandbox, so a race gives them access only to files that they can read anyway.
+ * On Linux, every step opens `/proc/self/fd/N/NAME`. Renaming a folder does not redirect this path, as with
+ * `openat(2)`. On other systems, services run without a sandbox, so a race gives them access only to files that they
+ * can read anyway.
  */
 import { constants, type Dirent } from "node:fs";
 import { type FileHandle, mkdir, open, opendir } from "node:fs/promises";
@@ -14,12 +15,14 @@ export const throughHandles = process.platform === "linux";
 
 export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
-/** Returns true if a component of the path is missing or is not a folder. A symbolic link does not count as a folder. */
+/**
+ * Returns true if a component of the path is missing or is not a folder. A symbolic link does not count as a folder.
+ */
 export const isPathMissing = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
 
 /**
- * Returns the entries of a folder with their names as bytes, because services may choose names that are not UTF-8. The type
- * definitions of Node.js lack this encoding.
+ * Returns the entries of a folder with their names as bytes, because services may choose names that are not UTF-8. The
+ * type definitions of Node.js lack this encoding.
  */
 export const openNames = (path: string | Buffer, bufferSize?: number): Promise<AsyncIterable<Dirent<Buffer>>> => {
   const options = { encoding: "buffer" as BufferEncoding, ...(bufferSize === undefined ? {} : { bufferSize }) };

@@ -1,6 +1,6 @@
 /**
- * Removes folders that builds and services wrote. Tenant code may still run, and may replace a folder with a symbolic link. It
- * may also have removed all permissions, or nested folders too deeply for the longest possible path.
+ * Removes folders that builds and services wrote. Tenant code may still run, and may replace a folder with a symbolic
+ * link. It may also have removed all permissions, or nested folders too deeply for the longest possible path.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -97,7 +97,9 @@ class Removal {
   }
 }
 
-/** For systems without paths through handles. They have no sandbox either, so tenant code could remove the same files. */
+/**
+ * For systems without paths through handles. They have no sandbox either, so tenant code could remove the same files.
+ */
 const removeByName = async (path: string): Promise<void> => {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: RETRIES, retryDelay: RETRY_MS });

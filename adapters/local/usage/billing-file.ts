@@ -1,6 +1,6 @@
 /**
- * Stores metered usage in a separate SQLite file, because the server writes it every few seconds and other processes read it.
- * A killed server loses the increments since the last write.
+ * Stores metered usage in a separate SQLite file, which the engine writes every few seconds and the server reads. A
+ * killed engine loses the increments since the last write.
  */
 import type { Logger } from "../../../core/ports/system.ts";
 import { ReplaceableFile } from "../data-folder/replaceable-file.ts";

@@ -1,4 +1,4 @@
-/** Reads metered usage as rows of the table `billing`: one per deployment, SKU and UTC day. */
+/** Reads metered usage as rows of the SQL table `billing`, one row per deployment, SKU and UTC day. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { decimalText } from "../../../core/domain/usage/decimal.ts";
 import { periodOfDay } from "../../../core/domain/usage/month.ts";
@@ -55,7 +55,7 @@ export class BillingRows {
     return this.since(account, "");
   }
 
-  /** Returns the rows from a UTC day (`YYYY-MM-DD`) on. Rows of the current day still grow. */
+  /** Returns the rows of the UTC day (`YYYY-MM-DD`) and all later days. Rows of the current day can still change. */
   since(account: AccountId, day: string): BillingRow[] {
     return this.#file.use((db) => {
       const read = db.prepare(

@@ -50,14 +50,14 @@ export class Ledger {
     else present.grains += grains;
   }
 
-  /** Throws if the file cannot be written. No increment is lost, and the next call retries. */
+  /** Throws if the file cannot be written. No increment is lost, because the next call retries. */
   write(): void {
     this.#file.use((db) => this.#write(db));
   }
 
   #write(db: DatabaseSync): void {
     const last = lastBatch(db);
-    // A commit that reported an error may have succeeded. The stored batch number shows that.
+    // A commit that reported an error may have succeeded. The stored batch number shows whether it did.
     if (this.#batch !== undefined && this.#batch.number <= last) this.#batch = undefined;
     if (this.#batch === undefined && this.#pending.size > 0) {
       this.#batch = { number: last + 1n, increments: [...this.#pending.values()] };

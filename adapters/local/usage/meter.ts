@@ -1,6 +1,7 @@
 /**
- * Meters services: the declared size of instances from start to exit, and the requests that reached one. Writes increments
- * every few seconds, each batch in one transaction. So a killed server loses the last seconds, and nothing is counted twice.
+ * Meters the declared size of instances from start to exit, and the requests that reach instances. Writes increments
+ * every few seconds, each batch in one transaction. A killed engine therefore loses only the last seconds, and counts
+ * nothing twice.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -41,7 +42,7 @@ export class Meter {
     this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
   }
 
-  /** Starts metering an instance. The caller must call the returned function when the instance has exited. */
+  /** Starts metering an instance. The caller must call the returned function when the instance exits. */
   started(template: Running["template"]): () => void {
     const running: Running = { template, counted: this.#deps.clock.now() };
     this.#running.add(running);
@@ -52,8 +53,8 @@ export class Meter {
   }
 
   /**
-   * Counts a served request, unless it reached no instance. Every request calls this, so it does not read the clock: the request
-   * counts for the day of the next write.
+   * Counts a request that reached an instance. Does not read the clock, because this method runs for every request. The
+   * request counts toward the day of the next write.
    */
   served({ owner, service, instance, logName }: NewLogEntry): void {
     if (logName !== "requests" || instance === undefined) return;
@@ -63,7 +64,7 @@ export class Meter {
     else present.count++;
   }
 
-  /** Writes the increments. If that fails, retries them with the next write. */
+  /** Writes the increments. If the write fails, the next write includes them. */
   flush(): void {
     const now = this.#deps.clock.now();
     for (const running of this.#running) this.#count(running, now);
@@ -83,7 +84,7 @@ export class Meter {
     this.flush();
   }
 
-  /** Splits the time by UTC day. After the clock was set back, nothing is counted until it has caught up. */
+  /** Splits the time by UTC day. After the clock is set back, counts nothing until the clock has caught up. */
   #count(running: Running, until: Instant): void {
     const { owner, name: deployment, cpu, memory } = running.template;
     while (running.counted < until) {

@@ -1,4 +1,4 @@
-/** Prices of infrastructure: the built-in list, or the operator's. */
+/** The prices of infrastructure, from the built-in list or the operator's list. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Decimal, parseDecimal } from "../../../core/domain/usage/decimal.ts";
@@ -24,9 +24,9 @@ const listSchema = z.strictObject({
 export type PriceList = z.output<typeof listSchema>;
 
 /**
- * The prices of Cloud Run with instance-based billing in Tier 1 regions, without the free tier. Cloud Run, too, charges
- * instances from start to exit, and no requests. Per vCPU-second, GiB-second and request. The prices were looked up on the date
- * in copies of the page that agree, because programs cannot read the page itself.
+ * The prices of Cloud Run with instance-based billing in Tier 1 regions, per vCPU-second, GiB-second and request,
+ * without the free tier. Like Portside, Cloud Run charges for instances from start to exit, and not for requests.
+ * Programs cannot read the page, so the prices are those of several matching copies of the page on this date.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",
@@ -53,6 +53,9 @@ const readList = (path: string): PriceList => {
   throw new Error(`The price list ${path} is invalid: ${problems.join("; ")}`);
 };
 
-/** Returns the prices in the file; without a path, the built-in prices. Throws an error for the operator if the file is invalid. */
+/**
+ * Returns the prices in the file, or the built-in prices without a path. Throws an error for the operator if the file
+ * is invalid.
+ */
 export const loadPrices = (path: string | undefined): Prices =>
   pricesOf(path === undefined ? shippedPrices : readList(path));

@@ -6,7 +6,7 @@ import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
 import { type Folder, isPathMissing } from "../tenant-files/folder.ts";
 
-/** A folder's entries. Folders end in `/`, so that they sort like the paths below them. */
+/** Returns the paths of a folder's entries. The path of a folder ends in `/`, so it sorts like the paths below it. */
 const entriesOf = (folder: Folder, path: string): string[] => {
   const found: string[] = [];
   for (const entry of readdirSync(folder.here, { withFileTypes: true }))
@@ -18,16 +18,19 @@ const entriesOf = (folder: Folder, path: string): string[] => {
 const isFolder = (path: string): boolean => path.endsWith("/");
 const nameIn = (folder: string, path: string): string => path.slice(folder.length).replace(/\/$/, "");
 
-/** Whether the page may include the path, or a path below it: a folder's path is the prefix of all paths below it. */
+/** Returns whether the page may include the path or, for a folder, a path below it. */
 const isWanted = (path: string, { prefix, after = "" }: ObjectQuery): boolean =>
   isFolder(path)
     ? (path.startsWith(prefix) || prefix.startsWith(path)) && (after.startsWith(path) || comparePaths(path, after) > 0)
     : path.startsWith(prefix) && comparePaths(path, after) > 0;
 
-/** Number of entries after which the walk yields to the event loop. */
+/** The number of entries after which the walk yields to the event loop. */
 const YIELD_EVERY = 250;
 
-/** Skips names that are not valid in object paths, such as names that are not UTF-8. */
+/**
+ * Returns undefined if the file does not exist, or if its name is invalid in object paths, such as a name that is not
+ * UTF-8.
+ */
 const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | undefined => {
   const name = parseObjectPath(path);
   if (name === undefined) return undefined;
@@ -36,7 +39,10 @@ const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | u
   return { path: name, size: stats.size, updated: timestampOf(instantOfMillis(Math.floor(stats.mtimeMs))) };
 };
 
-/** Collects one more entry than the page needs. @param inside the folder's path with a trailing `/`, or empty */
+/**
+ * Collects one more object than the page needs.
+ * @param inside the folder's path with a trailing `/`; empty for the root
+ */
 const collect = async (folder: Folder, inside: string, query: ObjectQuery, found: ObjectEntry[]): Promise<void> => {
   let visited = 0;
   for (const path of entriesOf(folder, inside)) {

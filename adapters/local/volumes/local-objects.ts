@@ -1,6 +1,6 @@
 /**
- * Stores objects as files in a volume's folder. An upload is written to a file outside the volume, flushed, and renamed, so that
- * no URL or mount shows a partial object.
+ * Stores objects as files in a volume's folder. Writes an upload to a file outside of the volume, flushes the file, and
+ * renames it, so no URL or mount shows a partial object.
  */
 import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
@@ -25,7 +25,7 @@ import { Blocked, codeOf, descend, type Folder, isPathMissing, openRoot } from "
 import { listFolder } from "./list-folder.ts";
 
 export interface ObjectsConfig {
-  /** Contains the volumes' folders and, on the same file system, the running uploads. */
+  /** Contains the folders of volumes and, on the same file system, the unfinished uploads. */
   readonly storage: string;
   readonly volumes: {
     /** Whether the bucket belongs to a live volume. */
@@ -50,14 +50,14 @@ const split = (path: string): { parts: string[]; name: string } => {
   return { parts, name };
 };
 
-/** True for errors that occur if a service changes the path's folders concurrently. */
+/** Returns true for errors that occur if a service changes the folders of the path concurrently. */
 const isDisturbed = (error: unknown): boolean =>
   isPathMissing(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
 
-/** Number of attempts to commit an upload before its client must try again. */
+/** The number of attempts to commit an upload before the client must try again. */
 const COMMITS = 5;
 
-/** Returns undefined if the error means that the path is not a file. Rethrows all other errors. */
+/** Returns undefined if the error means that no file exists at the path. Rethrows all other errors. */
 const orNothing = (error: unknown): undefined => {
   if (isPathMissing(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
     return undefined;
@@ -72,7 +72,7 @@ const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
   close: () => handle.close(),
 });
 
-/** Removes a folder tree without files. Returns false if it contains a file. */
+/** Removes a tree of empty folders. Returns false if the tree contains a file. */
 const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
   {
     await using inner = await folder.enter(name);
@@ -106,7 +106,7 @@ export class LocalObjects implements ObjectBytes {
     return join(this.#volumes, bucket);
   }
 
-  /** Creates a new volume's folder. @param user its owner, if not this process's user */
+  /** Creates the folder of a new volume. @param user the folder's owner; undefined for this process's user */
   async make(bucket: string, user: number | undefined): Promise<void> {
     await mkdir(this.folderOf(bucket), { mode: 0o755 });
     if (user === undefined) return;
@@ -114,7 +114,7 @@ export class LocalObjects implements ObjectBytes {
     await root.handle.chown(user, user);
   }
 
-  /** Opens the volume's folder; rejects if it does not exist. */
+  /** Opens the volume's folder. Rejects if the folder does not exist. */
   root(bucket: string): Promise<Folder> {
     return openRoot(this.folderOf(bucket));
   }
@@ -159,7 +159,7 @@ export class LocalObjects implements ObjectBytes {
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
     if (!this.#config.volumes.lives(bucket)) return { kind: "no_volume" };
-    // `#commit` checks again. This check saves the client a useless upload.
+    // `#commit` checks again. This check avoids a useless upload.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const partial = join(this.#uploads, this.#config.ids.id());
     try {
@@ -182,9 +182,9 @@ export class LocalObjects implements ObjectBytes {
   async #open(bucket: string, path: ObjectPath): Promise<FileHandle> {
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
-    // May be the root. The second close of a handle does nothing.
+    // `folder` may be `root`. Closing a handle twice is harmless.
     await using folder = await descend(root, parts, false);
-    // Without O_NONBLOCK, a pipe created by a service would wait for a writer.
+    // Without O_NONBLOCK, opening a pipe that a service created would block.
     return await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   }
 
@@ -220,9 +220,9 @@ export class LocalObjects implements ObjectBytes {
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
-      // Read before the rename: a service may remove the object right after it.
+      // Before the rename, because a service may remove the object immediately afterwards.
       const etag = etagOf(await lstat(partial, { bigint: true }));
-      // A service may write here concurrently: `link` lets the kernel refuse to replace a file.
+      // A service may create the object concurrently. Unlike `rename`, `link` does not replace a file.
       if (conditions.ifNoneMatch === "*") await link(partial, folder.at(name));
       else await rename(partial, folder.at(name));
       await folder.sync();
@@ -249,9 +249,9 @@ const giveFile = (file: WriteStream, fd: number, user: number): void => {
 };
 
 /**
- * Writes the whole body to a new file and flushes it. Rejects if the body is truncated. If writing fails, the body stays open,
- * so that its sender can get a response.
- * @param user the file's owner, if not this process's user
+ * Writes the whole body to a new file and flushes the file. Rejects if the body is truncated. If writing fails, the
+ * body stays open, so the sender can receive a response.
+ * @param user the file's owner; undefined for this process's user
  */
 const receive = async (path: string, body: Readable, user: number | undefined): Promise<void> => {
   const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
@@ -259,7 +259,8 @@ const receive = async (path: string, body: Readable, user: number | undefined): 
   try {
     await pipeline(body.iterator({ destroyOnReturn: false }), file);
   } finally {
-    // Wait for the file: if the body fails immediately, the file may not exist yet, and the caller could not delete it.
+    // Waits for the file. If the body fails immediately, the file may not exist yet, and the caller could not delete
+    // it.
     if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
   }
 };

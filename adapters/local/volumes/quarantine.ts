@@ -1,6 +1,6 @@
 /**
- * Holds volume folders that the state does not know. Only `portside doctor --purge-quarantine` deletes them. Each entry is a
- * folder with `entry.json` (id, reason) and `volume` (data).
+ * Stores volume folders that the state does not list. Only `portside doctor --purge-quarantine` deletes them. Each
+ * entry is a folder with `entry.json` (id, reason, record) and `volume` (data).
  */
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
@@ -25,11 +25,11 @@ export interface QuarantineEntry {
   /** The path of the entry's folder. */
   readonly folder: string;
   readonly id: string;
-  /** Undefined if the folder had no record. */
+  /** Undefined if the volume had no record. */
   readonly record: VolumeRecord | undefined;
 }
 
-/** A service can remove the permissions on its volume's folder, but moving a folder needs write permission on it. */
+/** Moves a volume's folder. Restores the write permission that this requires if a service has removed it. */
 const move = async (from: string, to: string): Promise<void> => {
   try {
     await rename(from, to);
@@ -49,7 +49,10 @@ export class Quarantine {
     this.#now = now;
   }
 
-  /** Moves the volume's folder to quarantine and returns its size in bytes. Removes an empty folder and returns undefined. */
+  /**
+   * Moves a volume's folder to quarantine and returns its size in bytes. Removes an empty folder instead, and returns
+   * undefined.
+   */
   async take(path: string, id: string, reason: string, record?: VolumeRecord): Promise<number | undefined> {
     try {
       await rmdir(path);
@@ -66,7 +69,7 @@ export class Quarantine {
     return (await measureTree(join(entry, "volume"))).bytes;
   }
 
-  /** Returns the entries with a readable description. */
+  /** Returns the entries with a valid `entry.json`. */
   async entries(): Promise<QuarantineEntry[]> {
     const folders = (await this.#names()).map((name) => join(this.folder, name));
     const entries = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Stores one record per volume, outside of its folder, where services cannot write. `portside doctor --repair` and `--rebuild`
- * read the records. An intact state takes precedence, and each start corrects the records.
+ * Stores one record per volume, outside of the volume's folder, where services cannot write. `portside doctor --repair`
+ * and `--rebuild` read the records. An intact state takes precedence, and each start corrects the records.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
@@ -17,7 +17,7 @@ const documentSchema = z.object({
   name: z.string().min(1),
   created_at: z.string().min(1),
   deleted_at: z.string().min(1).optional(),
-  /** Checksum of the other fields. */
+  /** The checksum of the other fields. */
   checksum: z.string(),
 });
 
@@ -76,7 +76,7 @@ export class VolumeRecords {
     await syncFolder(this.#folder);
   }
 
-  /** The caller must have removed the folder of the volume. */
+  /** The caller must remove the volume's folder first. */
   async remove(id: string): Promise<void> {
     await rm(recordPath(this.#folder, id), { force: true });
   }
@@ -88,7 +88,7 @@ export class VolumeRecords {
     return records.filter((record) => record !== undefined);
   }
 
-  /** Makes the records match the state: writes missing and damaged ones, and removes those without a volume. */
+  /** Corrects the records: writes missing, damaged and outdated records, and removes records without a volume. */
   async correct(volumes: readonly VolumeRecord[]): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const texts = new Map((await this.all()).map((record) => [record.id, render(record)]));

@@ -1,4 +1,7 @@
-/** The local VolumeStore: rows define the volumes, folders contain their objects, and signed URLs use the shared port. */
+/**
+ * The local VolumeStore. Rows of the state define the volumes, folders contain their objects, and the ingress serves
+ * signed URLs.
+ */
 import { readdir, rmdir } from "node:fs/promises";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
 import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -27,7 +30,7 @@ export interface VolumesConfig {
   readonly userOf: UserOf;
   /** The key that signs URLs. */
   readonly key: string;
-  /** The base URL of the storage. */
+  /** The base of signed URLs. */
   readonly base: string;
 }
 
@@ -48,7 +51,9 @@ export class LocalVolumes implements VolumeStore {
     this.#config = config;
   }
 
-  /** Ends interrupted deletions and moves unknown folders to quarantine. Starts deleting expired volumes in the trash. */
+  /**
+   * Aborts interrupted deletions, and moves unknown folders to quarantine. Deletes expired volumes now and every hour.
+   */
   async open(): Promise<void> {
     this.#config.rows.recover();
     await this.#quarantineUnknown();
@@ -77,7 +82,7 @@ export class LocalVolumes implements VolumeStore {
       undo.defer(() => this.#undoCreate(volume.id));
       await objects.make(volume.id, userOf(owner));
       await records.write({ ...volume, deletedAt: null });
-      // No await from here to the row, so of two racing calls exactly one creates the volume.
+      // No await between here and the insertion, so exactly one of two concurrent calls creates the volume.
       const present = rows.find(owner, name);
       if (present.kind === "held") return ok({ volume: present.volume, created: false });
       if (present.kind === "hidden")
@@ -85,7 +90,7 @@ export class LocalVolumes implements VolumeStore {
       try {
         rows.insert(volume);
       } catch (error) {
-        // After a failed flush, the next start may still find the row.
+        // After a failed flush, the row may be on disk nevertheless, so keep the folder and the record.
         if (diskFaultOf(error) === "failing") undo.move();
         throw error;
       }
@@ -197,7 +202,7 @@ export class LocalVolumes implements VolumeStore {
     );
   }
 
-  /** Removes the folder and record of a volume without a row. If that fails, the next start removes them. */
+  /** Removes the folder and record of a volume without a row. If the removal fails, the next start repeats it. */
   async #undoCreate(id: string): Promise<void> {
     const { objects, records, logger } = this.#config;
     try {
@@ -226,7 +231,7 @@ export class LocalVolumes implements VolumeStore {
     const unknown = (await readdir(objects.folderOf(""))).filter((id) => !known.has(id));
     if (unknown.length === 0) return;
     const recorded = new Map((await records.all()).map((record) => [record.id, record]));
-    const reason = "the state has no volume of this id";
+    const reason = "the state has no volume with this id";
     const sizes: number[] = [];
     for (const id of unknown) {
       const size = await quarantine.take(objects.folderOf(id), id, reason, recorded.get(id));

@@ -1,6 +1,6 @@
 /**
- * Pulls and checks a Dockerfile's base images before the build: their registries, their platform and their triggers
- * (ONBUILD), which the engine adds to the Dockerfile. https://docs.docker.com/reference/dockerfile/#onbuild
+ * Pulls the base images of a Dockerfile before the build, and checks their registries, platforms and triggers. A
+ * trigger (ONBUILD) adds a line to the Dockerfile: https://docs.docker.com/reference/dockerfile/#onbuild
  */
 import { lookup } from "node:dns/promises";
 import { pipeline } from "node:stream/promises";
@@ -29,7 +29,7 @@ const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]):
   if (why !== undefined) throw refusal({ ...image, why });
 };
 
-/** Serializes pulls of one image: a second pull could put another image under the checked name. */
+/** Serializes pulls of an image, because a second pull could put another image under the checked name. */
 const pulls = new KeyedMutex();
 
 const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
@@ -38,7 +38,9 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
   await awaitProgress(docker, progress);
 };
 
-/** Podman reports triggers only in an image's export. Images never change, so the result is cached. */
+/**
+ * The triggers by image id. Podman reports triggers only in an exported image. An image never changes, so cache them.
+ */
 const exportedTriggers = new Map<string, readonly string[]>();
 
 const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
@@ -82,7 +84,7 @@ const fetchImage = async (
     return await inspectOrPull(engine, image.name, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // A system error code means that the engine does not respond. A registry's refusal has a status or a number.
+    // A system error code means that the engine does not respond. Errors of a registry have a status or a numeric code.
     const { code } = error as { code?: unknown };
     if (statusOf(error) === undefined && typeof code === "string") throw error;
     const message = engineMessage(error);
@@ -95,7 +97,7 @@ const fetchImage = async (
   }
 };
 
-/** Throws `BuildError` if the Dockerfile or a base image is not allowed. Afterwards the engine has all base images. */
+/** Pulls all base images. Rejects with `BuildError` if the Dockerfile or a base image is not allowed. */
 export const checkDockerfile = async (
   engine: ContainerEngine,
   dockerfile: string,
@@ -107,14 +109,14 @@ export const checkDockerfile = async (
   if ("refused" in judged) throw refusal(judged.refused);
   const known = new Set(judged.images.map(({ name }) => name));
   const images = [...judged.images];
-  // Triggers may name images, too.
+  // Triggers may name further images.
   for (let image = images.shift(); image !== undefined; image = images.shift()) {
     await checkRegistry(image, allowedPorts);
     const found = await fetchImage(engine, image, signal);
     const platform = `${found.Os}/${found.Architecture}`;
     if (platform !== engine.platform) {
-      // A builder would pull the image again, and might get another image than the checked one.
-      const why = `names an image for ${platform}, and the engine's platform is ${engine.platform}. Use an image for that`;
+      // A builder would pull the image again, and might then use an image that was not checked.
+      const why = `names an image for ${platform}, but the engine's platform is ${engine.platform}. Use an image for the engine's platform`;
       throw refusal({ ...image, why });
     }
     for (const trigger of await triggersOf(engine, found)) {

@@ -42,7 +42,7 @@ const buildWithApi = async (
   return output;
 };
 
-/** Fails the build: without a response from the engine, it is unknown whether an earlier image still exists. */
+/** Fails the build, because only the engine knows whether an earlier image still exists. */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
   message: `${name} does not respond. Deploy again when it does.`,
@@ -51,7 +51,10 @@ export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): Depl
 const lacksClassicBuilder = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(engineMessage(error));
 
-/** Returns the image's id. Throws `BuildError` if the build fails. Aborting `signal` stops the build in the engine. */
+/**
+ * Returns the image's id. Rejects with `BuildError` if the build fails. Aborting `signal` stops the build in the
+ * engine.
+ */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;
   const { dockerfile = "", ignore } = await readContext(source, signal);

@@ -1,6 +1,6 @@
 /**
- * Converts a source's archive to a build context, without the files that its `.dockerignore` names. The engine's API does not
- * read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
+ * Converts a source archive to a build context, without the files that `.dockerignore` excludes. The engine's API does
+ * not read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { once } from "node:events";
 import { pipeline, Readable } from "node:stream";
@@ -12,7 +12,7 @@ import { unpackedBytes } from "../../../shared/archives/tar/unpacked.ts";
 import { tarPieces } from "../../../shared/archives/tar-pieces.ts";
 import { BuildError } from "../../builds/run-command.ts";
 
-/** The types declare a default export, but the package itself is the function. */
+/** The package exports the function itself, although its types declare a default export. */
 const dockerignore = dockerignorePackage.default as unknown as typeof dockerignorePackage.default.default;
 
 const DOCKERFILE = "Dockerfile";
@@ -38,7 +38,7 @@ const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entr
   await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());
 };
 
-/** Reads the files that control the build; undefined if a file does not exist. */
+/** Reads the Dockerfile and `.dockerignore`. The text of a missing file is undefined. */
 export const readContext = async (
   source: Source,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ export const readContext = async (
   return { dockerfile: textOf(DOCKERFILE), ignore: textOf(IGNORE) };
 };
 
-/** The context as a tar stream, possibly compressed. */
+/** Returns the build context as a tar stream, which may be compressed. */
 export const contextOf = (source: Source, ignore: string | undefined, signal: AbortSignal): Readable => {
   if (ignore === undefined) return Readable.from(source.open());
   const rules = dockerignore().add(ignore);

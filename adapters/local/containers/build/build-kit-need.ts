@@ -1,4 +1,4 @@
-/** Detects Dockerfile lines that need BuildKit. Pure. https://docs.docker.com/reference/dockerfile/ */
+/** Detects Dockerfile lines that need BuildKit: https://docs.docker.com/reference/dockerfile/ */
 import type { DockerfileLine } from "./validate-dockerfile.ts";
 
 const directive = /^#\s*syntax\s*=/i;
@@ -11,7 +11,7 @@ const instructions = [
 const takesDocument = /^(?:RUN|COPY|ADD)\s/i;
 const document = /(?:^|\s)<<-?["']?[A-Za-z_]/;
 
-/** Only the beginning of longer lines is matched, to bound the time of the regular expressions. */
+/** The maximum number of characters of a line to match, which bounds the time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const needsBuildKit = (line: string): boolean => {
@@ -22,12 +22,12 @@ const needsBuildKit = (line: string): boolean => {
   );
 };
 
-/** The first line that the classic builder would reject or misread; undefined if it understands all lines. */
+/** Returns the first line that the classic builder would reject or misread; undefined if there is no such line. */
 export const buildKitNeed = (dockerfile: string): DockerfileLine | undefined => {
   let isHead = true;
   for (const [index, line] of dockerfile.split(/\r?\n/).entries()) {
     const text = line.slice(0, MAX_LENGTH).trim();
-    // Directives come first, even before other comments and empty lines.
+    // Directives precede all other lines, even comments and empty lines.
     if (isHead && directive.test(text)) return { line: index + 1, text };
     isHead &&= /^#\s*\w+\s*=/.test(text);
     if (needsBuildKit(text)) return { line: index + 1, text };

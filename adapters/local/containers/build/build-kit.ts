@@ -1,6 +1,6 @@
 /**
- * A build that only BuildKit supports. It uses the engine's command line, which includes BuildKit: the engine's API alone
- * offers the classic builder. https://docs.docker.com/build/buildkit/
+ * Builds with BuildKit. Uses Docker's command line, which includes BuildKit, because the API of the engine offers only
+ * the classic builder: https://docs.docker.com/build/buildkit/
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,14 +19,17 @@ const missing = (need: DockerfileLine | undefined): BuildError => {
   const [what, instead] =
     need === undefined
       ? ["This Docker builds only with BuildKit", ""]
-      : [`Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`, ", or write it without"];
+      : [
+          `Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`,
+          ", or remove the need for it from the line",
+        ];
   return new BuildError({
     reason: "no_builder",
     message: `${what}, which is not installed on the platform's machine. Install docker-buildx${instead}.`,
   });
 };
 
-/** Separates accounts' `RUN --mount=type=cache`: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
+/** Separates accounts' cache mounts: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
 const CACHE_OWNER = "BUILDKIT_CACHE_MOUNT_NS";
 
 const settings = (option: string, values: Readonly<Record<string, string>>): string[] =>
@@ -39,7 +42,7 @@ const argumentsOf = ({ tag, labels, owner, network }: ContainerBuild): string[] 
   "-",
 ];
 
-/** @param need the line that requires it; undefined if the engine has no other builder */
+/** @param need the line that requires BuildKit; undefined if the engine has no other builder */
 export const buildWithKit = async (
   { environment }: ContainerEngine,
   build: ContainerBuild,
@@ -57,7 +60,7 @@ export const buildWithKit = async (
   let hasBegun = false;
   const read = async (stream: Readable) => {
     for await (const line of createInterface({ input: stream })) {
-      // Docker itself writes the lines before the first step; later ones can come from any command.
+      // Docker writes every line before the first step. Any command may write a later line.
       hasBegun ||= line.startsWith("#");
       isMissing ||= !hasBegun && MISSING.test(line);
       await output.take({ stream: `${line}\n` });
@@ -67,7 +70,7 @@ export const buildWithKit = async (
     ended,
     read(child.stdout),
     read(child.stderr),
-    // The process may end before it has read everything.
+    // Docker may exit before it has read the whole context.
     pipeline(context, child.stdin).catch(() => undefined),
   ]);
   build.signal.throwIfAborted();

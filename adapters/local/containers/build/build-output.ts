@@ -16,12 +16,12 @@ export interface BuildItem {
 
 const TAIL = 20;
 const STEP = /^(?:Step|STEP) \d+\/\d+ ?: /;
-/** Names of layers and temporary containers, which are not printed. */
+/** Lines that name layers and temporary containers. They are not printed. */
 const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|tagged) /;
-/** A step that the platform adds to the Dockerfile. */
+/** The step that adds the platform's labels to the image. */
 const OWN_STEP = /^LABEL portside\./;
 
-/** The reason is at the beginning. The limit bounds the time of the regular expressions. */
+/** The maximum length of a message to match, which bounds the time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const UNREACHABLE =
@@ -55,7 +55,7 @@ export class BuildOutput {
   take({ stream, status, id, error, errorDetail }: BuildItem): Promise<void> | undefined {
     this.#held = undefined;
     if (stream !== undefined) this.#lines(stream);
-    // Skips the progress of single layers, which arrives many times a second.
+    // Skips the progress of individual layers, which arrives many times per second.
     else if (status !== undefined && (id === undefined || /^(?:Pulling from|Pull complete)/.test(status)))
       this.#line(id === undefined ? status : `${id}: ${status}`);
     const message = errorDetail?.message ?? error;
@@ -68,7 +68,7 @@ export class BuildOutput {
     return this.#tail.at(-1) ?? "";
   }
 
-  /** Ends the output. Returns why the build failed, or undefined if it succeeded. */
+  /** Ends the output. Returns the failure of the build; undefined if the build succeeded. */
   end(): DeployFailure | undefined {
     if (this.#rest !== "") this.#line(this.#rest);
     this.#rest = "";
@@ -78,7 +78,7 @@ export class BuildOutput {
     const exitCode = code ?? (failed === null ? undefined : Number(failed[1]));
     return {
       reason: "build_failed",
-      // A failed command's output is arbitrary, so it is not matched.
+      // The output of a failed command is arbitrary, so do not match it.
       message:
         (exitCode === undefined ? explainBaseImageError(message) : undefined) ?? this.#describe(message, exitCode),
       ...(exitCode === undefined ? {} : { exitCode }),

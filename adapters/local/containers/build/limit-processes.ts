@@ -1,7 +1,7 @@
 /**
- * Limits the processes of the classic builder's commands. Builds have no such option, and user limits (nproc) do not apply
- * to root. So each container of a build gets the limit as soon as the engine reports its creation.
- * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
+ * Limits the number of processes in a build of the classic builder, which has no option for this limit. User limits
+ * (nproc) do not apply to root. Therefore each container of a build gets the limit as soon as the engine reports its
+ * creation. https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
  */
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -16,7 +16,7 @@ const limit = async (docker: Docker, id: string, network: string, processes: num
   if (HostConfig.NetworkMode === network && !HostConfig.PidsLimit) await container.update({ PidsLimit: processes });
 };
 
-/** @param network the network of the containers to limit; only this server has containers on it */
+/** @param network the network of the containers to limit; only this server's containers use the network */
 export const limitProcesses = async (
   { docker }: Pick<ContainerEngine, "docker">,
   network: string,

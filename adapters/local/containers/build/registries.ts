@@ -1,6 +1,6 @@
 /**
- * Blocks registries that only this machine can reach, because a Dockerfile could make the engine call them.
- * Pure, except for reading this machine's addresses.
+ * Rejects base images from registries that only this machine can reach. Otherwise a Dockerfile could make the engine
+ * call internal services.
  */
 import { type BlockList, isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -11,7 +11,7 @@ export interface Registry {
   readonly ports: readonly number[];
 }
 
-/** The engine's ports for a name without one: HTTPS, and HTTP on the loopback. */
+/** The ports that the engine tries for a registry without a port: HTTPS, and HTTP on loopback addresses. */
 const DEFAULT_PORTS = [443, 80];
 
 /** Returns the registry of an image name; undefined for the engine's default. https://pkg.go.dev/github.com/distribution/reference */
@@ -23,9 +23,9 @@ export const registryOf = (image: string): Registry | undefined => {
 };
 
 export interface HostAddresses {
-  /** The loopback and all other addresses of this machine. */
+  /** The addresses of this machine, including loopback addresses. */
   readonly own: BlockList;
-  /** Addresses of its containers, link-local neighbours and cloud services. */
+  /** The addresses of this machine's containers, of link-local neighbours, and of cloud metadata services. */
   readonly inner: BlockList;
 }
 
@@ -45,7 +45,7 @@ const inList = (list: BlockList, address: string): boolean =>
   isIP(address) !== 0 && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
 /**
- * Returns why the engine must not call the registry, and what to do instead; undefined if it may.
+ * Returns the reason to reject the registry, with the next step; undefined if the engine may call the registry.
  * @param addresses the addresses of the registry's host
  */
 export const registryBlockedReason = (
@@ -57,9 +57,9 @@ export const registryBlockedReason = (
   const known = [host, ...addresses];
   if (/^(?:.*\.)?localhost\.?$/i.test(host) || known.some((address) => inList(own, address))) {
     if (ports.some((port) => allowedPorts.includes(port))) return undefined;
-    return `names a registry on the server's machine. Use an image of another registry, or start the server with --allow-host-port ${ports[0]}`;
+    return `names a registry on the server's machine. Use an image from another registry, or start the server with --allow-host-port ${ports[0]}`;
   }
   return known.some((address) => inList(inner, address))
-    ? "names a registry at an address that only the server's machine reaches. Use an image of another registry"
+    ? "names a registry at an address that only the server's machine can reach. Use an image from another registry"
     : undefined;
 };

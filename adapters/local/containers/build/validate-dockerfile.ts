@@ -1,17 +1,19 @@
 /**
- * Refuses Dockerfile lines that would let a build use rights that the engine has and the build's account lacks. Returns the
- * base images that the other lines name. Pure.
+ * Rejects Dockerfile lines that would give a build rights of the engine that the build's account lacks. Returns the
+ * base images that the other lines name.
  *
- * - The engine knows every account's images by id, and the classic builder accepts an id's prefix as a name.
- * - The engine downloads the URLs of ADD from the machine's own network, which has loopback services and metadata.
- * - A `# syntax` line names a program that runs in the builder, with the caches of all accounts.
- * - A base image's triggers (ONBUILD) are lines of its author. Only images with a known name can be checked.
+ * - The engine knows every account's images by id, and the classic builder accepts the prefix of an id as a name.
+ * - The engine downloads the URLs in ADD from the machine's network, which includes loopback services and cloud
+ *   metadata.
+ * - A `# syntax` line names a program that runs in the builder and can access the caches of all accounts.
+ * - A base image's triggers (ONBUILD) are lines that the image's author wrote. Portside can check only the triggers of
+ *   an image whose name it knows.
  *
- * In doubt, a line is refused. https://docs.docker.com/reference/dockerfile/
+ * If in doubt, Portside rejects a line. https://docs.docker.com/reference/dockerfile/
  */
 
 export interface DockerfileLine {
-  /** Starts at 1. */
+  /** The number of the line, starting at 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -25,18 +27,21 @@ const BY_ID =
   "may name an image by its id, which could be another account's. Name images as NAME:TAG, such as node:24-bookworm-slim";
 const REMOTE =
   "lets the engine download from the machine's own network. Add the file to the source, or download it with RUN";
-const FOREIGN_SYNTAX = "names its own build program. Use docker/dockerfile, or remove the line";
+const FOREIGN_SYNTAX = "names an unsupported build program. Use docker/dockerfile, or remove the line";
 const UNKNOWN =
-  "names an image by a variable whose value Portside does not know. Write the name out, or use ARG NAME=VALUE before the first FROM";
+  "names an image by a variable whose value Portside does not know. Write the full name, or use ARG NAME=VALUE before the first FROM";
 const NO_NAME =
   "names an image in a form that Portside does not know. Name images as NAME:TAG, such as node:24-bookworm-slim";
-const OTHER_PLATFORM = "builds for another platform than the engine's. Remove --platform";
+const OTHER_PLATFORM = "builds for a platform other than the engine's. Remove --platform";
 
-/** Properties of the builder that affect how lines are read. */
+/** Properties of the builder that affect how it reads lines. */
 export interface Builder {
   /** The engine's platform, such as linux/amd64. */
   readonly platform: string;
-  /** Whether it sets platform variables: https://docs.docker.com/reference/dockerfile/#automatic-platform-args-in-the-global-scope */
+  /**
+   * Whether the builder sets platform variables:
+   * https://docs.docker.com/reference/dockerfile/#automatic-platform-args-in-the-global-scope
+   */
   readonly knowsPlatforms: boolean;
 }
 
@@ -63,7 +68,7 @@ interface Instruction {
 
 const isComment = (line: string): boolean => line.trimStart().startsWith("#");
 
-/** @param mark the line continuation character; undefined if none */
+/** @param mark the line continuation character; undefined if there is none */
 const instructionsIn = (lines: readonly string[], mark: string | undefined): Instruction[] => {
   const found: Instruction[] = [];
   let pending: { line: number; text: string } | undefined;
@@ -97,7 +102,7 @@ type Values = ReadonlyMap<string, string>;
 
 const KNOWN_VARIABLE = /\$(?:(\w+)|\{(\w+)(?:(:?[-+])([^${}]*))?\})/g;
 
-/** Substitutes variables in the word; undefined if one has an unknown form. */
+/** Substitutes the variables in a word. Returns undefined if a variable has an unknown form. */
 const expanded = (word: string, values: Values): string | undefined => {
   if (word.replace(KNOWN_VARIABLE, "").includes("$")) return undefined;
   return word.replace(KNOWN_VARIABLE, (_, plain?: string, braced?: string, kind = "", other = "") => {
@@ -119,7 +124,7 @@ const platformValues = ({ platform, knowsPlatforms }: Builder): [string, string]
   ]);
 };
 
-/** FROM can use the variables before the first FROM. A value of an unknown form keeps its `$`. */
+/** Returns the variables that FROM can use: those before the first FROM. An unknown value is `$`. */
 const valuesIn = (instructions: readonly Instruction[], builder: Builder): Values => {
   const values = new Map(platformValues(builder));
   for (const { words } of instructions) {
@@ -145,7 +150,7 @@ const mayBeRemote = (source: string): boolean => {
   return at >= 0 && REMOTE_BEGINNINGS.some((one) => one.startsWith(source.slice(0, at).toLowerCase()));
 };
 
-/** The sources of ADD, in either of its forms. */
+/** Returns the sources of an ADD instruction, in its plain or JSON form. */
 const sourcesOf = (words: readonly string[]): string[] => {
   const plain = words.map(unquoted);
   const text = words.filter((word) => !word.startsWith("--")).join(" ");
@@ -157,7 +162,7 @@ const sourcesOf = (words: readonly string[]): string[] => {
   }
 };
 
-/** Values of an option: the rest of each word that starts with it. */
+/** Returns the values of an option: the rest of each word that starts with the option. */
 const valuesOf = (words: readonly string[], option: string): string[] =>
   words.filter((word) => word.startsWith(option)).map((word) => word.slice(option.length));
 
@@ -166,7 +171,7 @@ const firstArgument = (words: readonly string[]): number => {
   return at === -1 ? words.length : at;
 };
 
-/** Context in which an instruction is read. */
+/** The context of an instruction. */
 interface Before {
   readonly values: Values;
   readonly builder: Builder;
@@ -174,7 +179,7 @@ interface Before {
   readonly stageCount: number;
 }
 
-/** An image that an instruction names, or why it is refused; undefined if it names none. */
+/** The image that an instruction names, or the reason to reject it; undefined if the instruction names no image. */
 type Named = { readonly why: string } | { readonly image: string } | undefined;
 
 /** https://pkg.go.dev/github.com/distribution/reference; excludes file locations, such as Podman's `oci-archive:/PATH` */
@@ -234,7 +239,10 @@ const namedBy = ({ words }: Instruction, before: Before): Named[] => {
 const SYNTAX = /^(?:#|\/\/)\s*syntax\s*=\s*(\S*)/i;
 const OWN_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?:[:@]|$)/;
 
-/** The number of the line with a `# syntax` directive for a program other than docker/dockerfile; 0 without one. */
+/**
+ * Returns the number of a line with a `# syntax` directive for a program other than docker/dockerfile; 0 if none
+ * exists.
+ */
 const foreignSyntaxIn = (lines: readonly string[]): number => {
   for (const [index, line] of lines.entries()) {
     const text = line.replace(/^\uFEFF/, "").trim();
@@ -247,13 +255,13 @@ const foreignSyntaxIn = (lines: readonly string[]): number => {
   return 0;
 };
 
-/** Whether the file may set the escape character; builders differ in how they read directives. */
+/** Returns whether the file may set the escape character. Builders differ in how they read directives. */
 const mayEscape = (lines: readonly string[]): boolean => {
   const end = lines.findIndex((line) => line.trim() !== "" && !isComment(line.replace(/^\uFEFF/, "")));
   return lines.slice(0, end === -1 ? undefined : end).some((line) => /#\s*escape\s*=/i.test(line));
 };
 
-/** Reads the text with one escape character: what each line names, and the stages. */
+/** Reads the text with one escape character. Returns the images that each line names, and the stages. */
 const readingOf = (lines: readonly string[], mark: string | undefined, builder: Builder, outerStages: Stages) => {
   const instructions = instructionsIn(lines, mark);
   const isFrom = ({ words }: Instruction) => words[0]?.toUpperCase() === "FROM";
@@ -266,12 +274,12 @@ const readingOf = (lines: readonly string[], mark: string | undefined, builder: 
   return { found, stages: { names: stages, count: stageCount } };
 };
 
-/** Reasons to refuse a line however it is read. All others count only if a builder may read the line in this way. */
+/** Reasons to reject a line in every reading. Other reasons apply only to a reading that a builder may use. */
 const ALWAYS = [BY_ID, REMOTE];
 
 /**
- * Returns the first refused line, or the Dockerfile's images if no line is refused.
- * @param outerStages if the text is a trigger of a base image: the stages of the Dockerfile that names the image
+ * Returns the first rejected line, or the Dockerfile's images if no line is rejected.
+ * @param outerStages for a trigger of a base image, the stages of the Dockerfile that names the image
  */
 export const validateDockerfile = (
   dockerfile: string,
@@ -282,11 +290,11 @@ export const validateDockerfile = (
   const at = (line: number) => ({ line, text: (lines[line - 1] ?? "").trim() });
   const syntax = foreignSyntaxIn(lines);
   if (syntax > 0) return { refused: { ...at(syntax), why: FOREIGN_SYNTAX } };
-  // A builder may read the file in these ways, so they determine the images.
+  // A builder may use any of these readings, so they determine the images.
   const readings = ["\\", ...(mayEscape(lines) ? ["`"] : [])].map((mark) =>
     readingOf(lines, mark, builder, outerStages),
   );
-  // In doubt, the strictest rules apply to all other ways, too.
+  // The strictest rules also apply to the other readings.
   const others = ["`", undefined].map((mark) => readingOf(lines, mark, builder, outerStages));
   for (const one of readings.flatMap(({ found }) => found))
     if ("why" in one) return { refused: { ...at(one.line), why: one.why } };

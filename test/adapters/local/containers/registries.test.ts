@@ -49,7 +49,7 @@ test.each([
   ["[fd00:ec2::254]/x", []],
   ["[::ffff:169.254.169.254]/x", []],
 ])("blocks %s at %j, whatever ports are open", (image, found) => {
-  expect(why(image, found, [80, 443, 5000])).toContain("only the server's machine reaches");
+  expect(why(image, found, [80, 443, 5000])).toContain("only the server's machine can reach");
 });
 
 test.each([

@@ -40,7 +40,7 @@ test("moves an unknown volume folder to quarantine, and reports its size and pat
   expect(records).toHaveLength(1);
   expect(JSON.parse(readFileSync(records[0] as string, "utf8"))).toMatchObject({
     id: "vol-unknown",
-    reason: "the state has no volume of this id",
+    reason: "the state has no volume with this id",
   });
   const reports = logged.filter((line) => line.includes("quarantine"));
   expect(reports).toHaveLength(1);
