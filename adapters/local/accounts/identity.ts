@@ -18,9 +18,9 @@ export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> 
 
 export interface FolderIdentity {
   readonly identity: Identity;
-  /** True if the folder has no API key yet. */
+  /** Returns true if the folder has no API key yet. */
   claimFirstKey(): boolean;
-  /** True if the folder has API keys of another account. */
+  /** Returns true if the folder has API keys of another account. */
   hasOtherAccounts(account: AccountId): boolean;
   close(): void;
 }
@@ -32,7 +32,7 @@ export interface FolderIdentityOptions {
   readonly acceptState?: boolean | undefined;
 }
 
-/** Opens the credentials of a data folder without starting a provider. A server may use the folder meanwhile. */
+/** Opens the credentials of a data folder without starting a provider. A server may use the folder at the same time. */
 export const createLocalIdentity = (
   dataDir: string,
   { logger = silent, issuers = [], acceptState }: FolderIdentityOptions = {},

@@ -32,7 +32,7 @@ export class BackupWriter implements AsyncDisposable {
   /** Ends the wait for the compressor to accept more bytes. */
   #resume: () => void = () => undefined;
   #entries = 0;
-  /** The number of content bytes that are missing from the last entry. */
+  /** The number of content bytes of the last entry that the caller has not yet written. */
   #left = 0;
   #padding = 0;
 
@@ -97,7 +97,7 @@ export class BackupWriter implements AsyncDisposable {
     this.#hash.update(bytes);
     await this.#onProgress(bytes.length);
     if (this.#gzip.write(bytes)) return;
-    // Not `Promise.race` with `#written`: each race would stay in memory until the end of the file.
+    // Does not use `Promise.race` with `#written`, because each race would stay in memory until the end of the file.
     await new Promise<void>((resolve) => {
       this.#resume = resolve;
       if (this.#failure !== undefined || !this.#gzip.writableNeedDrain) resolve();

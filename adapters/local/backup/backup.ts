@@ -3,8 +3,8 @@
  *
  * A server may change the folder during the backup. The state refers to volumes and images, and the backup must contain
  * all of them. Each round therefore copies the state to a work folder, and then adds the volumes and images that the
- * backup lacks. After a round that adds nothing, the backup adds this copy of the state. The backup may contain volumes
- * that this state does not list. They are harmless, because the next start moves them to quarantine.
+ * backup lacks. After a round that adds nothing, the backup adds this copy of the state. This state may not list all
+ * volumes in the backup. The other volumes are harmless, because the next start moves them to quarantine.
  */
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
@@ -28,10 +28,13 @@ export interface BackupOptions {
   readonly dataDir: string;
   /** The backup file. */
   readonly file: string;
-  /** Replace the file if it exists. */
+  /** Whether to replace an existing file. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
-  /** Called with the number of uncompressed bytes since the last call. The backup waits for a returned promise. */
+  /**
+   * Called with the number of uncompressed bytes since the last call. If it returns a promise, the backup waits for the
+   * promise.
+   */
   readonly onProgress?: (bytes: number) => unknown;
 }
 
@@ -189,7 +192,7 @@ class DataFolderBackup {
     try {
       await copyDatabase(join(this.#deps.dataDir, path), copy);
     } catch (error) {
-      // The server may have renamed the file meanwhile, such as a damaged log.
+      // The server may have renamed the file in the meantime, as it does with a damaged log.
       if (isDamage(error) || lstatSync(join(this.#deps.dataDir, path), { throwIfNoEntry: false }) === undefined)
         return this.#leftOut.add("database", path);
       throw explainFileError(error, join(this.#deps.dataDir, path)) ?? error;
@@ -228,7 +231,7 @@ class DataFolderBackup {
     return exists;
   }
 
-  /** Copies the file `from` to the entry `path`. The caller must not change the file meanwhile. */
+  /** Copies the file `from` to the entry `path`. The caller must not change the file during the copy. */
   async #copyFrom(from: string, path: string): Promise<void> {
     await (await this.#parentOf(path))?.close();
     await using folder = await openRoot(dirname(from));
@@ -279,9 +282,9 @@ const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
 };
 
 /**
- * Writes everything in a data folder that the server cannot recreate to one compressed tar file with mode 0600. The
- * server may run meanwhile. The file contains a snapshot of the state, and no partial objects. The file appears once it
- * is complete.
+ * Writes a backup of a data folder to one compressed tar file with mode 0600. The backup contains everything that the
+ * server cannot recreate, with a snapshot of the state and without partial objects. The server may keep running. The
+ * file appears once it is complete.
  *
  * The file contains the services' environment variables and the content of volumes. Treat the file as a secret.
  *

@@ -1,4 +1,4 @@
-/** Copies an SQLite file. The copy is a snapshot, even if a server writes to the file meanwhile. */
+/** Copies an SQLite file. The copy is a snapshot, even if a server is writing to the file. */
 import { rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 import { makePrivateFile } from "../data-folder/layout.ts";

@@ -12,7 +12,10 @@ import type { LeftOutList } from "./left-out-list.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** The copy reads a file up to this size completely before it writes the header, so the header has the actual size. */
+/**
+ * The maximum size of a file that the copy reads completely before it writes the header. The header then contains the
+ * actual size.
+ */
 const SMALL_BYTES = 1 << 20;
 const PIECE_BYTES = 256 * 1024;
 /** The walk holds one file descriptor per level. */
@@ -27,7 +30,7 @@ const isUnreadable = (error: unknown): boolean => ["EACCES", "EPERM", "EIO"].inc
 
 /**
  * Returns the names in the folder. Some file systems may omit a file from a listing while a rename replaces the file.
- * Therefore lists a folder that changed again, and returns the names of all listings.
+ * Therefore lists the folder again if it has changed, and returns the names of all listings.
  */
 const namesIn = async (folder: Folder): Promise<string[]> => {
   const names = new Set<string>();
@@ -50,7 +53,7 @@ export const entryOf = (
   ...more,
 });
 
-/** Reads `bytes` bytes at `position`. Returns fewer only at the end of the file. */
+/** Reads `bytes` bytes at `position`. Returns fewer bytes only at the end of the file. */
 const read = async (file: FileHandle, bytes: number, position: number): Promise<Buffer> => {
   const buffer = Buffer.allocUnsafe(bytes);
   let done = 0;
@@ -92,7 +95,7 @@ export class TreeCopy {
       else if (stats.isSymbolicLink() && isTenantPath(path)) await this.#copyLink(parent, name, path, stats);
       else leftOut.add("special", path);
     } catch (error) {
-      // Removed or replaced since it was listed.
+      // The entry was removed or replaced after the listing.
       if (isPathMissing(error) || codeOf(error) === "EINVAL") return false;
       if (codeOf(error) !== "ENXIO") throw error;
       leftOut.add("special", path);

@@ -22,7 +22,7 @@ export const DATA = "data";
 export const headSchema = z.object({
   format: z.literal(FORMAT),
   created_at: z.string(),
-  /** The path of the data folder. Manifests of images and Python virtual environments contain it. */
+  /** The path of the data folder. Image manifests and Python virtual environments contain this path. */
   data_dir: z.string(),
   /** The uid of the data folder's owner. */
   uid: z.int().min(0),
@@ -146,7 +146,7 @@ const recordsOf = (text: string): Map<string, string> => {
   return records;
 };
 
-/** False for a path that leads out of its folder or is not normalized. */
+/** Returns false for a path that leads out of its folder or is not normalized. */
 const isPlainPath = (path: string): boolean =>
   !path.includes("\0") && path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
 

@@ -16,10 +16,10 @@ import {
   paddingOf,
 } from "./format.ts";
 
-/** The bytes are not a usable backup. The message completes a sentence that starts with the file's name. */
+/** Thrown if the bytes are not a usable backup. The message completes a sentence that starts with the file's name. */
 export class BadBackup extends Error {}
 
-/** Only a newer Portside can read the backup. */
+/** Thrown if only a newer Portside can read the backup. */
 export class NewerBackup extends BadBackup {}
 
 export const FOREIGN = "was not written by 'portside backup'";

@@ -1,6 +1,6 @@
 /**
- * `portside restore` creates a data folder from a backup. It unpacks and checks everything in a folder next to the target, and
- * then renames that folder to the target.
+ * `portside restore` creates a data folder from a backup. It unpacks and checks everything in a folder next to the
+ * target, and then renames that folder to the target.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -27,7 +27,7 @@ import { openWorkFolder } from "./work-folder.ts";
 export interface RestoreOptions {
   readonly file: string;
   readonly dataDir: string;
-  /** Replace a data folder that has content. The old folder is renamed. */
+  /** Whether to replace a data folder that has content. The restore renames the old folder. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
   /** Called with the number of bytes of the file that were read since the last call. */
@@ -151,9 +151,9 @@ class Restore {
   }
 
   /**
-   * Returns the function that chooses the owner of an entry, which only root can set. The platform's files get the
-   * owner of the replaced folder, so root can restore the folder of a server that runs as another user. Accounts have
-   * no separate users on that server, so tenant files get the same owner.
+   * Returns a function that chooses the owner of an entry. Only root can set owners. The platform's files get the owner
+   * of the replaced folder, so root can restore the folder of a server that runs as another user. Accounts have no
+   * separate users on that server, so tenant files get the same owner.
    */
   #ownersIn({ uid }: BackupHead) {
     const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };
@@ -203,11 +203,11 @@ class Restore {
 }
 
 /**
- * Creates a data folder from a file that `backupDataFolder` wrote. Checks the whole file before it changes the target,
- * and renames the folder that the new one replaces.
+ * Creates a data folder from a file that `backupDataFolder` wrote. Checks the whole file before it changes the target.
+ * Renames the folder that the new folder replaces.
  *
- * Throws a `BackupError` if the file is not a complete backup, or if the folder has content and `replace` is not set. Throws a
- * `DataFolderError` of kind `in_use` if a server uses the folder.
+ * Throws a `BackupError` if the file is not a complete backup, or if the folder has content and `replace` is not set.
+ * Throws a `DataFolderError` of kind `in_use` if a server uses the folder.
  */
 export const restoreDataFolder = async (options: RestoreOptions): Promise<RestoreSummary> => {
   const [file, named] = [resolve(options.file), resolve(options.dataDir)];

@@ -41,7 +41,7 @@ const refuse = (path: string, what: string): never => {
 };
 
 const check = ({ path, type }: BackupEntry): void => {
-  // The table of rules lists the content of this folder, but not the folder.
+  // The table of rules lists the content of this folder, but not the folder itself.
   const rule = path === "storage" ? "own" : backupRuleOf(path);
   if (rule === undefined || rule === "left out") refuse(path, "is not part of a data folder");
   if (type === "link" && !(isTenantPath(path) && isTenantPath(path.slice(0, path.lastIndexOf("/")))))

@@ -13,7 +13,7 @@ export interface WorkFolder extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Keeps the lock file, because a non-empty folder without one counts as another program's. */
+/** Keeps the lock file, because a non-empty folder without a lock file counts as another program's folder. */
 const clear = async (path: string): Promise<void> => {
   for (const name of await readdir(path)) if (!name.startsWith(LOCK_FILE)) await removeTree(join(path, name));
 };

@@ -138,7 +138,9 @@ const cacheDependencies = async (context: BuildContext, folder: string): Promise
   }
 };
 
-/** Returns arguments with which npm downloads the package manager, and runs a program that has it in its PATH. */
+/**
+ * Returns npm's arguments to download the package manager, and to run a program with the package manager in its PATH.
+ */
 const npmExec = (manager: string): string[] => ["exec", "--yes", `--package=${manager}`, "--"];
 
 /** Returns a command of the package manager that wrote the lock file. */

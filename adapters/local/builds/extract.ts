@@ -130,7 +130,7 @@ export class Extractor {
 
   /**
    * Rejects with `BuildError` after the deadline, or if the archive is invalid. The spool has checked the archive, so
-   * an invalid archive has changed since. After a failure or an abort, writes nothing more.
+   * an invalid archive has changed since then. After a failure or an abort, writes nothing more.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));

@@ -74,7 +74,7 @@ const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
 
 const TAIL = 20;
 
-/** With less free space than this, the full disk is reported as the cause of a failed command. */
+/** If less space is free, the error of a failed command names the full disk as the cause. */
 const MIN_FREE_BYTES = 256 * 1024;
 
 const isFull = async (path: string): Promise<boolean> => {
@@ -99,8 +99,8 @@ export const runCommand = async (context: BuildContext, command: Command): Promi
   const path = [toolchain.shims, join(toolchain.node, ".."), "/usr/local/bin", "/usr/bin", "/bin"];
   const tail: string[] = [];
   context.signal.throwIfAborted();
-  // Mount writable folders last. The sandbox then creates no mount points in them, which a symbolic link could
-  // redirect.
+  // Mount writable folders last, so the sandbox creates no mount points in them. A symbolic link there could redirect a
+  // mount point.
   const binds = [
     ...programBinds([toolchain.node, toolchain.shims]),
     ...(command.binds ?? []),

@@ -18,7 +18,7 @@ import { tryOr } from "../../shared/runtime/try-or.ts";
 export interface Toolchain {
   /** The platform's own Node.js. */
   readonly node: string;
-  /** The path of npm's script, which that Node.js runs; undefined if npm is not installed. */
+  /** The path of npm's script, which the platform's Node.js runs; undefined if npm is not installed. */
   readonly npm: string | undefined;
   /** A folder with `npm` and `npx` for scripts that call them. */
   readonly shims: string;

@@ -22,7 +22,7 @@ export interface ContainerEngine {
    * Whether the engine offers an init process. With it, signals have their usual effect on the program of a container.
    */
   readonly hasInit: boolean;
-  /** The variables with which the engine's command line is found and uses the same engine. */
+  /** The variables that locate the engine's command line, and make it use this engine. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -72,7 +72,7 @@ const open = async (
   }
 };
 
-/** Returns the first engine that responds, or the reason that none does. */
+/** Returns the first engine that responds, or the reason that no engine responds. */
 export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
   const sockets = socketsIn(environment);
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";

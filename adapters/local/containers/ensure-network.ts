@@ -1,6 +1,6 @@
 /**
- * Creates the network of a server's containers. They can reach the internet, but not each other or this machine's
- * loopback. https://docs.docker.com/engine/network/drivers/bridge/#options
+ * Creates the network of a server's containers. The containers can reach the internet, but not each other or this
+ * machine's loopback. https://docs.docker.com/engine/network/drivers/bridge/#options
  */
 import { type ContainerEngine, statusOf } from "./engine.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Classifies an error of the engine at the start of a container: caused by the image, the port, or the engine itself.
- */
+/** Classifies an engine's error at the start of a container. The cause is the image, the port, or the engine itself. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { type ContainerEngine, engineMessage, statusOf } from "./engine.ts";

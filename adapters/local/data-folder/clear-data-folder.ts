@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import { withCompanions } from "./layout.ts";
 
-/** An explicit list, which preserves files and folders of later versions. */
+/** An explicit list, to preserve files and folders of later versions. */
 const TEMPORARY = [
   ...["billing.sqlite", "engine.sqlite"].flatMap(withCompanions),
   ...["cache", "images", "leftovers", "logs", "run", "sandbox", "spool", "sql", "tools"],

@@ -74,10 +74,10 @@ const systemCodes: Readonly<Record<string, DataFolderProblem>> = {
   ELOOP: "unreadable",
 };
 
-/** Whether SQLite reports that the file is damaged or not a database. */
+/** Returns whether SQLite reports that the file is damaged or is not a database. */
 export const isDamage = (error: unknown): boolean => [11, 26].includes(sqliteCodeOf(error) ?? -1);
 
-/** Whether SQLite reports that another connection holds the lock. */
+/** Returns whether SQLite reports that another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => sqliteCodeOf(error) === 5;
 
 /** Returns the path, or its nearest existing parent folder. */

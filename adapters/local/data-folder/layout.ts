@@ -137,7 +137,7 @@ export const backupRuleOf = (path: string): BackupRule | undefined => {
 const TENANTS =
   /^(storage\/volumes\/[^/]+|storage\/quarantine\/[^/]+\/volume|images\/[^/]+\/[^/]+\/app|cache\/[^/]+\/venvs\/[^/]+)(\/|$)/s;
 
-/** Whether tenant code may write at the path below the data folder. */
+/** Returns whether tenant code may write at the path below the data folder. */
 export const isTenantPath = (path: string): boolean => TENANTS.test(path);
 
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
@@ -173,7 +173,7 @@ const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const make = (path: string, { folder, fixed = {} }: Rule): void => {
   try {
     mkdirSync(path);
-    // Ignores the umask.
+    // `chmod` ignores the umask.
     chmodSync(path, folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || isFile(path)) throw error;

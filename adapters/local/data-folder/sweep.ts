@@ -1,4 +1,4 @@
-/** A process with low priority that removes everything in the folder named by its first argument. */
+/** The script of a process with low priority. Removes everything in the folder that its first argument names. */
 import { constants, setPriority } from "node:os";
 import { emptyFolder } from "./empty-folder.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Changes the owner of a folder and everything in it. Services may change the content meanwhile, so the walk uses open handles
- * and does not follow symbolic links. Files outside the folder keep their owner.
+ * Changes the owner of a folder and everything in it. Services may change the content during the walk, so the walk uses
+ * open handles and does not follow symbolic links. Files outside the folder keep their owner.
  */
 import { closeSync, constants, fchownSync, fstatSync, lchownSync, openSync, readdirSync } from "node:fs";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
@@ -22,7 +22,7 @@ const openFolder = (fd: number, name: Buffer): number | undefined => {
   try {
     return openSync(below(fd, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
-    // Removed or replaced since it was listed.
+    // The entry was removed or replaced after the listing.
     if (isPathMissing(error)) return undefined;
     throw error;
   }

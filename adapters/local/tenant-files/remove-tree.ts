@@ -52,7 +52,8 @@ class Removal {
         return;
       } catch (error) {
         if (isOneOf(error, "ENOENT")) return;
-        // Tenant code added or replaced a file meanwhile. Attempts that moved folders up do not count as retries.
+        // Tenant code added or replaced a file during the removal. Attempts that moved folders up do not count as
+        // retries.
         if (!isOneOf(error, "ENOTEMPTY", "EEXIST", "EBUSY") && !isPathMissing(error)) throw error;
         if (movedUp !== this.#movedUp) tries = 0;
         else if (tries >= RETRIES) throw error;

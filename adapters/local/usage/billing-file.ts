@@ -13,13 +13,13 @@ const schema = `
     day TEXT NOT NULL,
     sku TEXT NOT NULL,
     currency TEXT NOT NULL,
-    -- In the SKU's grains, which are whole.
+    -- In grains of the SKU.
     grains INTEGER NOT NULL,
-    -- An exact decimal, by the prices of the time when it was used.
+    -- An exact decimal, at the prices in effect at the time of use.
     cost TEXT NOT NULL,
     PRIMARY KEY (owner, day, deployment, sku, currency)
   ) STRICT, WITHOUT ROWID;
-  -- The number of the last batch of increments that was written.
+  -- The number of the last batch of increments in this file.
   CREATE TABLE IF NOT EXISTS batches (only INTEGER PRIMARY KEY CHECK (only = 1), last INTEGER NOT NULL) STRICT;
   INSERT OR IGNORE INTO batches (only, last) VALUES (1, 0);
 `;

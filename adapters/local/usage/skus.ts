@@ -1,6 +1,6 @@
 /**
- * The metered SKUs. Usage is counted in integer units, called grains, whose sums are exact. They fit SQLite's range: a
- * day of a thousand instances with 32 GiB is 3 × 10^18 grains.
+ * The metered SKUs. Usage is counted in integer units, called grains, whose sums are exact. The sums fit SQLite's
+ * range: a day of a thousand instances with 32 GiB is 3 × 10^18 grains.
  */
 import { type Decimal, parseDecimal, times } from "../../../core/domain/usage/decimal.ts";
 

@@ -58,7 +58,7 @@ const collect = async (folder: Folder, inside: string, query: ObjectQuery, found
       await using below = await folder.enter(nameIn(inside, path));
       await collect(below, path, query, found);
     } catch (error) {
-      // Removed or replaced since it was listed.
+      // The entry was removed or replaced after the listing.
       if (!isPathMissing(error)) throw error;
     }
   }

@@ -29,7 +29,10 @@ export interface QuarantineEntry {
   readonly record: VolumeRecord | undefined;
 }
 
-/** Moves a volume's folder. Restores the write permission that this requires if a service has removed it. */
+/**
+ * Moves a volume's folder. If a service has removed the write permission that the move requires, restores the
+ * permission.
+ */
 const move = async (from: string, to: string): Promise<void> => {
   try {
     await rename(from, to);

@@ -38,9 +38,7 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
   await awaitProgress(docker, progress);
 };
 
-/**
- * The triggers by image id. Podman reports triggers only in an exported image. An image never changes, so cache them.
- */
+/** Caches triggers by image id, because an image never changes. Podman reports triggers only in an exported image. */
 const exportedTriggers = new Map<string, readonly string[]>();
 
 const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {

@@ -42,7 +42,10 @@ const buildWithApi = async (
   return output;
 };
 
-/** Fails the build, because only the engine knows whether an earlier image still exists. */
+/**
+ * Returns the failure of a build if the engine does not respond. The build cannot reuse an earlier image, because only
+ * the engine knows whether the image still exists.
+ */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
   message: `${name} does not respond. Deploy again when it does.`,

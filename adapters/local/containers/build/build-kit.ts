@@ -21,7 +21,7 @@ const missing = (need: DockerfileLine | undefined): BuildError => {
       ? ["This Docker builds only with BuildKit", ""]
       : [
           `Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`,
-          ", or remove the need for it from the line",
+          ", or rewrite the line without features of BuildKit",
         ];
   return new BuildError({
     reason: "no_builder",
