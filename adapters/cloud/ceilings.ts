@@ -1,19 +1,19 @@
-/** How much an installation carries, from the quotas of its cloud. Pure. */
+/** Computes the limits of an installation from the quotas of its cloud. Pure functions. */
 
 export interface CeilingRule {
-  /** What the quota limits, in the plural. */
+  /** The limited resource, in the plural. */
   readonly what: string;
   readonly quota: string;
-  /** The quota of a new customer, by the page in `source`. */
+  /** The quota of a new customer, according to the page `source`. */
   readonly initial: number;
   readonly source: string;
-  /** What one takes of the quota. */
+  /** The amount of the quota that one resource uses. */
   readonly each: string;
-  /** `others`: what the quota's other users take. */
+  /** @param others the amount of the quota that other programs use */
   readonly max: (quota: number, others: number) => number;
 }
 
-/** Returns a rule's `max` for which one takes `one` of the quota. */
+/** Returns the `max` of a rule whose resources each use `one` of the quota. */
 export const per =
   (one: number) =>
   (quota: number): number =>
@@ -21,13 +21,13 @@ export const per =
 
 export interface Ceiling {
   readonly max: number;
-  /** How it follows from the quota. */
+  /** The maximum, with the quota that it results from. */
   readonly words: string;
 }
 
 /**
- * @param limit the quota; undefined if unknown: the ceiling is then that of a new customer
- * @param origin where an unknown quota comes from: `assumed`
+ * @param limit the quota; if undefined, the quota of a new customer applies
+ * @param origin the origin of a new customer's quota, for the message, such as `assumed`
  */
 export const ceilingOf = (
   { quota, initial, max, each }: CeilingRule,
@@ -37,7 +37,7 @@ export const ceilingOf = (
 ): Ceiling => {
   const most = max(limit ?? initial, others);
   const words = Number.isFinite(most)
-    ? `${most} (${quota}: ${limit ?? initial}${limit === undefined ? `, ${origin}` : ""}; one takes ${each})`
+    ? `${most} (${quota}: ${limit ?? initial}${limit === undefined ? `, ${origin}` : ""}; each uses ${each})`
     : `no limit (${quota})`;
   return { max: most, words };
 };

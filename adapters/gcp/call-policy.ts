@@ -1,5 +1,5 @@
 /**
- * Retry policy and timeouts for calls of Google's clients. Only `providerCall` retries; the clients' own retries are
+ * Retry policy and timeouts for calls to Google Cloud. Only `providerCall` retries; the retries of Google's clients are
  * off.
  */
 import type { Unavailable } from "../../core/errors.ts";
@@ -21,7 +21,7 @@ export interface GoogleRuntimeDeps {
   readonly random?: () => number;
 }
 
-/** Dependencies of the provider on the machine: time, random ids, the operator's log and the environment. */
+/** Dependencies of the provider on its runtime: time, random ids, the operator's log and the environment. */
 export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly ids: Ids;
   /** Defaults to the process's environment; tests inject their own. */
@@ -32,8 +32,8 @@ export const googleCalls = (runtime: GoogleRuntimeDeps, faultOf: FaultOf = googl
   providerCall({ ...runtime, faultOf, cloud: "Google Cloud" });
 
 /**
- * Options for a call of a generated client. Its own retries are off (`retry` in google-gax's CallOptions): they would
- * ignore the caller's deadline, and some clients retry for ten minutes.
+ * Options for a call of a generated client. They turn off the client's retries (`retry` in google-gax's CallOptions),
+ * which ignore the caller's deadline and may take ten minutes.
  */
 export const callOptions = (signal?: AbortSignal): { retry: null; signal?: AbortSignal } =>
   signal === undefined ? { retry: null } : { retry: null, signal };
@@ -70,7 +70,7 @@ interface RestClient {
   request(request: never, callback: (error: Error | null, body?: unknown) => void): void;
 }
 
-/** Sends a request that the client's package has no method for. */
+/** Sends a request for which the client's package has no method. */
 export const sendRest = <T>(client: RestClient, request: RestRequest): Promise<T> =>
   new Promise((resolve, reject) => {
     client.request(request as never, (error, body) => (error ? reject(error) : resolve(body as T)));
@@ -80,8 +80,8 @@ export const sendRest = <T>(client: RestClient, request: RestRequest): Promise<T
 const RESPONSE_TIMEOUT_MS = 60_000;
 
 /**
- * Rejects with ETIMEDOUT if `work` takes longer than RESPONSE_TIMEOUT_MS. The REST clients' packages wait without limit
- * on a silent connection, whatever `timeout` they receive.
+ * Rejects with ETIMEDOUT if `work` takes longer than RESPONSE_TIMEOUT_MS. The packages of the REST clients ignore
+ * `timeout` while a connection is silent.
  */
 export const withTimeout = <T>(work: Promise<T>): Promise<T> => {
   const { promise: timeout, reject } = Promise.withResolvers<never>();

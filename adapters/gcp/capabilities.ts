@@ -1,7 +1,4 @@
-/**
- * Capabilities of this provider, with reasons: the sizes and limits of Cloud Run and of the other Google Cloud
- * services.
- */
+/** Capabilities of this provider: the features and limits of Cloud Run and other Google Cloud services. */
 
 import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
@@ -50,7 +47,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     visible_seconds: 60,
   },
   source_object: offered(),
-  // The longest startup probe that all of Cloud Run's documents allow.
+  // Cloud Run's documents differ on the longest startup probe; all of them allow this one.
   deadlines: deadlinesIn({ ...cloudDeadlines, listenDeadlineMs: PROBE_SECONDS.period * 1000 }),
   cron: gcpCron,
   logs: gcpLogCapabilities(config),

@@ -1,16 +1,16 @@
-/** How much one project carries, from its quotas. Pure. */
+/** Computes the limits of one project from its quotas. Pure functions. */
 import { type Ceiling, type CeilingRule, ceilingOf, per } from "../cloud/ceilings.ts";
 
-/** A quota, as Service Usage names it. */
+/** The name of a quota in Service Usage. */
 export interface QuotaName {
   readonly service: string;
   readonly metric: string;
-  /** `minute` for a rate, `total` for a number of things that exist at one time. */
+  /** `minute` for a rate, `total` for the number of resources that exist at the same time. */
   readonly per: "minute" | "total";
 }
 
 interface GcpCeilingRule extends CeilingRule {
-  /** Undefined for a limit that is not in Service Usage. */
+  /** Undefined if Service Usage does not report the quota. */
   readonly name?: QuotaName;
 }
 
@@ -18,15 +18,15 @@ const RUN = "run.googleapis.com";
 
 /** CPU of a build's machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
-/** Writes of a deploy that changes a service: the new revision, and its traffic. */
+/** A deploy that changes a service writes the new revision, and then its traffic. */
 const WRITES_PER_DEPLOY = 2;
 /**
- * A call reads at least 120 logs of followers, and one every 4 s shows entries within 15 s. Half of the calls are for
- * followers.
+ * Calls a minute for each followed log. One call reads at least 120 followed logs, and 15 calls a minute show entries
+ * within 15 s. Half of all calls are for followers.
  */
 const READS_PER_LOG = (2 * 15) / 120;
 
-/** What a project carries. The limits of Google Cloud that Portside does not come near are left out. */
+/** The limits of a project, without those that Portside does not approach. */
 export const ceilingRules = {
   deployments: {
     what: "deployments",
@@ -98,7 +98,7 @@ export const ceilingRules = {
 
 export type CeilingKind = keyof typeof ceilingRules;
 
-/** The services whose quotas the rules name. */
+/** The Google services that have the quotas of the rules. */
 export const quotaServices: readonly string[] = [
   ...new Set(Object.values<GcpCeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
 ];
@@ -107,10 +107,10 @@ export const quotaServices: readonly string[] = [
 export interface QuotaMetric {
   readonly metric: string;
   readonly consumerQuotaLimits?: readonly {
-    /** `1/{project}/{region}`, or `1/min/{project}` for a rate. */
+    /** For example `1/{project}/{region}`, or `1/min/{project}` for a rate. */
     readonly unit?: string;
     readonly quotaBuckets?: readonly {
-      /** -1 without a limit. JSON leaves out 0. */
+      /** -1 means unlimited. JSON omits 0. */
       readonly effectiveLimit?: string;
       readonly dimensions?: Readonly<Record<string, string>>;
     }[];
@@ -118,8 +118,8 @@ export interface QuotaMetric {
 }
 
 /**
- * Returns the lowest limit that applies to a region, Infinity without a limit. Undefined if Service Usage does not report
- * the quota.
+ * Returns the lowest limit that applies to a region: Infinity if it is unlimited, and undefined if Service Usage does
+ * not report the quota.
  */
 export const quotaOf = (metrics: readonly QuotaMetric[], { metric, per }: QuotaName, region: string) => {
   const limits = metrics.find((one) => one.metric === metric)?.consumerQuotaLimits ?? [];
@@ -141,7 +141,7 @@ export const quotaOf = (metrics: readonly QuotaMetric[], { metric, per }: QuotaN
 export type Quotas = Readonly<Partial<Record<CeilingKind, number>>>;
 
 /**
- * @param quotas as far as Service Usage reports them; the others are those of a new project
+ * @param quotas the quotas that Service Usage reports; the others default to those of a new project
  * @param otherIdentities number of service accounts that belong to no account of Portside
  */
 export const ceilingsOf = (
@@ -150,6 +150,6 @@ export const ceilingsOf = (
 ): readonly (Ceiling & { readonly kind: CeilingKind })[] =>
   Object.entries<GcpCeilingRule>(ceilingRules).map(([name, rule]) => {
     const kind = name as CeilingKind;
-    const origin = rule.name === undefined ? "by Google's documentation" : "assumed";
+    const origin = rule.name === undefined ? "according to Google's documentation" : "assumed";
     return { kind, ...ceilingOf(rule, quotas[kind], origin, otherIdentities) };
   });

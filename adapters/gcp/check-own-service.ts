@@ -23,7 +23,8 @@ export async function* checkOwnService(
     const client = await clients("services");
     const path = `projects/${project}/locations/${region}/services/${name}`;
     const [{ template, scaling }] = await withTimeout(client.getService({ name: path }, callOptions()));
-    // "Determines whether CPU is only allocated during requests (true by default)", if resources are set at all.
+    // "Determines whether CPU is only allocated during requests (true by default)". The default of a set `resources`
+    // is false.
     const isIdle = template?.containers?.[0]?.resources?.cpuIdle !== false;
     yield isIdle
       ? warn(

@@ -9,7 +9,6 @@ import { type CeilingKind, ceilingRules, ceilingsOf, type QuotaMetric, quotaOf, 
 import type { GcpConfig } from "./config.ts";
 import { type Get, problemOf, SERVICE_USAGE } from "./rest-get.ts";
 
-/** Reads all pages of a list. */
 const readAll = <T>(get: Get, url: string, itemsOf: (page: Record<string, unknown>) => readonly T[] | undefined) =>
   safeTry(async function* () {
     const all: T[] = [];

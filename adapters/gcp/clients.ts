@@ -1,6 +1,6 @@
 /**
- * Google's own client packages. Each loads at first use, so importing this adapter loads none of them. Embedders may
- * pass their own clients.
+ * Google's client packages. Each loads at first use, so importing this adapter loads none of them. Embedders may pass
+ * their own clients.
  */
 import type { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import type { BigQuery } from "@google-cloud/bigquery";
@@ -45,7 +45,7 @@ const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 
 type ClientFactories = { readonly [K in keyof GcpClients]: (projectId: string) => Promise<GcpClients[K]> };
 
-/** The retries of the clients are off where they can be: only `providerCall` retries. */
+/** Turns off the clients' retries where their options permit it, because `providerCall` retries. */
 const factories: ClientFactories = {
   services: async (projectId) => new (await run()).v2.ServicesClient({ projectId }),
   revisions: async (projectId) => new (await run()).v2.RevisionsClient({ projectId }),

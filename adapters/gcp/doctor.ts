@@ -18,7 +18,7 @@ type DoctorConfig = Omit<GcpConfig, "settleSeconds" | "logReadsPerMinute" | "sql
 
 const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
-/** Google's packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
+/** Google's packages are optional and load at first use, so without this check, a deploy would find one missing. */
 async function* packages({ logDataset }: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   for (const name of logDataset === undefined ? clientNames : ([...clientNames, "bigquery"] as const))
     try {
@@ -131,8 +131,8 @@ interface Policy {
 }
 
 /**
- * Rights that the build identity needs on the resource itself. The resource's policy does not list roles of the
- * project. `command` grants `role`; one of the `broader` roles suffices as well.
+ * Roles that the build identity needs on each resource. A resource's policy does not list roles that the project
+ * grants. `command` grants `role`; each of the `broader` roles suffices as well.
  */
 const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfig) => [
   {
@@ -151,7 +151,7 @@ const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfi
   },
 ];
 
-/** Skips a policy that this identity cannot read: the required roles do not include reading the repository's policy. */
+/** Skips unreadable policies: the platform's required roles do not permit reading the policy of the repository. */
 async function* buildPermissions(config: DoctorConfig, get: Get): AsyncGenerator<Finding> {
   const member = `serviceAccount:${config.buildIdentity}`;
   for (const { what, url, role, broader, command } of buildGrants(config)) {
@@ -163,7 +163,7 @@ async function* buildPermissions(config: DoctorConfig, get: Get): AsyncGenerator
       ? pass(what, "granted")
       : warn(
           what,
-          `${config.buildIdentity} does not have this role on the resource; builds fail unless the project grants it`,
+          `${config.buildIdentity} does not have ${role} on the resource; builds fail unless the project grants it`,
           `${command} --member ${member} --role ${role}`,
         );
   }
@@ -203,10 +203,10 @@ async function* signing({ project }: DoctorConfig, clients: ClientSource, member
   }
 }
 
-/** Says which tables a dry run lists for the log view, because the check of each statement depends on it. */
+/** Reports the tables that a dry run lists for the log view. The check of each SQL statement depends on them. */
 async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   if (config.logDataset === undefined) return;
-  const what = "tables of SQL";
+  const what = "SQL tables";
   try {
     const client = await clients("bigquery");
     for (const table of ownTables(sourcesOf(config))) {
@@ -214,7 +214,7 @@ async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGen
       const isItself = listed.length === 1 && listed[0] === table;
       yield pass(
         what,
-        isItself ? `BigQuery lists ${table} itself` : `behind ${table}, BigQuery lists ${listed.join(", ")}`,
+        isItself ? `BigQuery lists ${table} itself` : `BigQuery lists ${listed.join(", ")} instead of ${table}`,
       );
     }
   } catch (error) {
@@ -223,8 +223,8 @@ async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGen
 }
 
 /**
- * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials, or the package that
- * loads them, are missing.
+ * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials are missing, or
+ * the package that loads them.
  */
 export async function* diagnoseGcp(
   config: DoctorConfig,

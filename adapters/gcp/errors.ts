@@ -1,6 +1,6 @@
 /**
- * Classifies errors of Google's clients by code: a gRPC code (https://grpc.io/docs/guides/status-codes/), or the HTTP
- * status for REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
+ * Classifies errors of Google's clients by their gRPC code (https://grpc.io/docs/guides/status-codes/), or by their HTTP
+ * status for REST clients. https://cloud.google.com/apis/design/errors#error_model maps the codes to statuses.
  */
 import {
   busy,
@@ -12,8 +12,8 @@ import {
 } from "../cloud/calls/faults.ts";
 
 /**
- * Common shape of both packages' errors: `headers` is fetch's `Headers` in GaxiosError, a plain object in
- * nodejs-common's ApiError.
+ * The common fields of GaxiosError and of nodejs-common's ApiError. `headers` is fetch's `Headers` in GaxiosError, and
+ * a plain object in ApiError.
  */
 interface GoogleFailure {
   readonly code: number | string;
@@ -57,7 +57,7 @@ const faults: ReadonlyMap<number, CallFault> = new Map([
 /** An aborted or timed-out request, in fetch and gaxios. */
 const requestErrors: readonly string[] = ["AbortError", "TimeoutError", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** True if the client got no token: OAuth reports an error as a string, not an object (RFC 6749, section 5.2). */
+/** True if the client received no token. OAuth errors are strings instead of objects (RFC 6749, section 5.2). */
 const isCredentialError = ({ response }: GoogleFailure): boolean =>
   typeof (response?.data as { error?: unknown } | null | undefined)?.error === "string";
 
@@ -66,7 +66,7 @@ const retryAfterOf = ({ response }: GoogleFailure): string | null | undefined =>
   return headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
 };
 
-/** Undefined if the error is not Google's and therefore a bug. */
+/** Returns undefined if the error is not from a client of Google. It is then a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);

@@ -1,4 +1,4 @@
-/** Where the resources of this platform are. */
+/** The project and region of the platform's resources. */
 import type { GcpConfig } from "./config.ts";
 
 export type GcpLocation = Pick<GcpConfig, "project" | "region">;

@@ -1,4 +1,4 @@
-/** The complete provider: every port, for one project and region. */
+/** Assembles the ports of the provider for one project and region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../cloud/deploy/build/bucket-spool.ts";
@@ -20,7 +20,7 @@ import { createGcpScheduler } from "./schedules/scheduler.ts";
 import { createGcpSql } from "./sql/index.ts";
 import { createGcpVolumes } from "./volumes/volume-store.ts";
 
-/** A provider on Google Cloud. */
+/** A provider on Google Cloud, with the function that closes it. */
 export interface GcpProvider {
   readonly provider: Provider;
   /** Waits for background work, and closes the SQL engine. */
@@ -28,8 +28,8 @@ export interface GcpProvider {
 }
 
 /**
- * Creates the provider, after checking the project's setup. Throws `StartRefused` if the project lacks something that the platform requires. Its message contains the commands
- * that fix it.
+ * Checks the project's setup, and creates the provider. Throws `StartRefused` if the project does not meet a
+ * requirement. The message of the error contains the commands that fix the setup.
  */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeDeps): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);

@@ -1,7 +1,4 @@
-/**
- * Requirements of a platform on its project: APIs, with the purpose of each, and permissions of the platform's
- * identity.
- */
+/** The APIs that the project must enable, each with its purpose, and the permissions of the platform's identity. */
 
 /** https://docs.cloud.google.com/service-usage/docs/enabled-service */
 export const apis: Readonly<Record<string, string>> = {

@@ -1,13 +1,13 @@
-/** Requests of `portside doctor` to Google's REST APIs, for which no client package is needed. */
+/** Sends the requests of the setup checks to Google's REST APIs. */
 import { ResultAsync } from "../../core/result.ts";
 import type { ClientSource } from "./clients.ts";
 
 export const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 
-/** Fails with the error of the client, whatever it is. */
+/** Fails with the client's error. */
 export type Get = <T>(url: string, body?: unknown) => ResultAsync<T, unknown>;
 
-/** Timeout of one call in milliseconds. gaxios has none by default, and the platform starts only after these checks. */
+/** In milliseconds. gaxios has no default timeout, and the platform starts only after these checks. */
 const CALL_TIMEOUT_MS = 20_000;
 
 export const requester =
@@ -21,7 +21,7 @@ export const requester =
     return ResultAsync.fromPromise(request(), (error) => error);
   };
 
-/** The client's message, with its code. */
+/** Returns the message of the client's error, with its code. */
 export const problemOf = (error: unknown): string => {
   const { code, message } = error as { code?: unknown; message?: string };
   return `${message ?? String(error)}${code === undefined ? "" : ` (${String(code)})`}`;

@@ -22,13 +22,14 @@ const FORBIDDEN = 403;
 export type Identities = ReturnType<typeof createIdentities>;
 
 /**
- * How long a new service account may take until other services know it: "You might need to wait for 60 seconds or more",
- * https://cloud.google.com/iam/docs/service-accounts-create. Users met two minutes.
+ * Maximum time until other services know a new service account: "You might need to wait for 60 seconds or more",
+ * https://cloud.google.com/iam/docs/service-accounts-create. Users reported two minutes.
  */
 const PROPAGATION_MS = 150_000;
 const POLL_MS = 2000;
 /**
- * Reads of a new service account flap, so this many must agree. Terraform's provider waits for as many:
+ * Consecutive reads that must find a new service account, because a read may miss it even after an earlier one found
+ * it. Terraform's provider requires the same number:
  * https://github.com/hashicorp/terraform-provider-google, resource_google_service_account.go.
  */
 const AGREEING_READS = 3;
@@ -67,7 +68,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
   };
 
   /**
-   * False if IAM does not show the account. It answers 403, as well as 404, about one that does not exist:
+   * Returns false if IAM does not find the service account. IAM responds to a missing one with 404 or 403:
    * https://github.com/hashicorp/terraform-provider-google, resource_google_service_account.go.
    */
   const isVisible = async (email: string, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
@@ -77,7 +78,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
     return err(seen.error);
   };
 
-  /** Waits until IAM shows the new account reliably. Returns false after `PROPAGATION_MS`. */
+  /** Waits until IAM finds the new service account reliably. Returns false after `PROPAGATION_MS`. */
   const waitUntilVisible = async (email: string, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
     for (let waited = 0, agreed = 0; waited <= PROPAGATION_MS; waited += POLL_MS) {
       const seen = await isVisible(email, signal);
@@ -105,7 +106,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
         ({ role, members, condition }) => role === BUCKET_ROLE && condition === undefined && members.includes(member),
       );
       if (isGranted) return ok(undefined);
-      // The policy carries its etag, so this write cannot undo a concurrent change.
+      // The policy contains its etag, so this write cannot undo a concurrent change.
       const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
       yield* await call({ what: "storage.buckets.setIamPolicy", signal }, () => withTimeout(iam.setPolicy(next)));
       grantedAt.set(bucket, clock.now());
@@ -124,7 +125,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       const { code, error } = granted.error;
       if (code === "not_found") return ok(false);
       if (writes === MAX_WRITES || signal?.aborted === true) return err(notVisible(error));
-      // Another call changed the policy, or the identity is too new for it.
+      // Another call changed the policy, or Cloud Storage does not know the new identity yet.
       await clock.sleep(code === "invalid" ? WRITE_PAUSE_MS : 0, signal);
     }
   };
@@ -134,7 +135,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       const email = runtimeIdentityOf(project, owner);
       if (yield* await isVisible(email, signal)) return ok(email);
       const created = await create(owner, email, signal);
-      // Another process created it: if Cloud Run does not know it yet, the rollout waits.
+      // Another process created the identity. If Cloud Run does not know it yet, the rollout waits.
       if (created.isErr() && isCallState(created.error) && created.error.code === "exists") return ok(email);
       yield* created.mapErr((error) =>
         isCallState(error) ? unavailable("IAM rejected the service account.", 60, error.error) : error,
@@ -148,7 +149,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
   return {
     /**
      * Returns the e-mail address of the account's runtime identity. Creates the identity if it does not exist. An abort
-     * ends the wait of this call only.
+     * ends only the wait of this call, not the creation.
      */
     ensure: (owner: AccountId, { signal }: CallOptions = {}): ResultAsync<string, Unavailable> => {
       const work =
@@ -160,7 +161,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
     /** The time of this process's last grant on a bucket; undefined if it has made none. */
     grantedAt: (bucket: string): Instant | undefined => grantedAt.get(bucket),
 
-    /** Ends the work that no call can abort. */
+    /** Aborts the creation of identities, and the grants of calls without a signal. */
     close: () => closing.abort(),
 
     /** Grants an identity access to a bucket of its account. Returns false if the bucket does not exist. */

@@ -1,15 +1,15 @@
-/** Service account addresses: how they are built, and which ones the platform must not run or build as. Pure. */
+/** Builds the addresses of service accounts, and rejects those that the platform must not use. Pure functions. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 
-/** Google's default identities. Much else in a project uses them too, so the platform never runs or builds as one. */
+/** Google's default identities. The platform must not use them, because other parts of a project use them too. */
 const defaults: readonly (readonly [RegExp, string])[] = [
   [/^\d+-compute@developer\.gserviceaccount\.com$/, "Compute Engine's default identity"],
   [/@cloudbuild\.gserviceaccount\.com$/, "Cloud Build's default identity"],
   [/@appspot\.gserviceaccount\.com$/, "App Engine's default identity"],
 ];
 
-/** Returns why a service account must not be used; undefined if it may be. */
+/** Returns the reason why builds must not use a service account, or undefined if they may. */
 export const identityProblem = (email: string): string | undefined => {
   const found = defaults.find(([pattern]) => pattern.test(email));
   if (found !== undefined)
@@ -29,9 +29,9 @@ export const serviceAccountOf = (project: string, id: string): string => {
 const ID_DIGITS = 21;
 const RUNTIME = new RegExp(`^portside-[0-9a-f]{${ID_DIGITS}}@`);
 
-/** The service account that runs the account's services. */
+/** Returns the service account as which the account's services run. */
 export const runtimeIdentityOf = (project: string, owner: AccountId): string =>
   serviceAccountOf(project, `portside-${accountDigest(owner).slice(0, ID_DIGITS)}`);
 
-/** True for an address that `runtimeIdentityOf` returns for some account. */
+/** True for the addresses that `runtimeIdentityOf` returns. */
 export const isRuntimeIdentity = (email: string): boolean => RUNTIME.test(email);

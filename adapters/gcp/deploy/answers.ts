@@ -1,6 +1,6 @@
 /**
- * Cloud Run's answers to questions that its documents leave open or answer in two ways. The adapter works with either
- * answer. It tries one, and keeps the other once Cloud Run has rejected the first.
+ * Cloud Run's answers to questions that its documents leave open or answer in two ways. The adapter tries one answer
+ * first, and switches to the other if Cloud Run rejects the first.
  */
 import type { Logger } from "../../../core/ports/system.ts";
 import { codeOf, grpcCodes } from "../call-policy.ts";
@@ -10,8 +10,8 @@ export interface RunAnswers {
   /** The limit of `failureThreshold` * `periodSeconds` of a startup probe. */
   probeSeconds: number;
   /**
-   * How a service becomes public: its Invoker IAM check is disabled, or its policy has a role for `allUsers`. A policy of
-   * the organization may forbid either. https://docs.cloud.google.com/run/docs/authenticating/public
+   * The method that makes a service public: disabling its Invoker IAM check, or a role for `allUsers` in its policy.
+   * The organization may forbid either. https://docs.cloud.google.com/run/docs/authenticating/public
    */
   publicBy: "disabled_check" | "all_users";
 }
@@ -27,12 +27,12 @@ const { INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION } = 
 
 /**
  * True if Cloud Run does not know the service's identity yet: "Permission 'iam.serviceaccounts.actAs' denied on service
- * account [...] (or it may not exist)". https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 has the codes.
+ * account [...] (or it may not exist)". https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 lists the codes.
  */
 export const isUnknownIdentity = (error: unknown): boolean =>
   isRejected(error, [PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND], /actAs|service ?account/i);
 
-/** Learns from a rejected write. Returns true if the next write takes another form. */
+/** Switches an answer if the error of a rejected write contradicts it. Returns true if it has switched one. */
 export const learnFrom = (answers: RunAnswers, error: unknown, logger?: Logger): boolean => {
   if (
     answers.probeSeconds > PROBE_SECONDS.period &&
@@ -47,7 +47,7 @@ export const learnFrom = (answers: RunAnswers, error: unknown, logger?: Logger):
     isRejected(error, [INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION], /invoker/i)
   ) {
     answers.publicBy = "all_users";
-    logger?.info("services become public by a role for allUsers: the Invoker IAM check may not be disabled", {
+    logger?.info("services become public with a role for allUsers, because the Invoker IAM check cannot be disabled", {
       error: textOf(error),
     });
     return true;

@@ -1,6 +1,6 @@
 /**
- * Asks Cloud Run what its documents leave open, with requests that change nothing: "validated [...] without persisting
- * the request or creating any resources" (validate_only in run/v2/service.proto).
+ * Determines Cloud Run's answers to the questions of `answers.ts` with requests that change nothing: "validated [...]
+ * without persisting the request or creating any resources" (validate_only in run/v2/service.proto).
  */
 import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 import { callOptions, withTimeout } from "../call-policy.ts";
@@ -31,11 +31,10 @@ const questions = [
     container: {},
     service: { invokerIamDisabled: true },
     accepted: "services are public without the Invoker IAM check",
-    rejected: "the Invoker IAM check may not be disabled, so services become public by a role for allUsers",
+    rejected: "the Invoker IAM check cannot be disabled, so services become public with a role for allUsers",
   },
 ] as const;
 
-/** Yields a finding for each question. */
 export async function* checkAnswers(
   { project, region, buildIdentity }: Pick<GcpConfig, "project" | "region" | "buildIdentity">,
   clients: ClientSource,

@@ -1,7 +1,7 @@
 /**
- * Determines why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). Run has one
- * code for several reasons ("the container did not pass its health check"); for that code, Run's own lines in the log
- * `run.googleapis.com/varlog/system` decide. Pure.
+ * Determines why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). The code for a
+ * failed health check covers several reasons, which Run's lines in the log `run.googleapis.com/varlog/system`
+ * distinguish. Pure functions.
  */
 import type { protos } from "@google-cloud/run";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy/reason.ts";
@@ -10,7 +10,7 @@ import type { RevisionLine } from "../../cloud/deploy/last-lines.ts";
 type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["create"]>[0] & object;
 
 const messages: Partial<Record<DeployReason, string>> = {
-  image_not_found: "Cloud Run does not find the image. Deploy the source again.",
+  image_not_found: "Cloud Run cannot find the image. Deploy the source again.",
   permission: "Cloud Run has no permission for the image or another resource of the service.",
   quota_exceeded: "The service has reached Cloud Run's limit of active revisions.",
   rollout_timeout: "Cloud Run did not start the revision within its time limit.",
@@ -51,17 +51,18 @@ export const failureOfConditions = (conditions: readonly Condition[]): DeployFai
 const EXITED = /^Container called exit\((\d+)\)/;
 const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
 /**
- * The image's command did not run: "terminated: Application failed to start: failed to load /app/run: exec format error".
+ * The image's command could not run: "terminated: Application failed to start: failed to load /app/run: exec format
+ * error".
  */
 const NOT_STARTED = /^(?:terminated: )?Application failed to start(?:: (.+))?/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
-/** The wording is not documented: a line about a mount that names the missing right on the bucket. */
+/** Matches a line about a mount that names the missing permission on the bucket. The wording is undocumented. */
 const MOUNT_REFUSED = /mount.*\b(?:403|storage\.[a-z]+\.[a-z]+|permission denied)\b/is;
 
 const mountRefused: DeployFailure = {
   reason: "volume_unavailable",
-  message: "Cloud Run may not mount a volume of the service yet. Deploy again in a few minutes.",
+  message: "Cloud Run does not have permission to mount a volume of the service yet. Deploy again in a few minutes.",
 };
 
 export const isMountRefused = ({ reason }: DeployFailure): boolean => reason === mountRefused.reason;
@@ -69,8 +70,7 @@ export const isMountRefused = ({ reason }: DeployFailure): boolean => reason ===
 const TAIL_LINES = 20;
 
 /**
- * Determines how a container failed its health check. Its log distinguishes an exit from a container that never
- * listened.
+ * Determines how a container failed its health check. The log shows whether the container ended or never listened.
  */
 export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: number): DeployFailure => {
   const output = lines.filter(({ system }) => !system).slice(-TAIL_LINES);

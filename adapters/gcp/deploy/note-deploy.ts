@@ -1,7 +1,7 @@
 /**
- * Persists the last deploy's status. Cloud Run allows few writes, so the two writes of a rollout store it too. Only an
- * end that they did not store needs a separate write, which does not change the port's etag. The status of a running
- * deploy stays in the process.
+ * Persists the last deploy's status. Cloud Run allows few writes, so the two writes of a rollout also store the status.
+ * A deploy needs a separate write only if those writes did not store its end. The separate write does not change the
+ * port's etag. The status of a running deploy stays in the process.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
@@ -15,13 +15,10 @@ import type { DeployNote } from "../../cloud/deploy/deploy-note.ts";
 import { renderNote } from "./record.ts";
 import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 
-/** Limits the retries: every concurrent write of the service makes this one fail. */
+/** Limits the retries. Every concurrent write of the service makes an attempt fail. */
 const TRIES = 20;
 
-/**
- * True if the stored status says the same end: `DONE` has no reason. Its time may be a few seconds earlier: that of the
- * rollout's write.
- */
+/** True if the stored status records the same end. The times may differ by a few seconds. `DONE` has no reason. */
 const says = (stored: DeployNote | null, { deployId, reason }: DeployOutcome): boolean =>
   stored !== null && stored.finishedAt !== null && stored.deployId === deployId && stored.reason === reason;
 

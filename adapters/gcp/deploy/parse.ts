@@ -1,4 +1,4 @@
-/** Parses a Run service into Portside's form. Returns undefined for a service that Portside does not own. Pure. */
+/** Converts a Run service to Portside's form. Pure functions. */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Revision, Service } from "../../../core/domain/deploy/service-template.ts";
@@ -65,7 +65,7 @@ const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now
 export const hasAllTraffic = (revision: string, traffic: OwnService["traffic"]): boolean =>
   traffic.some(({ id, percent }) => id === revision && percent === 100);
 
-/** The write that moves traffic says DONE, which becomes true when the traffic has moved. */
+/** The write that moves traffic already stores DONE. The status stays DEPLOYING until the traffic has moved. */
 const notedOf = ({ lastDeploy: note, attempted }: ServiceRecord, rolling: boolean): DeployNote | null =>
   rolling && note?.status === "DONE" && note.deployId === attempted.deployId
     ? { ...note, status: "DEPLOYING", finishedAt: null }
@@ -76,7 +76,7 @@ const timestampOfProto = (time: RunService["createTime"]) => {
   return timestampOf((whole + BigInt(time?.nanos ?? 0)) as Instant);
 };
 
-/** Undefined if Portside does not own the service. */
+/** Returns undefined if Portside does not own the service. */
 export const parseOwn = (run: RunService, { region, now, running }: ParseContext): OwnService | undefined => {
   const name = idOf(run.name);
   const record = parseRecord(name, run.labels ?? {}, run.annotations ?? {});

@@ -1,5 +1,5 @@
 /**
- * Public invocation: anyone with the URL may call the service, which authorizes requests itself.
+ * Makes services public: everyone may call their URLs, and the services authorize requests themselves.
  * https://docs.cloud.google.com/run/docs/authenticating/public
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -20,7 +20,7 @@ const TRIES = 8;
 const forbidden: DeployFailure = {
   reason: "permission",
   message:
-    "The organization's policies run.managed.requireInvokerIam and iam.allowedPolicyMemberDomains forbid public services. Ask its administrator to exempt this project from one of them.",
+    "The organization's policies run.managed.requireInvokerIam and iam.allowedPolicyMemberDomains forbid public services. Ask the organization's administrator to exempt this project from one of them.",
 };
 
 /** Returns a failure, true if the service is public, or false if the policy has changed concurrently. */
@@ -36,7 +36,7 @@ const tryOnce = async (
       : failureOfUnavailable(read.error);
   const { bindings, ...policy } = read.value;
   if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(ALL_USERS))) return true;
-  // The policy carries its etag, so this write cannot undo a concurrent change.
+  // The policy contains its etag, so this write cannot undo a concurrent change.
   const next = { ...policy, bindings: [...(bindings ?? []), { role: ROLE, members: [ALL_USERS] }] };
   const written = await services.setIamPolicy(name, next, retry);
   if (written.isOk()) return true;

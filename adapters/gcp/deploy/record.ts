@@ -1,8 +1,8 @@
 /**
  * Data that Portside stores on a Run service besides Run's own fields: the owner, every declaration that may have
- * traffic, the rollout's progress, and the last deploy's status. Annotations hold it, because Run preserves them
- * unchanged (run/v2/service.proto). They stay far below Kubernetes' limit of 256 KiB: they hold at most two
- * declarations, each with up to 32 KiB of environment variables.
+ * traffic, the rollout's progress, and the last deploy's status. Portside stores the data in annotations, because Run
+ * preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit of 256 KiB: they contain at
+ * most two declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -19,7 +19,7 @@ export const annotationNames = {
 } as const;
 
 const stateSchema = z.object({
-  /** Id of the write that set this state. A conditional write must name the one that it saw. */
+  /** Id of the write that set this state. A conditional write must name the id that it has read. */
   write: z.string(),
   /** Time of that write, RFC 3339. */
   at: z.string(),
@@ -27,9 +27,9 @@ const stateSchema = z.object({
   revision: z.string(),
   /** `rolling`: has no traffic yet. `moved`: has all traffic. `ended`: never had traffic. */
   step: z.enum(["rolling", "moved", "ended"]),
-  /** RFC 3339. An unfinished rollout counts as failed after this: its process has died. */
+  /** RFC 3339. An unfinished rollout counts as failed after this time, because its process has died. */
   until: z.string(),
-  /** The service's URL once it is known: Run may report none while it reconciles. */
+  /** The service's URL, once it is known. Run may not report the URL while it reconciles. */
   url: z.string().optional(),
 });
 
@@ -73,7 +73,8 @@ const jsonOf = (text: string | undefined): unknown => {
 };
 
 /**
- * Parses a service's record. Undefined if Portside does not own the service, or a manual edit has broken the record.
+ * Parses a service's record. Returns undefined if Portside does not own the service, or if a manual edit has broken the
+ * record.
  */
 export const parseRecord = (name: string, labels: TextMap, annotations: TextMap): ServiceRecord | undefined => {
   const state = stateSchema.safeParse(jsonOf(annotations[annotationNames.state]));

@@ -33,12 +33,12 @@ export const removeService = (
   options: CallOptions = {},
 ): ResultAsync<void, NotFound | Conflict | Unavailable> =>
   safeTry(async function* () {
-    /** The uid of the service that an earlier attempt removed. */
+    /** The uid of the service that an earlier attempt tried to remove. */
     let requested: string | undefined;
     let last: unknown;
     for (let tries = 0; tries < TRIES; tries++) {
       const { run, own } = yield* readState(deps, name, options);
-      // An earlier attempt, whose response was lost, has removed it.
+      // An earlier attempt has removed the service, but its response was lost.
       if (requested !== undefined && run?.uid !== requested) return ok(undefined);
       if (run === null) return err(notFound(`The service '${name}' does not exist.`));
       if (own?.service.owner !== expected.owner || own.service.etag !== expected.etag)

@@ -1,6 +1,6 @@
 /**
  * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep their
- * values. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
+ * values. Pure functions. For the fields, see run/v2/revision_template.proto and k8s.min.proto.
  */
 import type { protos } from "@google-cloud/run";
 import { MiB } from "../../../core/domain/accounts/limits.ts";
@@ -42,7 +42,7 @@ export interface RevisionSettings {
   readonly probeSeconds?: number;
 }
 
-/** Memory on Run, in bytes. Services that mount buckets need the second generation, which has a minimum. */
+/** Memory on Run, in bytes. Services with mounts need the second generation, which has a minimum. */
 export const memoryOf = ({ memory, mounts }: ServiceTemplate): number =>
   mounts.length === 0 ? memory : Math.max(memory, GEN2_MEMORY);
 
@@ -88,7 +88,7 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
   return [...env.map(([name, value]) => ({ name, value })), ...byHand];
 };
 
-/** Few long attempts, like Run's default probe: within an attempt, Run retries a refused connection. */
+/** Uses few long attempts, like Run's default probe, because Run retries a refused connection within an attempt. */
 const probeOf = (
   { port }: ServiceTemplate,
   { listenDeadlineMs, probeSeconds = PROBE_SECONDS.documented }: RevisionSettings,
@@ -105,7 +105,7 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
   return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
 };
 
-/** Drops the generation that only the former declaration required. One set by hand stays. */
+/** Keeps a generation that was set by hand, and drops one that only the former declaration required. */
 const keptGenerationOf = (present: RunTemplate, former: ServiceTemplate | undefined) =>
   former !== undefined && present.executionEnvironment === generationOf(former)
     ? undefined

@@ -1,7 +1,7 @@
 /**
- * A rollout in two writes. The first creates the revision without moving traffic. The second moves all traffic once the
- * revision is ready and may serve. A first deployment has no previous revision, so it stays private until the second
- * write.
+ * Rolls out a template in two writes. The first creates the revision without moving traffic. The second moves all
+ * traffic once the revision is ready and may serve. A first deployment has no previous revision, so it stays private
+ * until the second write.
  *
  * The rollout's state, with a deadline, is stored on the service, so every reader sees it. If the control plane dies
  * between the writes, the next deploy of the name repairs the state.
@@ -51,7 +51,10 @@ const MAX_POLL_MS = 2000;
 /** How long to retry a call, in milliseconds. After an abort, the rollout must end within 10 s. */
 const RETRY_MS = 60_000;
 const FINAL_RETRY_MS = 8000;
-/** How long Cloud Run may not know a new identity, in milliseconds, and the pause between writes: fewer than `TRIES`. */
+/**
+ * Milliseconds for which the first write retries while Cloud Run does not know a new identity, and the pause between
+ * these retries. They allow fewer retries than `TRIES`.
+ */
 const IDENTITY_MS = 150_000;
 const IDENTITY_PAUSE_MS = 8000;
 /** "typically 2 minutes": https://cloud.google.com/iam/docs/access-change-propagation */
@@ -95,7 +98,7 @@ export class Rollout {
     const rejection = await mayServe?.();
     if (rejection !== undefined) return this.#abandon(etag, rejection);
     const serves = ready.value.service.serving.length > 0;
-    // A service that serves must be public. Ensure that before the second write, which cannot be undone.
+    // A service with traffic must be public. Grant access before the second write, which cannot be undone.
     const byPolicy = serves && this.#deps.answers.publicBy === "all_users";
     const notPublic = byPolicy ? await this.#allowPublicAccess(this.#retryOptions()) : undefined;
     if (notPublic !== undefined || this.#signal.aborted) return this.#abandon(etag, notPublic ?? INTERRUPTED);
@@ -104,7 +107,7 @@ export class Rollout {
     return this.#awaitTraffic(moved.value, byPolicy || this.#deps.answers.publicBy === "disabled_check");
   }
 
-  /** Tries once more if the refused mount follows a grant that does not act yet. */
+  /** Rolls out once more if Cloud Run denied a mount and the grant for it may not have taken effect yet. */
   async #mountLater(etag: string, failure: DeployFailure, report: (message: string) => void): Promise<RolloutEvent> {
     const { clock, identities } = this.#deps;
     const { template } = this.#request;
@@ -197,9 +200,9 @@ export class Rollout {
   }
 
   /**
-   * A later write of this rollout. Fails if another rollout has written since.
+   * Writes a later step of this rollout. Fails if another rollout has written in the meantime.
    *
-   * @param note the deploy's end if this write reaches it; not stored if another deploy's status is newer
+   * @param note the deploy's final status; not stored if another deploy's status is newer
    */
   #writeStep(etag: string, step: "moved" | "ended", retry: RetryOptions, note?: DeployNote): Step<string> {
     const { name, owner } = this.#request.template;
@@ -234,7 +237,7 @@ export class Rollout {
     return failed(this.#signal.aborted ? INTERRUPTED : failure);
   }
 
-  /** A failed write may have been applied. The service's current state decides. */
+  /** A failed write may have been applied, so the service's current state decides how the rollout continues. */
   async #resolveUnknownWrite(failure: DeployFailure): Promise<RolloutEvent> {
     const seen = await readState(this.#deps, this.#request.template.name, { timeoutMs: FINAL_RETRY_MS });
     const own = seen.isOk() ? seen.value.own : undefined;
@@ -245,7 +248,7 @@ export class Rollout {
     return this.#awaitTraffic(etag, this.#deps.answers.publicBy === "disabled_check");
   }
 
-  /** Reads the service. Fails if another rollout has written since. */
+  /** Reads the service. Fails if another rollout has written in the meantime. */
   #readOwn(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
     const { name, owner } = this.#request.template;
     return readState(this.#deps, name, retry)
@@ -278,9 +281,10 @@ export class Rollout {
   }
 
   /**
-   * Waits until traffic has moved. That cannot be undone, so it ignores aborts, and read errors until the deadline.
+   * Waits until traffic has moved. Ignores aborts, because the move cannot be undone. Retries failed reads until the
+   * deadline.
    *
-   * @param isPublic whether anyone may call the service already
+   * @param isPublic whether the service is already public
    */
   async #awaitTraffic(etag: string, isPublic: boolean): Promise<RolloutEvent> {
     const { clock } = this.#deps;

@@ -1,4 +1,4 @@
-/** The Cloud Run API calls of the platform, with retries. run/v2/service.proto, revision.proto. */
+/** The platform's calls to the Cloud Run API, with retries: run/v2/service.proto, revision.proto. */
 import type { protos } from "@google-cloud/run";
 import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
@@ -23,7 +23,7 @@ interface KeptList {
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long to retry, in milliseconds; defaults to a reader's limit. */
+  /** How long to retry, in milliseconds. The default is short enough for a client that waits. */
   readonly timeoutMs?: number;
 }
 
@@ -32,7 +32,7 @@ type Found<T> = ResultAsync<T, Unavailable>;
 type Conditions = NonNullable<RunService["conditions"]>;
 type Policy = protos.google.iam.v1.IPolicy;
 
-/** For `orElse`: returns a value if the resource does not exist. A read has no other state. */
+/** For `orElse` of reads: returns a value if the resource does not exist. Any other state is a bug. */
 const ifAbsent =
   <T>(value: T) =>
   (error: CallState | Unavailable): Result<T, Unavailable> => {
@@ -49,7 +49,7 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
   const nameOf = (name: DeploymentName): string => serviceNameOf(location, name);
 
   let kept: KeptList | undefined;
-  /** Counts changes: a list that began before one must not be kept. */
+  /** Counts changes. A list that began before a change must not be kept. */
   let changes = 0;
   const changed = (): void => {
     kept = undefined;
@@ -71,10 +71,10 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
     );
 
   return {
-    /** Must be called when the effect of a write is complete. */
+    /** The caller must call this function once the effect of a write is complete. */
     changed,
 
-    /** Null if the service does not exist. */
+    /** Returns null if the service does not exist. */
     get: (name: DeploymentName, retry: RetryOptions = {}): Found<RunService | null> =>
       send("services", "get", retry, async (client, options): Promise<RunService | null> => {
         const [service] = await client.getService({ name: nameOf(name) }, options);
@@ -82,8 +82,7 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
       }).orElse(ifAbsent(null)),
 
     /**
-     * Returns all services of the region. Without any change by this process in between, a result may be kept for
-     * `maxAgeMs`.
+     * Returns all services of the region. The result may be `maxAgeMs` old if this process has changed nothing since.
      */
     list: ({ maxAgeMs = 0, ...retry }: RetryOptions & ListOptions = {}): Found<readonly RunService[]> =>
       safeTry(async function* () {

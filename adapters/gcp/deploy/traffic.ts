@@ -1,4 +1,4 @@
-/** Run's traffic targets: everything to one revision, or unchanged. run/v2/traffic_target.proto. Pure. */
+/** Computes Run's traffic targets (run/v2/traffic_target.proto). Pure functions. */
 import type { RunService } from "./render.ts";
 import type { CurrentState } from "./writes.ts";
 
@@ -19,9 +19,9 @@ const isToLatest = ({ type }: Traffic[number]): boolean =>
   type === "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST" || type === 1;
 
 /**
- * Leaves traffic unchanged. The requested targets say where it goes, because the actual ones may be empty while Run
- * reconciles. Targets of the newest revision become targets of the present one. Without any, Run's default applies: the
- * newest ready revision gets all of it.
+ * Returns targets that leave traffic unchanged. Prefers the requested targets, because the actual ones may be empty
+ * while Run reconciles. If a requested target is the latest revision, uses the revisions that have traffic now. Without
+ * any targets, Run sends all traffic to the latest ready revision.
  */
 export const unchangedTraffic = ({ run, own }: CurrentState): Traffic => {
   const requested = run?.traffic ?? [];

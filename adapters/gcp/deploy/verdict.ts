@@ -1,4 +1,4 @@
-/** The outcome of a revision once Run has reconciled its service: ready, or why not. */
+/** Determines whether a revision is ready, or why it failed. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -16,7 +16,7 @@ export interface VerdictDeps {
   readonly settleMillis: number;
 }
 
-/** Reads from the log why a container failed its health check. */
+/** Determines from the log why a container failed its health check. */
 const lastLinesMessage = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   scope: RevisionScope,

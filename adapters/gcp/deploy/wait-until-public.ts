@@ -1,4 +1,4 @@
-/** Waits until a service answers anyone. A change of access takes minutes; until then Google answers in its place. */
+/** Waits until a service is public. This may take minutes, during which Google responds with 403 before the service. */
 import type { Clock } from "../../../core/ports/system.ts";
 import { backoff } from "../../cloud/calls/backoff.ts";
 import { waitUntilReachable } from "../../cloud/calls/wait-until-reachable.ts";
@@ -6,7 +6,7 @@ import { waitUntilReachable } from "../../cloud/calls/wait-until-reachable.ts";
 const REACH_TIMEOUT_MS = 30_000;
 /** "typically 2 minutes, potentially 7 minutes or longer": https://cloud.google.com/iam/docs/access-change-propagation */
 const PUBLIC_TIMEOUT_MS = 8 * 60_000;
-/** Google refuses a caller immediately; a service may take until its timeout. */
+/** Google responds with its 403 immediately. A response that takes longer is from the service. */
 const ANSWER_TIMEOUT_MS = 5000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5000;
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 5000;
 /** https://cloud.google.com/run/docs/troubleshooting#unauthorized-client */
 const REFUSAL = "Your client does not have permission to get URL";
 
-/** True if Google answers 403 in place of the service. The service itself may answer 403 too. */
+/** True if the response is Google's 403. A 403 of the service does not count. */
 const isRefused = async (url: string): Promise<boolean> => {
   try {
     const response = await fetch(url, {
@@ -27,12 +27,12 @@ const isRefused = async (url: string): Promise<boolean> => {
     await response.body?.cancel();
     return false;
   } catch {
-    // It accepts connections, so it is the service that answers late, or breaks the connection.
+    // The URL accepts connections, so the service itself responds late or breaks the connection.
     return false;
   }
 };
 
-/** Returns why the service does not respond to anyone; undefined when it does. */
+/** Returns undefined once the service is public, or the problem if it does not become public in time. */
 export const waitUntilPublic = async (url: string, clock: Clock): Promise<string | undefined> => {
   if (!(await waitUntilReachable(url, REACH_TIMEOUT_MS, clock))) return `${url} accepts no connection`;
   let waited = 0;
@@ -42,5 +42,5 @@ export const waitUntilPublic = async (url: string, clock: Clock): Promise<string
     await clock.sleep(pause);
     waited += pause;
   }
-  return `Google Cloud still refuses the callers of ${url}`;
+  return `Google Cloud still denies access to ${url}`;
 };

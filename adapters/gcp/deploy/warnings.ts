@@ -1,4 +1,4 @@
-/** Warnings in the deploy's event stream about where Cloud Run deviates from the declaration. Pure. */
+/** Warnings for the deploy's event stream about deviations of Cloud Run from the declaration. Pure functions. */
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";

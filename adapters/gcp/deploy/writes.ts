@@ -1,10 +1,10 @@
 /**
- * Conditional writes. The port's etag names a rollout's last write. An annotation stores it, because Run's own etag
- * changes with every note too. A write reads the service, compares the port's etag, and writes with Run's etag from
- * that same read. If Run reports a change since the read, it starts over. So the comparison holds at the moment of the
- * write: a concurrent change was a note, or it makes the next comparison fail.
+ * Conditional writes. The port's etag contains the id of a rollout's last write, which an annotation stores. Run's own
+ * etag would not do, because it also changes with the status of a deploy. A write reads the service, compares the
+ * port's etag, and writes with Run's etag from the same read. If Run reports a change since the read, the write starts
+ * over: it succeeds if the change was a status, and fails the comparison otherwise.
  *
- * A write whose response was lost is found by its id and not repeated.
+ * If the response to a write was lost, the next read finds the write's id, and the write is not repeated.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Expected } from "../../../core/domain/deploy/plan.ts";
@@ -34,7 +34,7 @@ export interface Change {
   readonly mask: readonly string[];
 }
 
-/** For a write that other writes of the service keep overtaking. */
+/** The failure of a write that collided with other writes of the service in every attempt. */
 export const cloudRunBusy = (cause?: unknown): Unavailable =>
   unavailable("Cloud Run is busy with this service. Try again.", 5, cause);
 
@@ -62,7 +62,7 @@ export const presentOf = ({ run, own }: CurrentState): Present => {
   return { kind: "held", owner: own.service.owner, etag: own.service.etag };
 };
 
-/** Each attempt may collide with a note; so many collisions in a row mean another problem. */
+/** Each attempt may collide with the write of a status. This many collisions in a row indicate another problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -78,7 +78,7 @@ const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFa
 
 const causeOf = (failed: CallState | Unavailable): unknown => (isCallState(failed) ? failed.error : failed.cause);
 
-/** Undefined if the write collided with another one and may be repeated. */
+/** Returns undefined if the write collided with another one and may be repeated. */
 const finalFailure = (
   logger: Logger,
   name: DeploymentName,
@@ -96,7 +96,7 @@ export interface ConditionalWrite {
   /** The id that the record has in `state.write`. */
   readonly write: string;
   readonly change: (seen: CurrentState) => Change;
-  /** Called with the error of a rejected write. Returns true if the write may succeed now; `change` is called again. */
+  /** Called with the error of a rejected write. If it returns true, the write is retried with a new `change`. */
   readonly mayRetry?: (error: unknown) => Promise<boolean>;
 }
 

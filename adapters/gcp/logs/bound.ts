@@ -1,4 +1,4 @@
-/** A condition for Cloud Logging, or a constant: true matches every entry, false none. */
+/** A condition for Cloud Logging, or a constant: true matches every entry, and false matches no entry. */
 import { joined, type LogFilter } from "../../../core/domain/logs/filter/tree.ts";
 
 export type Bound = LogFilter | boolean;

@@ -1,7 +1,7 @@
 /**
- * Translates one filter condition for Cloud Logging. Its log names, ids and severities differ from the core's, and the
- * documentation of its query language leaves edge cases open. So a condition is pushed down only if its documented
- * meaning is the same, and the adapter applies the whole filter to the results.
+ * Translates one filter condition for Cloud Logging. Cloud Logging's log names, ids and severities differ from the
+ * core's, and the documentation of its query language omits edge cases. The adapter therefore pushes a condition down
+ * only if its documented meaning is the same, and applies the whole filter to the results.
  * https://cloud.google.com/logging/docs/view/logging-query-language
  */
 
@@ -53,7 +53,7 @@ const byLogName = (leaf: LogFilter, { project, scope, compile }: Dialect): Bound
   return exactly(oneOf(Object.entries(logIds), passes, ([id]) => equals(["logName"], fullLogName(project, id))));
 };
 
-/** An entry with DEFAULT in Cloud Logging can have any severity here: loggers write it inside the line. */
+/** An entry with DEFAULT in Cloud Logging may have any severity, because loggers write the severity into the line. */
 const bySeverity = (leaf: LogFilter, { scope, compile }: Dialect): Bounds => {
   const matches = matcherOf(leaf, compile);
   const passes = (severity: LogEntry["severity"]) => matches({ ...plainEntry(scope), severity });
@@ -74,12 +74,12 @@ const byTime = ({ path, op, literal }: Compare): Bounds => {
 /** Case folding of ASCII text is the same in every Unicode version. */
 const isPlain = (text: string | null): text is string => text !== null && /^[\x20-\x7e]+$/.test(text);
 
-/** A text condition that fails for entries without the field. */
+/** Translates a text condition if it does not match entries without the field. */
 const byText = (leaf: Compare, path: FieldPath, { scope, compile }: Dialect): Bounds => {
   const { op, literal } = leaf;
   if (!isPlain(literal.text) || matcherOf(leaf, compile)(plainEntry(scope))) return unknown;
   if (op === "=" || op === ":") return exactly({ ...leaf, path });
-  // Both use RE2, but perhaps different versions.
+  // Cloud Logging also uses RE2, but perhaps another version.
   return op === "=~" ? atLeast({ ...leaf, path }) : unknown;
 };
 
@@ -89,7 +89,7 @@ const renderedWords = [...severityNames, ...Object.values(logIds), "true", "fals
   word.toLowerCase(),
 );
 
-/** Cloud Logging searches more than the core's entries contain, so a match there proves nothing. */
+/** Cloud Logging also searches fields that the core's entries lack, so its matches may not match here. */
 const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
   const word = leaf.text.toLowerCase();
   const isRendered = RENDERED.test(word) || renderedWords.some((one) => one.includes(word));
@@ -125,7 +125,7 @@ const byLabel = (leaf: Compare, dialect: Dialect): Bounds => {
   if (leaf.path[0] === "labels") return name === "" ? unknown : exactly(matchesPlain);
   if (name === "labels.instance_id") return byText(leaf, ["labels", INSTANCE_LABEL], dialect);
   if (name === "labels.revision_name") return byText(leaf, leaf.path, dialect);
-  // Constant within the scope: the service name, the type, and labels that core entries lack.
+  // The other labels are constant within the scope: the service name, the type, and labels that core entries lack.
   return name === "labels" || name === "" ? unknown : exactly(matchesPlain);
 };
 

@@ -3,8 +3,8 @@ import type { LogName } from "../../../core/domain/logs/entry.ts";
 
 /**
  * IDs of the logs to read, with the core's log names. Cloud Run writes the first four
- * (https://cloud.google.com/run/docs/logging), the platform writes the last one. Other logs of a project belong to no
- * deployment.
+ * (https://cloud.google.com/run/docs/logging), and the platform writes the last one. No other log of the project
+ * contains entries of deployments.
  */
 export const logIds: Readonly<Record<string, LogName>> = {
   "run.googleapis.com/stdout": "stdout",
@@ -28,7 +28,7 @@ export const fullLogName = (project: string, id: string): string =>
 
 export const writtenLogName = (project: string, name: LogName): string => fullLogName(project, written[name]);
 
-/** Undefined if the log does not belong to a deployment. */
+/** Returns undefined if the log contains no entries of deployments. */
 export const logNameOf = (full: string): LogName | undefined => {
   const id = decodeURIComponent(full.split("/logs/")[1] ?? "");
   return Object.hasOwn(logIds, id) ? logIds[id] : undefined;

@@ -1,6 +1,6 @@
 /**
- * The part of a filter that Cloud Logging evaluates. It matches every entry that the filter matches; the adapter drops
- * the rest.
+ * Computes a condition for Cloud Logging from a filter. Every entry that the filter matches satisfies the condition;
+ * the adapter drops the other entries that Cloud Logging returns.
  */
 import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
 import { all, any, type Bound, not } from "./bound.ts";
@@ -25,5 +25,5 @@ const boundsOf = (filter: LogFilter, dialect: Dialect): Bounds => {
   }
 };
 
-/** Returns a condition that holds for every match, and may hold for other entries; false if nothing can match. */
+/** Returns the condition, or false if no entry can match. */
 export const pushdownOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;

@@ -1,4 +1,4 @@
-/** Conditions that restrict a call to a deployment's log. They are built as trees, so no client text can escape them. */
+/** Conditions that restrict a call to a deployment's log. They are trees, so text from clients cannot change them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
 import type { Comparison, FieldPath, LogFilter } from "../../../core/domain/logs/filter/tree.ts";
@@ -28,7 +28,7 @@ export const ownerIs = (owner: AccountId): LogFilter => equals(["labels", OWNER_
 export const serviceIs = ({ service }: Pick<LogScope, "service">): LogFilter =>
   equals(["resource", "labels", "service_name"], service);
 
-/** Returns the scope among these that an entry belongs to. */
+/** Returns a function that finds an entry's scope among these. */
 export const scopeFinder = (scopes: readonly LogScope[]): ((entry: ProtoEntry) => LogScope | undefined) => {
   const byLabels = new Map(scopes.map((scope) => [`${scope.service} ${accountDigest(scope.owner)}`, scope]));
   return ({ resource, labels }) => byLabels.get(`${resource?.labels?.["service_name"]} ${labels?.[OWNER_LABEL]}`);

@@ -25,20 +25,20 @@ import { FILTER_CHARS, sharedCondition, sharedFilter } from "./together.ts";
 /** Maximum page size of the listing (logging.proto, `page_size`). */
 const PAGE_SIZE = 1000;
 /**
- * Maximum characters per request. A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry
- * is its payload.
+ * Maximum characters of payload per request. Cloud Logging's limit is 10 MB per request
+ * (https://cloud.google.com/logging/quotas).
  */
 const WRITE_CHARS = 2 * 1024 * 1024;
 const WRITE_ENTRIES = 1000;
 /** Timeout of one call, in milliseconds. */
 const CALL_TIMEOUT_MS = 20_000;
 /**
- * BigQuery truncates timestamps to microseconds. The id starts with the remaining nanoseconds, so that ids sort in time
- * order.
+ * BigQuery truncates timestamps to microseconds. An entry's id starts with the remaining nanoseconds, which keeps the
+ * entries of one microsecond in order.
  */
 const NANO_DIGITS = 3;
 
-/** The client package has no types for its low-level clients; these are the calls that the adapter uses. */
+/** The calls that the adapter uses. The client package has no types for its low-level clients. */
 interface LoggingCalls {
   listLogEntries(
     request: object,
@@ -144,7 +144,7 @@ export const createGcpLogs = (config: GcpConfig, clients: ClientSource, runtime:
       return new ResultAsync(write());
     },
 
-    /** If Cloud Logging rejects a filter, the platform evaluates all of it. */
+    /** The second search evaluates the whole filter in the platform, in case Cloud Logging rejects the first. */
     searches: (scope, filter) => {
       const pushed = pushdownOf(filter, { project, scope, compile: compileRe2 });
       return (pushed === true ? [true] : [pushed, true]).map((bound) => searchOf(scope, bound));

@@ -17,7 +17,7 @@ export interface ProtoStruct {
 }
 
 /**
- * Maximum JSON levels of a structure. Each level takes up to three nested messages, and protobuf parsers stop at 100:
+ * Maximum JSON levels of a structure. Each level uses up to three nested messages, and protobuf parsers stop at 100:
  * https://protobuf.dev/programming-guides/proto-limits/
  */
 const MAX_LEVELS = 30;

@@ -1,4 +1,4 @@
-/** A filter that reads several logs with one call. */
+/** Builds a filter that reads several logs with one call. */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
@@ -13,7 +13,7 @@ import { at, logsOf, ownerIs, serviceIs } from "./scope.ts";
 
 /** "Length of a Logging query language query: 20,000 characters" (https://docs.cloud.google.com/logging/quotas). */
 export const FILTER_CHARS = 20_000;
-/** A longer condition is not sent, so that one follower's filter leaves room for other logs. */
+/** The platform evaluates a longer condition itself, so that the shared filter has room for other logs. */
 const MAX_CONDITION_CHARS = 1000;
 /** Characters around a term: the parentheses and the operator. */
 const JOINT_CHARS = 8;
@@ -40,7 +40,7 @@ const serviceTerm = (location: GcpLocation, logs: readonly LogToRead[], from: In
 const charsOf = (bound: Bound): number => (typeof bound === "boolean" ? 0 : printLogFilter(bound).length + JOINT_CHARS);
 
 /**
- * Joins logs in their order until the filter is full. Names each account and each service once.
+ * Joins logs in their order until the filter is full. The filter names each account and each service once.
  *
  * @param logs sorted by the position up to which they are read
  */
@@ -50,7 +50,7 @@ export const sharedFilter = <L extends LogToRead>(
   until: Instant,
 ): SharedFilter<L> => {
   const from = logs[0]?.through.instant ?? until;
-  // The bounds of time come first: they exclude most entries.
+  // The time bounds are first, because they exclude most entries.
   const common = [...at(">=", from), ...at("<=", until), ...logsOf(location)];
   let chars = charsOf(all(common));
   const read: L[] = [];

@@ -26,7 +26,7 @@ export const jobName = (location: GcpLocation, { owner, name }: ScheduledService
   `${parentOf(location)}/jobs/portside-${accountDigest(owner)}-${name}`;
 
 /**
- * Data that a Cloud Scheduler job has no field for. The description stores it and is limited to 500 characters
+ * Data for which a Cloud Scheduler job has no field. The job's description contains it, with at most 500 characters
  * (job.proto).
  */
 interface Notes {
@@ -56,7 +56,7 @@ const readNotes = (description: string | null | undefined): Notes | undefined =>
 
 const seconds = (millis: number) => ({ seconds: Math.floor(millis / 1000), nanos: (millis % 1000) * 1_000_000 });
 
-/** The core's complete fire policy; none of Cloud Scheduler's defaults remain. */
+/** The core's retry policy for fires. Sets every field, so no default of Cloud Scheduler applies. */
 const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
   const { retryDelays } = fireLimits;
   return {
@@ -93,7 +93,7 @@ export const renderedFields = [
   "retry_config",
 ];
 
-/** Null if the platform did not create the job. */
+/** Returns null if the platform did not create the job. */
 export const parseJob = ({ owner, name }: ScheduledService, job: ProtoJob): CronJob | null => {
   const notes = readNotes(job.description);
   const { uri, headers } = job.httpTarget ?? {};

@@ -14,7 +14,7 @@ import { jobName, type ProtoJob, parseJob, renderedFields, renderJob } from "./j
 const CALL_TIMEOUT_MS = 20_000;
 const callSettings = { retry: null, timeout: CALL_TIMEOUT_MS } as const;
 
-/** Limits the retries: with concurrent writes, an update may find no job, and a create may find one. */
+/** Limits the retries. With concurrent writes, an update may find no job, and a create may find an existing one. */
 const MAX_ATTEMPTS = 3;
 
 const refused = (error: CallState | Unavailable): Unavailable =>

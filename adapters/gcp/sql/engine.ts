@@ -1,6 +1,6 @@
 /**
  * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`.
- * BigQuery's dry run checks the result, which then runs with limits on bytes and time.
+ * The result runs with limits on bytes and time after a dry run by BigQuery.
  */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -35,14 +35,14 @@ import { billingView, logsView } from "./views.ts";
 const RESPONSE_TIMEOUT_MS = 2000;
 const PAGE_ROWS = 5000;
 
-/** A backquoted name with an escape: the two parsers may read it differently. */
+/** A backquoted name with an escape. BigQuery may read it differently than the parser of this adapter. */
 const ESCAPED_NAME = /`[^`]*\\/;
 
 const OTHER_TABLES = invalid("the statement may read only logs and billing");
 
 /**
- * Returns true if a text contains the last part of a table's name. Another parser runs the statement, so text that this
- * parser may misread must not name the underlying tables.
+ * Returns true if a text contains the last part of a table's name. A statement must not contain the name of an
+ * underlying table anywhere, because BigQuery may parse the statement differently than this adapter.
  */
 const names = (text: string, tables: readonly string[]): boolean => {
   const lower = text.toLowerCase();
@@ -91,7 +91,7 @@ export class GcpSql implements SqlEngine {
     return this.#fetchRows(query, limits, end, signal);
   }
 
-  /** Returns the statement to send. The prepended tables decide which account's rows it can read. */
+  /** Returns the statement to send. The prepended tables contain only the account's rows. */
   async #composeAndCheck(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
     const { dataset, billing } = this.#sources;
     const tables = {
@@ -116,8 +116,8 @@ export class GcpSql implements SqlEngine {
   }
 
   /**
-   * Returns the tables behind the platform's own, which a dry run may list in their place. Reads them once; a failure is
-   * not kept.
+   * Returns the tables behind the platform's own. A dry run may list them instead of the platform's tables. Caches the
+   * tables, but no failure.
    */
   async #tablesBehind(client: BigQuery, signal: AbortSignal): Promise<readonly string[]> {
     if (this.#behind !== undefined) return this.#behind;
@@ -134,7 +134,7 @@ export class GcpSql implements SqlEngine {
     return found;
   }
 
-  /** Checks BigQuery's own analysis of the statement before it runs. */
+  /** Rejects a statement if BigQuery's analysis finds other tables, or more bytes than the limit. */
   async #checkDryRun(query: Query, statement: string, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
     const { ids } = this.#runtime;
@@ -164,7 +164,7 @@ export class GcpSql implements SqlEngine {
   #failure(error: CallState | Unavailable, ofStatement: (reason: { message?: string }) => SqlFailure): Failed {
     if (!isCallState(error)) return error;
     if (error.code === "invalid") return ofStatement(reasonOf(error.error) ?? {});
-    this.#runtime.logger.error("BigQuery does not find the platform's tables; check logDataset and billingTable", {
+    this.#runtime.logger.error("BigQuery cannot find the platform's tables; check logDataset and billingTable", {
       error: error.error,
     });
     return unavailable(
@@ -186,7 +186,7 @@ export class GcpSql implements SqlEngine {
     });
     const requestId = ids.id();
     let job: JobReference | undefined;
-    /** Cancels the query: an abandoned one would still cost money. */
+    /** Cancels the query, because an abandoned query still costs money. */
     const stop = () => {
       const running = job;
       if (running !== undefined) cancel(client, running).catch(() => undefined);

@@ -20,7 +20,7 @@ const busy: ReadonlySet<string> = new Set([
   ...["jobRateLimitExceeded", "quotaExceeded", "tableUnavailable", "blocked"],
 ]);
 
-/** Errors of the statement, whatever their HTTP status: some have status 403 or 500. */
+/** Reasons for which the statement is invalid, even though some of these errors have the HTTP status 403 or 500. */
 const ofStatement: ReadonlySet<string> = new Set([
   ...["invalidQuery", "invalid", "bytesBilledLimitExceeded", "billingTierLimitExceeded", "responseTooLarge"],
   ...["resourcesExceeded", "timeout", "stopped", "badRequest"],
@@ -35,7 +35,7 @@ export const bigQueryFault = (error: unknown): CallFault | undefined => {
 
 const inGiB = (bytes: number): string => `${Math.round((bytes / GiB) * 100) / 100} GiB`;
 
-/** @param bytes what the query would read, as BigQuery estimates it before the run; undefined if unknown */
+/** @param bytes the bytes that the query would read, as BigQuery estimates them; undefined if unknown */
 export const tooMuchToRead = (maxBytes: number, bytes?: number): SqlFailure => ({
   kind: "failed",
   message:
@@ -51,7 +51,7 @@ const withClientLines = (message: string): string =>
 const withoutNames = (message: string, hidden: readonly string[]): string =>
   hidden.reduce((text, name) => text.replaceAll(name, "the table"), message).replace(/\bBigQuery\b/gi, "the engine");
 
-/** For a statement that never ran: the message contains only the client's own text and column names. */
+/** For a statement that did not run. BigQuery's message then contains only the client's own text and column names. */
 export const textFailure = (message: string, hidden: readonly string[]): SqlFailure => ({
   kind: "invalid_statement",
   message: withClientLines(withoutNames(message, hidden)),

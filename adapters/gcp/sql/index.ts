@@ -29,7 +29,7 @@ export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: Fi
   );
 };
 
-/** Without a linked dataset, the capability reports what is missing, and no statement reaches the engine. */
+/** Without a linked dataset, SQL is not among the capabilities, so no statement reaches the engine. */
 export const createGcpSql = (
   config: GcpConfig,
   clients: ClientSource,

@@ -1,4 +1,4 @@
-/** A row's severity in GoogleSQL. Mirrors `logs/entry.ts`, so that logs and SQL agree. */
+/** Computes a row's severity in GoogleSQL, by the rules of `logs/entry.ts`. */
 import { severityCases } from "../../shared/sql/tables/severity.ts";
 import { WRITTEN_LABEL } from "../logs/entry.ts";
 
@@ -7,7 +7,7 @@ const lines = `'run.googleapis.com/stdout', '${STDERR}'`;
 
 const jsonSeverity = "COALESCE(JSON_VALUE(json_payload, '$.severity'), JSON_VALUE(json_payload, '$.level'))";
 
-/** Reads the columns of the linked dataset. */
+/** An expression on the columns of the linked dataset. */
 export const severityColumn = `CASE
   WHEN severity <> 'DEFAULT' OR log_id NOT IN (${lines}) OR JSON_VALUE(labels, '$."${WRITTEN_LABEL}"') IS NOT NULL
     THEN severity ${severityCases(jsonSeverity, `SAFE_CAST(${jsonSeverity} AS FLOAT64)`)}

@@ -1,6 +1,6 @@
 /**
- * The tables that BigQuery reads for the platform's own two. Plans of views list the tables behind them, not the views
- * (https://github.com/googleapis/mcp-toolbox/issues/2315); whether that also holds for linked datasets is undocumented.
+ * Finds the tables that BigQuery reads behind the platform's own. For a view, a dry run lists the tables behind the
+ * view (https://github.com/googleapis/mcp-toolbox/issues/2315). Whether this applies to linked datasets is undocumented.
  */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { GcpConfig } from "../config.ts";
@@ -41,7 +41,11 @@ interface TableReference {
 export const tableName = ({ projectId, datasetId, tableId }: TableReference): string =>
   `${projectId}.${datasetId}.${tableId}`;
 
-/** Returns what a dry run lists for a table, read alone. Rejects with BigQuery's error. @param jobId unused id */
+/**
+ * Returns the tables that a dry run lists for a statement that reads only this table. Rejects with BigQuery's error.
+ *
+ * @param jobId a new id
+ */
 export const tablesBehind = async (client: BigQuery, table: string, location: string | undefined, jobId: string) => {
   const { statistics } = await dryRun(client, { query: `SELECT 1 FROM \`${table}\``, location }, jobId);
   return (statistics?.query?.referencedTables ?? []).map(tableName);

@@ -1,5 +1,6 @@
 /**
- * An account's `logs` and `billing` in GoogleSQL, over the log bucket's linked dataset and the detailed billing export.
+ * Defines an account's tables `logs` and `billing` in GoogleSQL. They read the log bucket's linked dataset and the
+ * detailed billing export.
  * https://cloud.google.com/logging/docs/analyze/query-linked-dataset,
  * https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage
  */
@@ -55,7 +56,7 @@ export const logsView = (dataset: string, region: string, owner: AccountId): str
 
 const billed = (name: string): string => `(SELECT MAX(l.value) FROM UNNEST(labels) AS l WHERE l.key = '${name}')`;
 
-/** Credits are negative amounts: the page above, `credits.amount`. */
+/** Credits are negative amounts (`credits.amount` on the page about the export). */
 const netCost = `CAST(cost AS NUMERIC)
   + IFNULL((SELECT SUM(CAST(c.amount AS NUMERIC)) FROM UNNEST(credits) AS c), 0)`;
 

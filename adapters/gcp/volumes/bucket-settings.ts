@@ -49,7 +49,7 @@ const formatForeignBucket = (bucket: string): string =>
 /**
  * Creates the claims bucket if it does not exist, and checks it. Returns a message for the operator if the platform
  * must not start: the bucket belongs to another project, or the project retains deleted objects for less time than the
- * contract promises. Undefined if the bucket is fine, or the operator accepted the shorter retention.
+ * contract promises. Returns undefined if the bucket is fine, or if the operator has accepted the shorter retention.
  */
 export const softDeleteProblem = (api: StorageApi, config: GcpConfig): ApiResult<string | undefined> =>
   safeTry(async function* () {

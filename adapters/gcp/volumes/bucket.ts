@@ -27,11 +27,11 @@ export interface VolumeBucket extends VolumeRecord {
   /** The digest of the account. */
   readonly owner: string;
   readonly state: BucketState;
-  /** Objects deleted after this were deleted with the volume; by the storage's clock. */
+  /** Objects deleted after this time were deleted with the volume. By the clock of Cloud Storage. */
   readonly since: Instant;
   readonly generation: string;
   readonly metageneration: string;
-  /** By the storage's clock. */
+  /** By the clock of Cloud Storage. */
   readonly updated: Instant;
 }
 
@@ -46,7 +46,7 @@ const key = {
   deleted: "portside-deleted",
 } as const;
 
-/** Labels to set; null removes one. */
+/** Labels to set; null removes a label. */
 export type LabelChange = Readonly<Record<string, string | null>>;
 
 const formatInstant = (instant: Instant): string => instant.toString();
@@ -77,7 +77,7 @@ export const trashLabels = (since: Instant, deletedAt: Timestamp): LabelChange =
   [key.deleted]: formatInstant(parseInstant(deletedAt) as Instant),
 });
 
-/** Undefined if the bucket is not a volume's. */
+/** Returns undefined if the bucket does not belong to a volume. */
 export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined => {
   const { labels = {}, name: id = "" } = metadata;
   const name = parseVolumeName(labels[key.name] ?? "");

@@ -1,4 +1,4 @@
-/** The volume records of an account: its buckets, whose labels hold the state. */
+/** Reads and changes the volume records of an account, which are the labels of its buckets. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
@@ -38,7 +38,7 @@ export class Buckets implements VolumeRecords<VolumeBucket> {
     return this.#list(prefix, true);
   }
 
-  /** Undefined if the bucket is deleted or does not belong to the account. */
+  /** Returns undefined if the bucket is deleted or does not belong to the account. */
   get(id: string): ApiResult<VolumeBucket | undefined> {
     return this.#api.bucket(id).map((metadata) => {
       const bucket = metadata === "not_found" ? undefined : readBucket(metadata);
@@ -61,7 +61,7 @@ export class Buckets implements VolumeRecords<VolumeBucket> {
         if (record === undefined || !condition(record)) return okAsync({ changed: false, record });
         const labels = {
           ...stateLabels(to, call, this.#clock.now()),
-          // Objects deleted after the volume was hidden belong to it, and a restore brings them back.
+          // A restore brings back the objects that were deleted after the volume was hidden.
           ...(deletedAt === undefined ? {} : trashLabels(record.updated, deletedAt)),
         };
         return this.#api.patchBucket(id, record.metageneration, { labels }).map((patched) => {

@@ -12,7 +12,7 @@ import type { StorageApi } from "./storage-calls.ts";
  */
 const CONCURRENCY = 32;
 
-/** Runs `work` on all items. After the first error, starts no more, waits for those that run, and returns the error. */
+/** Runs `work` on all items. After the first error, starts no more work, waits for the rest, and returns the error. */
 const inParallel = <T>(all: readonly T[], work: (one: T) => ApiResult<unknown>): ApiResult<void> => {
   const waiting = all.values();
   let failure: Unavailable | undefined;
@@ -31,8 +31,8 @@ const nameOf = (object: FileMetadata): string => object.name ?? "";
 const generationOf = (object: FileMetadata): string => String(object.generation);
 
 /**
- * Deletes every live object, each in the generation that was listed, so that a concurrent upload survives. Returns
- * `stopped` if `mayContinue` returned false, `not_found` if the bucket does not exist.
+ * Deletes every live object. Deletes only the listed generations, so concurrent uploads survive. Returns `stopped` if
+ * `mayContinue` returned false, and `not_found` if the bucket does not exist.
  *
  * @param mayContinue called before deleting each page
  */
@@ -52,7 +52,7 @@ export const emptyBucket = (
     }
   });
 
-/** Returns the newest generation of each name, among the objects deleted since then. */
+/** Returns the newest generation of each name among the objects deleted since the time `since`. */
 const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadata[] => {
   const lost = deleted.filter(({ softDeleteTime = "" }) => (parseInstant(softDeleteTime) ?? 0n) >= since);
   const isNewer = (one: FileMetadata, other: FileMetadata) => BigInt(generationOf(one)) > BigInt(generationOf(other));
@@ -62,7 +62,8 @@ const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadat
 };
 
 /**
- * Restores every object deleted since then, unless a live object has its name. Restored objects stay unchanged.
+ * Restores every object deleted since the time `since`, unless a live object has its name. A repeated call does not
+ * change the objects that are already restored.
  * https://cloud.google.com/storage/docs/json_api/v1/objects/restore
  */
 export const restoreObjects = (api: StorageApi, bucket: string, since: Instant): ApiResult<void> =>

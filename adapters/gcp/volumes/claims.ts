@@ -1,8 +1,8 @@
 /**
  * Claims decide which bucket a volume's name refers to when calls race. A claim is an empty object per account and
  * name, created only if none exists (`ifGenerationMatch=0`). A call that finds a claim completes the claimed creation
- * or restore, so all racing calls use the same bucket. Live volumes are read from the buckets alone: losing a claim
- * loses no data. https://cloud.google.com/storage/docs/request-preconditions
+ * or restore, so all racing calls use the same bucket. Only the buckets define the live volumes, so a lost claim loses
+ * no data. https://cloud.google.com/storage/docs/request-preconditions
  */
 import type { FileMetadata } from "@google-cloud/storage";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -17,7 +17,7 @@ import type { StorageApi } from "./storage-calls.ts";
 export interface Claim {
   readonly bucket: string;
   readonly purpose: "make" | "restore";
-  /** Creation time, by the storage's clock. */
+  /** Creation time, by the clock of Cloud Storage. */
   readonly at: Instant;
   readonly generation: string;
 }
@@ -46,7 +46,7 @@ export class Claims {
     this.#createBucket = createBucket;
   }
 
-  /** Returns the claim on the name: a new one, or the existing one. */
+  /** Returns the existing claim on the name, or a new one. */
   take(name: VolumeName, { bucket, purpose }: Pick<Claim, "bucket" | "purpose">): ApiResult<Claim> {
     const insert = () => this.#api.insertEmptyObject(this.#bucket, this.#object(name), { bucket, purpose });
     const createBucket = this.#createBucket;

@@ -1,6 +1,6 @@
 /**
- * Makes the objects of a volume in the trash unreachable: empties and deletes its bucket. Cloud Storage retains both for
- * seven days (https://cloud.google.com/storage/docs/soft-delete).
+ * Makes the objects of a volume in the trash unreachable: empties and deletes its bucket. Cloud Storage retains the
+ * objects and the bucket for seven days (https://cloud.google.com/storage/docs/soft-delete).
  */
 import { unavailable } from "../../../core/errors.ts";
 import { err, ok, okAsync, safeTry } from "../../../core/result.ts";
@@ -16,11 +16,11 @@ const ROUNDS = 5;
 const releaseName = ({ claims }: VolumeCall, { id, name }: VolumeBucket): ApiResult<void> =>
   claims.read(name).andThen((claim) => (claim?.bucket === id ? claims.remove(name, claim) : okAsync(undefined)));
 
-/** Returns what a concurrent call did to the bucket: it completed this move, or restored the volume. */
+/** Determines whether a concurrent call has completed this move to the trash or restored the volume. */
 const outcomeOfRace = ({ api, buckets }: VolumeCall, { id, since }: VolumeBucket): ApiResult<"closed" | "restored"> =>
   safeTry(async function* () {
     if ((yield* buckets.get(id)) === undefined) return ok("closed" as const);
-    // Restore what this call deleted after the restore had listed the objects.
+    // Restore the objects that this call deleted after the concurrent restore had listed them.
     yield* restoreObjects(api, id, since);
     return ok("restored" as const);
   });
@@ -32,7 +32,7 @@ export const closeBucket = (call: VolumeCall, marked: VolumeBucket): ApiResult<"
     const { id } = marked;
     yield* releaseName(call, marked);
     let seen = marked;
-    /** True while the mark is in place. A deploy may change the bucket's policy meanwhile; the mark stays valid. */
+    /** True while no other call has changed the state. A deploy may change the bucket's policy, but not the state. */
     const isMarked = (): ApiResult<boolean> =>
       buckets.get(id).map((found) => {
         if (found?.state !== marked.state || found.call !== marked.call) return false;

@@ -12,7 +12,7 @@ import type { VolumeCall } from "./volume-call.ts";
 
 type Attempt = ApiResult<Creation<VolumeBucket>>;
 
-/** Deletes the bucket of a claim that no longer holds; no client has seen the bucket. */
+/** Deletes the bucket of a claim that no longer exists. No client has seen the bucket. */
 const dropBucket = ({ api, buckets }: VolumeCall, id: string): Attempt =>
   safeTry(async function* () {
     // Read again: the delete must name the current metageneration.
@@ -21,7 +21,7 @@ const dropBucket = ({ api, buckets }: VolumeCall, id: string): Attempt =>
     return ok("again" as const);
   });
 
-/** The last step. The claim must still hold, or another bucket may have taken the name. */
+/** Makes the bucket live if its claim still exists. Otherwise, another bucket may have the name. */
 const makeLive = (call: VolumeCall, { id, name }: VolumeBucket, claim: Claim): Attempt =>
   safeTry(async function* () {
     const standing = yield* call.claims.read(name);
@@ -53,8 +53,8 @@ export const createVolume = (call: VolumeCall, name: VolumeName): Attempt =>
   });
 
 /**
- * Deletes a bucket that never became a volume. Keeps it if a claim still names it: the next call completes the
- * creation.
+ * Deletes a bucket that never became a volume. Keeps the bucket if a claim still names it, because the next call then
+ * completes the creation.
  */
 export const dropAbandoned = ({ api, claims }: VolumeCall, bucket: VolumeBucket): ApiResult<void> =>
   safeTry(async function* () {

@@ -19,14 +19,14 @@ const MAX_LIFETIME_MS = 12 * 3_600_000;
 
 const SECOND_MS = 1000;
 
-/** Rounds down to seconds, so that the URL does not outlive `until`; undefined if `until` has passed. */
+/** Rounds down to seconds, so that the URL does not outlive `until`. Returns undefined if `until` has passed. */
 const lifetimeOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
   const wholeSeconds = (at: number): number => Math.floor(at / SECOND_MS) * SECOND_MS;
   const expires = wholeSeconds(Math.min(until, now + MAX_LIFETIME_MS));
   return expires <= now ? undefined : { accessibleAt: wholeSeconds(now), expires };
 };
 
-/** The client reports a signing error as a message without a code, after its own retries of transient errors. */
+/** The client has already retried transient errors. Its signing errors have no code. */
 const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
   logger.error("signing a URL failed; check the permission iam.serviceAccounts.signBlob", { error });
   return unavailable("Google Cloud cannot sign URLs at the moment.", 30, error);

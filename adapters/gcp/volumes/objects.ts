@@ -21,7 +21,7 @@ export const bucketObjects = (api: StorageApi): ObjectDriver => {
   const find = ({ id }: StoredVolume, path: ObjectPath) => api.object(id, path).map(orNoObject);
   return {
     page: ({ id }, { prefix, after, limit, token: pageToken }) => {
-      // `after` itself may come first.
+      // The page starts with `after` itself if this object still exists.
       const maxResults = Math.min(MAX_RESULTS, after === undefined ? limit : limit + 1);
       const fields = "items(name,size,updated),nextPageToken";
       return api.objects(id, { prefix, startOffset: after, pageToken, maxResults, fields }).map((page) => {

@@ -13,17 +13,17 @@ import type { VolumeBucket } from "./bucket.ts";
 import { restoreObjects } from "./bulk.ts";
 import type { VolumeCall } from "./volume-call.ts";
 
-/** Milliseconds after which a claim is stale if its bucket is still not live: its call has failed. */
+/** Milliseconds after which a claim is stale if its bucket is not live. The call that claimed it has then failed. */
 const STALE_CLAIM_MS = 120_000;
 
-/** Returns the bucket that holds the name. A bucket that is being created does not: its claim does. */
+/** Returns the bucket that holds the name. While a bucket is being created, its claim holds the name instead. */
 export const current = ({ buckets }: VolumeCall, name: VolumeName): ApiResult<VolumeBucket | undefined> =>
   holder(buckets, name).map((bucket) => (bucket?.state === "making" ? undefined : bucket));
 
-/** Restores the objects of an existing bucket. Undefined if the bucket does not exist. */
+/** Restores the objects of an existing bucket. Returns undefined if the bucket does not exist. */
 export const openBucket = ({ api, buckets }: VolumeCall, { id }: VolumeBucket): ApiResult<VolumeBucket | undefined> =>
   safeTry(async function* () {
-    // From here on, a call that is still emptying the bucket stops.
+    // This change stops a call that is still emptying the bucket.
     const { record } = yield* buckets.change(id, "restoring", ({ state }) => state === "deleting");
     if (record?.state === "restoring") yield* restoreObjects(api, id, record.since);
     return ok(record);
@@ -70,7 +70,7 @@ export const claimTrashed = (
 
 const POLL_MS = 250;
 
-/** Waits for a restore of the same name before a creation, or removes the claim of the restore if it is stale. */
+/** Pauses a creation while a volume of the same name is being restored. Removes the restore's claim if it is stale. */
 export const awaitRestore = ({ buckets, claims, clock, signal }: VolumeCall, name: VolumeName): ApiResult<void> =>
   safeTry(async function* () {
     const claim = yield* claims.read(name);

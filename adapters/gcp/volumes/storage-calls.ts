@@ -1,5 +1,5 @@
 /**
- * The calls of Cloud Storage's JSON API that volumes need. Each returns the states that it expects as values.
+ * The calls of Cloud Storage's JSON API that volumes need. Each call returns the states that it expects as values.
  * https://cloud.google.com/storage/docs/json_api/v1
  */
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
@@ -38,7 +38,7 @@ const objectUri = (bucket: string, name: string): string => `/b/${encode(bucket)
 
 const expectInStorage = expectStates("Cloud Storage returned an unexpected response.");
 
-/** The calls of one caller; its signal ends their retries. */
+/** The calls of one caller, whose signal ends their retries. */
 export class StorageApi {
   readonly #deps: StorageApiDeps;
   readonly #signal: AbortSignal | undefined;
@@ -111,7 +111,7 @@ export class StorageApi {
     return this.#send({ what: "objects.get", uri: objectUri(bucket, name) }, "not_found");
   }
 
-  /** A retry that finds no object counts as success. @param ifGenerationMatch deletes any generation if undefined */
+  /** A retry that finds no object counts as success. @param ifGenerationMatch if undefined, deletes any generation */
   deleteObject(
     bucket: string,
     name: string,

@@ -25,13 +25,13 @@ import { claimTrashed, openBucket } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
 import { type VolumeStoreDeps, volumeCall } from "./volume-call.ts";
 
-/** Milliseconds after which a move to the trash is completed, or a creation removed, because its call has failed. */
+/** Milliseconds after which the call of an unfinished deletion or creation has failed, so background work ends it. */
 const ABANDONED_MS = { deleting: 60_000, making: 600_000 };
 
 export interface GcpVolumes extends VolumeStore {
   /**
-   * Returns a message if deleted volumes are retained for too short a time; undefined if not, or if the operator
-   * accepts it.
+   * Returns a message for the operator if the claims bucket or its retention of deleted objects does not permit the
+   * platform to start, or undefined.
    */
   softDeleteProblem(): ResultAsync<string | undefined, Unavailable>;
   /** Ok if Cloud Storage responds; makes one read-only call. */
@@ -62,7 +62,7 @@ const driverOf =
     };
   };
 
-/** Lets the account's services use a new volume, in the background: a grant takes minutes to act. A rollout repeats it. */
+/** Grants the account's services access to a new volume in the background, because a grant takes minutes to act. */
 const startGrant = (identities: Identities, background: BackgroundWork, { id, owner }: StoredVolume): void => {
   const grant = () => identities.ensure(owner).andThen((email) => identities.allow(id, email));
   background.start(id, [{ volume: id, run: () => grant().orElse(() => okAsync(undefined)) }]);

@@ -142,10 +142,10 @@ test("SQL requires more if it is configured", async () => {
 
 test.each([
   ["itself", ["p.logs._AllLogs"], "BigQuery lists p.logs._AllLogs itself"],
-  ["the tables behind it", ["t.b.one", "t.b.two"], "behind p.logs._AllLogs, BigQuery lists t.b.one, t.b.two"],
+  ["the tables behind it", ["t.b.one", "t.b.two"], "BigQuery lists t.b.one, t.b.two instead of p.logs._AllLogs"],
 ])("says that a dry run lists %s for the log view", async (_what, listed, words) => {
   const findings = await lookWith(bigQueryListing(...listed), { logDataset: "p.logs" });
-  expect(findings).toContainEqual({ what: "tables of SQL", verdict: "ok", words });
+  expect(findings).toContainEqual({ what: "SQL tables", verdict: "ok", words });
 });
 
 test("a log view that cannot be read is a warning", async () => {
@@ -153,7 +153,7 @@ test("a log view that cannot be read is a warning", async () => {
     callback(Object.assign(new Error("Access Denied"), { code: 403 }));
   const bigquery = { projectId: "p", request } as unknown as GcpClients["bigquery"];
   expect(missing(await lookWith(bigquery, { logDataset: "p.logs" }))).toContainEqual(
-    expect.objectContaining({ what: "tables of SQL", words: expect.stringContaining("Access Denied (403)") }),
+    expect.objectContaining({ what: "SQL tables", words: expect.stringContaining("Access Denied (403)") }),
   );
 });
 
@@ -210,11 +210,11 @@ test("says how much the project carries, by its quotas in the region", async () 
   project.quotas.set("cloudbuild.googleapis.com/concurrent_public_pool_build_cpus 1/{project}/{region}", 9);
   project.quotas.set("cloudscheduler.googleapis.com/jobs 1/{project}/{region}", -1);
   expect(maximaOf(await look(project))).toMatchObject({
-    accounts: "197 (service accounts: 200; one takes 1; those of other programs in the project also count)",
-    "concurrent builds": "4 (CPU of builds in the region: 9; one takes 2)",
+    accounts: "197 (service accounts: 200; each uses 1; those of other programs in the project also count)",
+    "concurrent builds": "4 (CPU of builds in the region: 9; each uses 2)",
     "concurrent instances with 1 CPU": expect.stringMatching(/^56 /),
     "deployments with a schedule": "no limit (Cloud Scheduler jobs in the region)",
-    deployments: expect.stringContaining("1000, by Google's documentation"),
+    deployments: expect.stringContaining("1000, according to Google's documentation"),
     "followed logs, each by any number of clients": expect.stringContaining("60, assumed"),
   });
 });

@@ -14,7 +14,7 @@ import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { createStaging } from "./staging.ts";
 
-/** @param identities creates the account's runtime identity meanwhile: a new one takes minutes to act */
+/** @param identities creates the account's runtime identity during the build, because this may take minutes */
 export const createCloudBuilder = (
   config: GcpConfig,
   clients: ClientSource,
@@ -32,7 +32,7 @@ export const createCloudBuilder = (
     // Reject default identities: they have more rights than builds need.
     problem: identityProblem(config.buildIdentity),
     image: async ({ owner, source }) => {
-      // The rollout asks again, and reports an error.
+      // The rollout repeats this call, and reports its error.
       void identities?.ensure(owner);
       return ok(imageOf(config, owner, source.digest));
     },

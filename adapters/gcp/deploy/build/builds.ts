@@ -1,4 +1,4 @@
-/** The Cloud Build and Artifact Registry calls of builds. cloudbuild.proto; artifactregistry/v1/tag.proto. */
+/** Calls Cloud Build and Artifact Registry for builds: cloudbuild.proto, artifactregistry/v1/tag.proto. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
@@ -46,7 +46,10 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
       return found[0]?.id ?? undefined;
     });
 
-  /** Finds the build by its mark if the response was lost or has no id. Without an id, the caller may retry. */
+  /**
+   * Creates a build. If the response was lost or has no id, finds the build by its mark. If the result has no id, the
+   * caller may retry.
+   */
   const createOnce = (build: Build, mark: string, signal: AbortSignal) =>
     safeTry(async function* () {
       const created = await create(build, signal);

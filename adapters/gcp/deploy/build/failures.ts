@@ -37,8 +37,9 @@ const running: ReadonlySet<string> = new Set(["STATUS_UNKNOWN", "PENDING", "QUEU
 export const hasEnded = ({ status }: Build): boolean => !running.has(String(status));
 
 /**
- * Returns why an ended build failed; undefined if it succeeded.
- * @param tail the last lines of its log
+ * Returns the failure of a build that has ended, or undefined if the build succeeded.
+ *
+ * @param tail the last lines of the build's log
  */
 export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFailure | undefined => {
   const status = String(build.status);
@@ -46,10 +47,10 @@ export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFai
   return failureTypes[String(build.failureInfo?.type)] ?? stepFailed(build, tail);
 };
 
-/** Text of Cloud Build: https://github.com/google-github-actions/deploy-cloudrun/issues/480 */
+/** A message of Cloud Build: https://github.com/google-github-actions/deploy-cloudrun/issues/480 */
 const RESTRICTED_REGION = /quota restrictions.*cannot run builds in this region/i;
 
-/** Returns why Cloud Build does not start a build at all; undefined if no reason is known. */
+/** Returns the reason why Cloud Build rejected a build, or undefined if the reason is unknown. */
 export const failureOfStart = (error: unknown, region: string): DeployFailure | undefined =>
   error instanceof Error && RESTRICTED_REGION.test(error.message)
     ? {

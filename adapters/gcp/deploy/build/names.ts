@@ -1,11 +1,11 @@
-/** Names of a source, its image and its log. All derive from the account and the source's digest. Pure. */
+/** Names of the source, the image and the log of a build. Pure functions. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { GcpConfig } from "../../config.ts";
 import { parentOf } from "../../location.ts";
 
-/** Increment this when the same source would build differently. */
+/** Increment this version to build existing sources again, because the builder has changed. */
 const BUILDER_VERSION = "3";
 
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;

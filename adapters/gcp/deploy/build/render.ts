@@ -1,6 +1,7 @@
 /**
  * Renders a source as a Cloud Build request: with Docker if it has a Dockerfile, otherwise with Google's buildpacks.
- * Pure. google/devtools/cloudbuild/v1/cloudbuild.proto; https://docs.cloud.google.com/docs/buildpacks/build-application
+ * Pure functions. google/devtools/cloudbuild/v1/cloudbuild.proto;
+ * https://docs.cloud.google.com/docs/buildpacks/build-application
  */
 import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -26,14 +27,15 @@ const variablesOf = (environment: Readonly<Record<string, string>>): string[] =>
   Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value.replaceAll("$", "$$$$")}`]);
 
 /**
- * The image whose `pack` Google's documentation uses. It has no tag for a version of pack; Google's own builds pulled this
- * digest as `latest` from June to December 2025.
+ * The image with `pack` from Google's documentation. It has no tags for versions of `pack`; Google's own builds pulled
+ * this digest as `latest` from June to December 2025.
  */
 const PACK = "gcr.io/k8s-skaffold/pack@sha256:221c0c0d9a90f46f108bb888a1da9e99c82ff631e8b1c63b0223ea951752bd53";
 
 /**
- * The builder is its own lifecycle image, as on AWS (docs/decisions/0034-builds-on-codebuild.md): pack would pull the one
- * for an untrusted builder from Docker Hub, whose limit Cloud Build's addresses share.
+ * The builder is also the lifecycle image, as on AWS (docs/decisions/0034-builds-on-codebuild.md). For an untrusted
+ * builder, `pack` would otherwise pull a lifecycle image from Docker Hub, whose limit all of Cloud Build's addresses
+ * share.
  */
 const PACK_BUILD = ["--builder", BUILDPACKS_BUILDER, "--lifecycle-image", BUILDPACKS_BUILDER];
 

@@ -61,7 +61,7 @@ export const resumableUpload = (
       return uri;
     });
 
-  /** Returns how many bytes the session has; undefined if it has all of them and the object exists. */
+  /** Returns the number of bytes that the session has stored, or undefined if the object is complete. */
   const storedBytes = async (uri: string, total: string): Promise<number | undefined> => {
     const headers = { "content-range": `bytes */${total}` };
     const response = await send(uri, { method: "PUT", headers }, PIECE_TIMEOUT_MS, signal);

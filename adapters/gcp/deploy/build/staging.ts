@@ -1,4 +1,4 @@
-/** The bucket for sources and logs of builds: https://cloud.google.com/storage/docs/json_api/v1/objects */
+/** Stores sources of builds and reads their logs: https://cloud.google.com/storage/docs/json_api/v1/objects */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Source } from "../../../../core/ports/source-spool.ts";
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 60_000;
 
 const RANGE_NOT_SATISFIABLE = 416;
 
-/** Rejects when the signal aborts, without waiting for the call: calls of the storage client accept no signal. */
+/** Rejects when the signal aborts, because the calls of the storage client accept no signal. */
 const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -54,7 +54,7 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
       return put.orElse(onState("changed", undefined));
     },
 
-    /** Returns an object's bytes from an offset on; empty if it has no more, or does not exist yet. */
+    /** Returns an object's bytes from an offset. Returns no bytes if the object ends there or does not exist yet. */
     read: async (name: string, from: number, signal: AbortSignal) => {
       const read = await call({ what: "storage.objects.get", timeoutMs: TIMEOUT_MS, signal }, async () => {
         try {
