@@ -239,7 +239,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   test("a permission error of the platform's own account is in the operator's log", async () => {
     cloud.faultsOf(world).builds.inject({ nth: 1, kind: "permission_denied" });
     await build();
-    expect(logged.some((line) => line.includes("refuses a call; check the platform"))).toBe(true);
+    expect(logged.some((line) => line.includes("rejected a call; check the platform"))).toBe(true);
   });
 
   test("closes a source whose upload breaks off", async () => {

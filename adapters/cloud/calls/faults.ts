@@ -1,4 +1,4 @@
-/** Faults that both clouds' errors have in common. */
+/** The faults to which the adapters map the errors of their clouds. */
 
 /** The meaning of a cloud error for the caller. */
 export type CallFault =
@@ -25,7 +25,7 @@ export const connectionErrors: readonly string[] = [
   "ETIMEDOUT",
 ];
 
-/** Adds the header `Retry-After` to a fault that is `busy`; ignores one that is not a number of seconds. */
+/** Adds the header `Retry-After` to a `busy` fault. Ignores a header that is not a number of seconds. */
 export const withRetryAfter = (
   fault: CallFault | undefined,
   header: string | null | undefined,

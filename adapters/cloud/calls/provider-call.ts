@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { UnusablePackage } from "../../shared/runtime/optional-package.ts";
 import { type CallFault, refused } from "./faults.ts";
 
-/** Classifies an exception. Returns undefined if it is not an error of the cloud; it is then a bug and is rethrown. */
+/** Classifies an exception. Returns undefined for an exception that is not from the cloud, which the call rethrows. */
 export type FaultOf = (error: unknown) => CallFault | undefined;
 
 export interface CallPolicy {
@@ -28,7 +28,7 @@ export interface CallNeeds {
   readonly what: string;
   /** Milliseconds within which the call may be retried. */
   readonly timeoutMs?: number;
-  /** Milliseconds that the call may wait for its turn under the cloud's rate of calls; defaults to `timeoutMs`. */
+  /** Milliseconds for which the call may wait until the cloud's rate limit permits it; defaults to `timeoutMs`. */
   readonly turnMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -50,7 +50,7 @@ export const isCallState = (error: CallState | Unavailable): error is CallState 
 
 export type ProviderCall = <T>(needs: CallNeeds, call: () => Promise<T>) => Promise<Result<T, CallState | Unavailable>>;
 
-/** Returns the pause. A longer one that the cloud requests takes precedence. */
+/** Returns the pause, or the pause that the cloud requests if that is longer. */
 const pauseOf = (fault: CallFault, millis: number): number =>
   Math.max(millis, (fault.kind === "busy" ? (fault.retryAfterSeconds ?? 0) : 0) * 1000);
 
@@ -66,7 +66,7 @@ export const providerCall = ({ clock, logger, faultOf, cloud, random = Math.rand
       logger.error(error.message, { call: what });
       return unavailable(error.message, REFUSED_RETRY_S, error);
     }
-    logger.error(`${cloud} refuses a call; check the platform's credentials and permissions`, { call: what, error });
+    logger.error(`${cloud} rejected a call; check the platform's credentials and permissions`, { call: what, error });
     return unavailable(
       `${cloud} rejects this platform's requests. The operator can find the reason in the server's log.`,
       REFUSED_RETRY_S,

@@ -1,4 +1,4 @@
-/** Checks whether a server accepts connections at a URL. */
+/** Waits until a server accepts connections at a URL. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Clock } from "../../../core/ports/system.ts";

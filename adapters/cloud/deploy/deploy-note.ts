@@ -1,4 +1,4 @@
-/** The status of a service's last deploy, as a provider stores it with the service. Pure. */
+/** The status of a service's last deploy, which a provider stores with the service. Pure functions. */
 import { z } from "zod";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
@@ -18,7 +18,7 @@ export const noteSchema = z.object({
 
 export type DeployNote = DeployOutcome & { readonly at: string };
 
-/** Longer than a deploy with all deadlines of the contract. A status that is `running` for longer was abandoned. */
+/** Longer than a deploy may take within the contract's deadlines. An older status without an end was abandoned. */
 const NOTE_MS = 2 * 60 * 60_000;
 
 export interface NotedService {
@@ -27,10 +27,7 @@ export interface NotedService {
   readonly until: string;
 }
 
-/**
- * Returns the time since which no server can be working on a deploy whose status is `running`, or undefined if one may
- * be.
- */
+/** Returns the time since which no server can be running an unfinished deploy, or undefined if a server may be. */
 const silentSince = (
   { at, deployId }: DeployNote,
   { serving, until }: NotedService,

@@ -13,11 +13,11 @@ export interface RevisionScope extends LogScope {
   readonly revision: string;
 }
 
-/** Returns the last lines, oldest first. Returns none if the log is unavailable. */
+/** Returns the last lines, oldest first. Returns no lines if the log is unavailable. */
 export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
-/** More than a minute, in which a quota that many failing deploys have exhausted is available again. */
+/** More than a minute, after which an exhausted quota is available again. */
 const READ_TIMEOUT_MS = 75_000;
 
 const ofRevision = (revision: string): LogFilter => ({
@@ -32,7 +32,7 @@ export const lastLinesOf =
   async ({ owner, service, revision }, signal) => {
     const query = { filter: ofRevision(revision), limit: LINES, timeoutMs: READ_TIMEOUT_MS };
     const found = await logs.newest({ owner, service }, query, signal === undefined ? {} : { signal });
-    // Report the failure without its lines rather than not at all.
+    // An unavailable log must not hide the failure itself.
     if (found.isErr()) return [];
     return found.value.entries.flatMap(({ logName, text, json }): RevisionLine[] =>
       logName === "requests" ? [] : [{ system: logName === "platform", text: text ?? JSON.stringify(json ?? {}) }],

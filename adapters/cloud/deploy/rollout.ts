@@ -1,4 +1,4 @@
-/** The common part of rollouts on clouds: yields their events, and converts exceptions to failures. */
+/** Streams the events of a rollout on a cloud, and converts exceptions to failures. */
 import type { RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";

@@ -1,4 +1,4 @@
-/** Splits items into batches that fit one request of a cloud. An item over `maxSize` has a batch without others. */
+/** Splits items into batches that fit one request of a cloud. An item over `maxSize` gets its own batch. */
 export interface BatchLimits<T> {
   readonly sizeOf: (item: T) => number;
   readonly maxSize: number;

@@ -1,4 +1,4 @@
-/** What a cloud supplies for logs: it writes entries, and lists those of one log or of several. */
+/** The interface that a cloud implements for logs: it writes entries, and lists the entries of one or several logs. */
 import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
@@ -30,15 +30,15 @@ export interface LogSearch extends Pick<Scan, "pushed"> {
 export interface JoinedLogs<L> {
   /** The logs that fit into the call. */
   readonly read: readonly L[];
-  /** Lists the entries of these logs, oldest first. Absent if there can be none. Must not retry: the next read does. */
+  /** Lists the entries of these logs, oldest first. Absent if no entry can match. Must not retry. */
   readonly list?: (token: string | undefined) => Listed<ListedPage>;
   /** The logs whose filters the cloud evaluates. */
   readonly filtered: readonly L[];
-  /** Called when the entries are read. */
+  /** Called after the entries are read. */
   readonly onRead?: (found: FirstEntries) => void;
 }
 
-/** Set once per entry, so that a retry does not duplicate it. */
+/** Identifies an entry, so that a retry does not duplicate it. */
 export interface EntryMark {
   readonly instant: Instant;
   readonly random: string;
@@ -54,7 +54,7 @@ export interface LogDriver extends Pick<Scan, "grain" | "maxPageEntries"> {
     nextMark: () => EntryMark,
     signal: AbortSignal | undefined,
   ): ResultAsync<void, Unavailable>;
-  /** Returns the ways to search a log, best first. If the cloud rejects the filter of one, the next one follows. */
+  /** Returns alternative searches, best first. If the cloud rejects the filter of one, the store tries the next. */
   searches(scope: LogScope, filter: LogFilter): readonly LogSearch[];
   /** @param logs sorted by the position up to which they are read */
   join<L extends LogToRead>(logs: readonly [L, ...L[]], until: Instant): JoinedLogs<L>;

@@ -1,6 +1,6 @@
 /**
- * The recent part of a log that clients follow: its matches in a range without gaps. A read whose position is in the
- * range needs no call of the cloud.
+ * The recent part of a log that clients follow: its matches in a range without gaps. A read from a position in this
+ * range needs no call to the cloud.
  */
 import { behind, comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
@@ -21,21 +21,21 @@ export interface FollowedLog {
   /** False if the last read ended before the newest entry. */
   isCaughtUp: boolean;
   /**
-   * Why the log is read alone: `busy` until it has caught up, `unjoinable` if its filter does not fit or the cloud
-   * rejects it.
+   * The reason why the log is read alone: `busy` until it has caught up, `unjoinable` if the filter does not fit or the
+   * cloud rejects it. False if it is read with others.
    */
   alone: false | "busy" | "unjoinable";
-  /** The range must reach this time before it answers a read: the platform has appended an entry then. */
+  /** The time when the platform appended an entry. Reads must not use the range before it reaches this time. */
   mustReach: Instant | undefined;
-  /** Milliseconds of the last read of a follower; 0 before its first. */
+  /** The time of the last read by a follower, in milliseconds; 0 before the first read. */
   followedAt: number;
-  /** The number of the round that read it last; 0 if none has. */
+  /** The number of the last round that read this log; 0 before the first round. */
   lastRound: number;
-  /** Milliseconds when the range was begun. */
+  /** The time when the range was created, in milliseconds. */
   readonly begunAt: number;
 }
 
-/** A page of several logs, sorted. `end` is the position up to which it is complete; absent if it reached the bound. */
+/** A sorted page of several logs, complete up to the position `end`. Without `end`, it is complete up to the bound. */
 export interface FollowedPage {
   readonly entries: readonly LogEntry[];
   readonly end?: LogPosition;
@@ -63,13 +63,13 @@ export const findingsOf = (
   };
 };
 
-/** Adds a page of a log's entries. Returns those that match. */
+/** Adds a page of a log's entries. Returns the matches. */
 export const addPage = (log: FollowedLog, { entries, end }: FollowedPage, until: Instant): readonly LogEntry[] => {
   const added: LogEntry[] = [];
   if (end !== undefined && comparePositions(end, log.through) <= 0) return added;
   let last = log.through;
   for (const entry of entries) {
-    // A repeated delivery has the position of the entry before it.
+    // A repeated delivery has the same position as the previous entry.
     if (comparePositions(entry, last) <= 0) continue;
     last = entry;
     if (log.matches(entry)) added.push(entry);

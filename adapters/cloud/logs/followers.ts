@@ -1,7 +1,7 @@
 /**
- * Answers the reads of many followers from few calls of a cloud. One call reads all logs that clients follow, as far as
- * the cloud's limits allow, and every follower gets its own entries from the result. There is no timer: a follower's read
- * causes the call when the next one is due.
+ * Answers the reads of many followers with few calls to a cloud. One call reads as many followed logs as the cloud's
+ * limits allow, and every follower gets its entries from the result. There is no timer: the read of a follower makes
+ * the next call once that call is due.
  */
 import { before, behind, comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
@@ -18,12 +18,12 @@ import { addPage, covers, type FollowedLog, type FollowedPage, findingsOf } from
 /** A log that a call reads, from `through` on. */
 export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;
 
-/** What a call read: the logs that fit into it, and their entries. */
+/** The result of a call: the logs that it read, and their entries. */
 export interface ReadTogether<L> extends FollowedPage {
   readonly read: readonly L[];
   /** The number of entries that the cloud returned, including those of other logs. */
   readonly size: number;
-  /** The logs that no call can read together with others. */
+  /** The logs that must be read alone. */
   readonly unjoinable: readonly L[];
 }
 
@@ -52,16 +52,16 @@ const LENT_WAIT_MS = 2000;
 /** Age in milliseconds at which entries are dropped, and the characters of messages to keep in total. */
 const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
-/** Maximum number of logs to follow. Beyond it, each read is a search. */
+/** Maximum number of logs to follow. Reads of further logs are searches. */
 const MAX_LOGS = 2000;
-/** Age in milliseconds up to which a range answers a read while the next call is not due; more if a cycle takes longer. */
+/** Maximum age in milliseconds of a range that answers reads before the next call is due. Longer for long cycles. */
 const FRESH_MS = 10_000;
-/** A log is read alone if an incomplete page has this many of its entries, and they are this part of the page. */
+/** A log is read alone if an incomplete page contains at least this number and this share of its entries. */
 const BUSY_ENTRIES = 250;
 const BUSY_PART = 1 / 4;
-/** Longest pause between calls in milliseconds, after failed ones. */
+/** Longest pause between calls after failures, in milliseconds. */
 const LONGEST_PAUSE_MS = 10_000;
-/** Longest pause of a follower in milliseconds, shorter than entries are kept. */
+/** Longest pause of a follower in milliseconds. Must be shorter than `KEPT_MS`. */
 const LONGEST_POLL_MS = 20_000;
 
 const MINUTE_MS = 60_000;
@@ -134,7 +134,7 @@ export class LogFollowers {
     return this.#follow(key, position, query, search);
   }
 
-  /** Remembers what a search found, so that the next read of a follower needs no call. Returns the findings. */
+  /** Stores the findings of a search, so that the next read of a follower needs no call. Returns the findings. */
   learn(scope: LogScope, position: LogPosition | undefined, query: SettledQuery, findings: LogFindings): LogFindings {
     const { entries, seen, partial } = findings;
     if (position !== undefined && (partial || entries.length === query.limit)) return findings;
@@ -142,7 +142,7 @@ export class LogFollowers {
     const known = this.#logs.get(key);
     const through = behind(query.until);
     const isFollowed = known?.alone === false && known.followedAt > 0;
-    // The newest entries tell less than a followed log, whose readers would have to search.
+    // The newest entries must not replace the range of a followed log, because its readers would then have to search.
     const isNews =
       known === undefined ||
       known.alone === "busy" ||
@@ -159,7 +159,7 @@ export class LogFollowers {
     return partial ? findings : { ...findings, pollAfterMs: Math.max(this.#pause, this.#nextAt - this.#now()) };
   }
 
-  /** Resolves to true when a search may use the call of a round, if one is due soon and no client follows a log. */
+  /** Resolves to true when a search may use the next call, which must be due soon and needed by no follower. */
   async lendCall(): Promise<boolean> {
     const now = this.#now();
     const wait = Math.max(0, this.#nextAt - now);
@@ -170,7 +170,7 @@ export class LogFollowers {
     return true;
   }
 
-  /** Ensures that reads from now on find an entry that the platform has just appended. */
+  /** Ensures that later reads find an entry that the platform has just appended. */
   appended({ owner, service }: LogScope): void {
     for (const log of this.#logs.values())
       if (log.scope.owner === owner && log.scope.service === service) log.mustReach = this.#deps.clock.now();
@@ -206,9 +206,9 @@ export class LogFollowers {
   }
 
   /**
-   * Returns undefined if the range has no entries for the reader and is too old to say that there are none.
+   * Returns undefined if the range has no entries for the reader, but is too old to exclude newer ones.
    *
-   * @param isOver the reader does not wait for the call that is due
+   * @param isOver true if the reader cannot wait for the next call
    */
   #answer(log: FollowedLog, position: LogPosition, query: SettledQuery, isOver: boolean): LogFindings | undefined {
     const findings = findingsOf(log, position, query);
@@ -227,7 +227,7 @@ export class LogFollowers {
     );
   }
 
-  /** Returns the milliseconds until a call may read newer entries of the log; 0 if one may now, or does already. */
+  /** Returns the milliseconds until a call may read newer entries of the log; 0 if a call may start or already runs. */
   #wait({ through }: FollowedLog, until: Instant): number {
     const age = millisBetween(through.instant, until);
     const untilCall = this.#round === undefined ? this.#nextAt - this.#now() : 0;
@@ -238,7 +238,7 @@ export class LogFollowers {
     return this.#cycle * this.#pause;
   }
 
-  /** Joins the round that waits or reads, or starts one. */
+  /** Joins the current round, or starts one. */
   #nextRound(until: Instant): Promise<Result<unknown, Unavailable>> {
     this.#round ??= this.#readRound(this.#now() - millisOf(until)).finally(() => {
       this.#round = undefined;
@@ -249,7 +249,7 @@ export class LogFollowers {
   /**
    * Waits until a call is due, and reads the logs that were read longest ago.
    *
-   * @param lag milliseconds between the present and the newest time that a page may contain
+   * @param lag age in milliseconds of the newest entry that a page may contain
    */
   async #readRound(lag: number): Promise<Result<unknown, Unavailable>> {
     const { clock, readTogether } = this.#deps;
@@ -266,7 +266,7 @@ export class LogFollowers {
       until,
       nextTurn,
     );
-    // A failure means that other readers of the project exhaust the quota, or that the cloud is down.
+    // A failure means that other readers have exhausted the quota, or that the cloud is down.
     this.#pause = round.isErr()
       ? Math.max(this.#shortestPause, Math.min(this.#pause * 2, LONGEST_PAUSE_MS))
       : Math.max(this.#shortestPause, this.#pause * 0.9);

@@ -1,4 +1,4 @@
-/** Divides a read quota, so that deploys, followers and searches cannot take each other's reads. */
+/** Divides a read quota among deploys, followers and searches, so that none of them exhausts the others' shares. */
 import type { Clock } from "../../../core/ports/system.ts";
 import { ReadLimiter } from "./read-limiter.ts";
 
@@ -10,7 +10,7 @@ export interface ReadQuota {
   readonly followsPerMinute: number;
 }
 
-/** The parts of a quota. Searches get those that remain. */
+/** The parts of a quota. Searches get the remaining parts. */
 export interface QuotaShares {
   readonly parts: number;
   readonly deploys: number;
@@ -19,7 +19,7 @@ export interface QuotaShares {
   readonly isPerSecond: boolean;
 }
 
-/** Divides a number of reads per minute. A number below that of the parts is not divided: a share would be empty. */
+/** Divides the reads per minute. Fewer reads than parts are not divided, because a share would be empty. */
 export const divideQuota = (clock: Clock, perMinute: number, shares: QuotaShares): ReadQuota => {
   const limiter = (reads: number) =>
     new ReadLimiter(clock, reads, shares.isPerSecond ? Math.ceil(reads / 60) : undefined);

@@ -1,7 +1,7 @@
 /**
  * Searches a deployment's entries in a cloud's log, page by page. A listing is sorted by time, but the order of entries
- * of the same moment may be undocumented or differ from the order of positions. In that case the scan reads the whole
- * group of a moment and sorts it.
+ * of the same moment may be undocumented or differ from the order of positions. In that case, the scan reads all
+ * entries of the moment and sorts them.
  */
 
 import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -66,7 +66,7 @@ interface Group {
 const isWithin = ({ instant }: LogEntry, { from, to }: Range): boolean =>
   (from === undefined || instant >= from) && (to === undefined || instant <= to);
 
-/** Removes duplicates, which a lost response or a repeated delivery leaves. A position has one entry. */
+/** For `filter`: removes entries with the same position, which are duplicates due to a retry or a repeated delivery. */
 const once = (entry: LogEntry, index: number, sorted: readonly LogEntry[]): boolean =>
   index === 0 || comparePositions(entry, sorted[index - 1] as LogEntry) !== 0;
 
@@ -127,7 +127,7 @@ async function* groups(
       yield gathering.take(false);
     }
     if (token === undefined || !isOver()) continue;
-    // Backwards, an incomplete group is enough for a search of the newest entries.
+    // An incomplete group suffices for a search of the newest entries.
     if (order === "desc" && !gathering.isEmpty) return yield gathering.take(true);
     if (order === "asc" && hasGroups) return yield { entries: [], isCut: true };
   } while (token !== undefined);
@@ -136,7 +136,7 @@ async function* groups(
 
 const never = (): boolean => false;
 
-/** Returns the position of the newest entry of a range, whether it matches or not. */
+/** Returns the position of the newest entry of a range, even if it does not match. */
 const newestPlace = async (scan: Scan, range: Omit<Range, "narrowed">): Promise<LogPosition | undefined> => {
   for await (const { entries } of groups(scan, { ...range, narrowed: false }, "desc", PEEK, never))
     return placeOf(entries[0] as LogEntry);
@@ -179,7 +179,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
     partial,
   });
   if (pushed === "nothing" || (!isSure && seen === undefined)) return findings(false);
-  // Entries that arrive during the search are after the position that it reports as seen.
+  // Excludes entries that arrive during the search: they are newer than `seen`.
   const range = { to: seen?.instant ?? until, narrowed: pushed === "some" };
   for await (const { entries, isCut } of groups(scan, range, "desc", sizeFor(scan), isOver)) {
     for (const entry of entries) {
@@ -193,7 +193,7 @@ export const scanNewest = async (scan: Scan): Promise<LogFindings> => {
   return findings(false);
 };
 
-/** Yields entries after a position, oldest first. `cut` is true if the search had to end. */
+/** Yields the entries after a position, oldest first. Then yields `cut` if the search had to end early. */
 async function* forwards(
   scan: Scan,
   place: LogPosition,

@@ -1,6 +1,6 @@
 /**
- * Searches in a cloud's log, under a read quota that all tenants share. Searches wait for the quota. Equal searches
- * share a result, and followers share calls. An aborted search returns immediately.
+ * Searches a cloud's log within a read quota that all tenants share. Searches wait for the quota. Equal searches share
+ * a result, and followers share calls. An aborted search returns immediately.
  */
 
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -120,7 +120,7 @@ export class LogSearches {
     this.#followers?.appended(scope);
   }
 
-  /** A result with an upper bound stays correct: it reports the position up to which it is complete. */
+  /** Equal searches share a result, which names the position up to which it is complete and thus stays correct. */
   async #shareSearch(
     scope: LogScope,
     query: SettledQuery,

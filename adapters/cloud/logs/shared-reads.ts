@@ -13,16 +13,15 @@ export class SharedReads<T> {
   readonly #millis: number;
   readonly #kept = new Map<string, Kept<T>>();
 
-  /** @param millis how long a result may be shared, in milliseconds */
+  /** @param millis milliseconds for which a result may be shared */
   constructor(clock: Clock, millis: number) {
     this.#clock = clock;
     this.#millis = millis;
   }
 
   /**
-   * @param until upper bound of the request. A result with a lower bound may be shared, one with a higher bound must
-   *   not.
-   * @param isGood whether a result may be shared; until it is available, all callers wait for it
+   * @param until upper bound of the request. Uses a shared result only if its bound is not higher.
+   * @param isGood returns true if a result may be shared. Callers also share a result that is not available yet.
    */
   read(key: string, until: bigint, work: () => Promise<T>, isGood: (value: T) => boolean): Promise<T> {
     const now = millisOf(this.#clock.now());

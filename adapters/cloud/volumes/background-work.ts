@@ -1,4 +1,4 @@
-/** Work on volumes that no caller waits for. It must not throw: a later listing of volumes does what it did not. */
+/** Runs work on volumes for which no caller waits. Only logs failures: a later listing of volumes retries the work. */
 import type { Logger } from "../../../core/ports/system.ts";
 import type { ApiResult } from "../calls/expect-states.ts";
 import type { VolumeRecord } from "./record.ts";

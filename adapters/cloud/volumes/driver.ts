@@ -1,6 +1,6 @@
 /**
- * What a cloud supplies for volumes: it stores their records, and acts on their buckets. The other files of this folder
- * decide which step follows which.
+ * The interface that a cloud implements for volumes: it stores their records, and works on their buckets. The other
+ * files of this folder decide the order of the steps.
  */
 import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import type { Instant, Timestamp } from "../../../core/domain/wire/instant.ts";
@@ -18,7 +18,7 @@ export type Change<R> =
 
 /** The records of an account's volumes. */
 export interface VolumeRecords<R extends VolumeRecord> {
-  /** Returns the account's records in every state; with a name, at least those of the name. */
+  /** Returns the account's records in every state. With a name, may omit the records of other names. */
   all(name?: VolumeName): ApiResult<readonly R[]>;
   /** Age in milliseconds. */
   ageOf(at: Instant): number;
@@ -58,7 +58,7 @@ export interface ObjectPageQuery {
   readonly token: string | undefined;
 }
 
-/** What a cloud does not find. */
+/** The part of a request that does not exist in the cloud. */
 export type Missing = "no_volume" | "no_object";
 
 /** The objects of an account's volumes. */
@@ -70,13 +70,13 @@ export interface ObjectDriver {
   remove(volume: StoredVolume, path: ObjectPath): ApiResult<Missing | undefined>;
 }
 
-/** A creation so far. `again`: the state has changed; the caller must start over. */
+/** The result of an attempt to create a volume. `again`: the state has changed, and the caller must start over. */
 export type Creation<R> = { readonly record: R; readonly created: boolean } | "again";
 
-/** The volumes of one account. A driver serves one call of the port, and ends with the call's signal. */
+/** The volumes of one account. A driver serves one call of the port, and stops when the call's signal aborts. */
 export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   readonly records: VolumeRecords<R>;
-  /** Returns the records of volumes in the trash; may include others. */
+  /** Returns the records of volumes in the trash. May also return other records. */
   trash(): ApiResult<readonly R[]>;
   /** Returns whether another account uses the name. */
   isHeldByOther(name: VolumeName): ApiResult<boolean>;
@@ -93,16 +93,16 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   close(trashed: R): ApiResult<"closed" | "restored">;
   /** Claims the name of a volume in the trash. Returns its record, or `again` if the state has changed. */
   claimTrashed(id: string): ResultAsync<R | "again", NotFound | Conflict | Unavailable>;
-  /** Makes the objects of a restored volume reachable. Returns its record; undefined if its bucket is lost. */
+  /** Makes the objects of a restored volume reachable. Returns its record, or undefined if its bucket is lost. */
   open(restored: R): ApiResult<R | undefined>;
-  /** Returns what an interrupted call has not done, or what is due at the volume's age. Undefined if there is nothing to do. */
+  /** Returns work that an interrupted call left, or that is due at the volume's age. Returns undefined without work. */
   readonly dueWork: (record: R) => (() => ApiResult<unknown>) | undefined;
 }
 
 /**
  * Signs a URL for one object.
  *
- * @param contentType of a download's response; undefined for an upload
+ * @param contentType the content type of a download; undefined for an upload
  */
 export type SignUrl = (
   volume: StoredVolume,

@@ -14,13 +14,13 @@ export const isForgotten =
   ({ state, at }: VolumeRecord): boolean =>
     state === "hidden" && ageOf(at) >= HIDDEN_MS;
 
-/** Returns the record. Reveals the volume first if it was hidden for too long. Undefined if it is deleted. */
+/** Reveals the volume if it was hidden for too long. Returns its record, or undefined if the volume is deleted. */
 export const upToDate = <R extends VolumeRecord>(records: VolumeRecords<R>, record: R): ApiResult<R | undefined> =>
   isForgotten(records)(record)
     ? records.change(record.id, "live", isForgotten(records)).map((end) => end.record)
     : okAsync(record);
 
-/** Returns the record that holds the name. Undefined if the name is free. */
+/** Returns the record that holds the name, or undefined if the name is free. */
 export const holder = <R extends VolumeRecord>(records: VolumeRecords<R>, name: VolumeName): ApiResult<R | undefined> =>
   records.all(name).andThen((all) => {
     const found = holderOf(all, name);

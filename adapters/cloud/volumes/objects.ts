@@ -1,4 +1,4 @@
-/** Lists a volume's objects, and reads their size and time. */
+/** Lists the objects of a volume, and returns the size and time of single objects. */
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -27,7 +27,7 @@ const entryOf = (path: ObjectPath, { size, updated }: Omit<BucketObject, "key">)
   updated: timestampOf(updated),
 });
 
-/** Returns none for keys that are not valid paths, such as `a/`, with which a mount represents a folder. */
+/** Omits keys that are not valid paths. For example, a mount creates `a/` for a folder. */
 const entriesOf = (object: BucketObject): ObjectEntry[] => {
   const path = parseObjectPath(object.key);
   return path === undefined ? [] : [entryOf(path, object)];

@@ -1,4 +1,4 @@
-/** The record of a volume, and the rules of its states. Pure. */
+/** The record of a volume, and the rules of its states. Pure functions. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Instant, Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
@@ -30,7 +30,7 @@ export interface VolumeRecord {
 /** States that hold a name, by precedence. */
 const order: readonly RecordState[] = ["live", "hidden", "restoring", "making"];
 
-/** Returns the volume that holds the name: live, hidden, restoring or making. Undefined if the name is free. */
+/** Returns the volume that holds the name, or undefined if the name is free. */
 export const holderOf = <R extends VolumeRecord>(all: readonly R[], name: VolumeName): R | undefined =>
   order.flatMap((state) => all.find((one) => one.name === name && one.state === state) ?? [])[0];
 

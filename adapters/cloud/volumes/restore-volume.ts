@@ -26,7 +26,7 @@ export const isBeingCreated = (name: VolumeName): Conflict =>
 export const isReplaced = (name: VolumeName): Conflict =>
   conflict(`Your account already has a volume '${name}'. Delete it before you restore another.`);
 
-/** Opens the bucket of a volume that leaves the trash, then makes the volume live. Undefined if its bucket is lost. */
+/** Opens the bucket of a volume, and makes the volume live. Returns undefined if the bucket is lost. */
 export const finishRestore = <R extends VolumeRecord>(driver: VolumeDriver<R>, record: R): ApiResult<R | undefined> =>
   driver
     .open(record)

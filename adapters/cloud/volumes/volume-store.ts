@@ -1,10 +1,10 @@
 /**
- * `VolumeStore` on a cloud's object storage: each volume has its own bucket, and a record with its state. Every step of
- * a volume's life is one conditional write of its record, so exactly one of concurrent calls takes it:
+ * `VolumeStore` on a cloud's object storage: each volume has its own bucket, and a record with its state. Every change
+ * of the state is one conditional write of the record, so only one of several concurrent calls makes it:
  *
  * `making` → `live` ⇄ `hidden` → `deleting` (the trash) → `restoring` → `live`
  *
- * A call that stops between two steps leaves work, which the next listing of the account's volumes does.
+ * If a call stops between two changes, the next listing of the account's volumes does the remaining work.
  */
 import mime from "mime";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -32,7 +32,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
   sign,
   background,
 }: CloudVolumesDeps<R>): Omit<VolumeStore, "uploadsInParts"> => {
-  /** Does due work in the background, one volume at a time: interrupted calls and expired trash. */
+  /** Completes interrupted calls and deletes expired trash in the background, one volume at a time. */
   const finish = (owner: AccountId, all: readonly R[]): void =>
     background.start(accountDigest(owner), dueTasks(all, driverOf(owner).dueWork));
 
@@ -124,7 +124,7 @@ export const createCloudVolumes = <R extends VolumeRecord>({
       driverOf(volume.owner, options).remove(volume, path).andThen(orNotFound(volume, path)),
 
     grantUpload: (volume, path, until) => sign(volume, path, until),
-    // A download's content type follows from the object's name, whatever type the upload had.
+    // The object's name determines the content type of a download, regardless of the upload.
     grantDownload: (volume, path, until) => sign(volume, path, until, mime.getType(path) ?? "application/octet-stream"),
   };
 };

@@ -191,7 +191,7 @@ export const rolloutFaultTests = <W extends FakePlatform>(
       expect(found._unsafeUnwrapErr().retryAfterSeconds).toBeGreaterThan(0);
     }
     clear();
-    expect(run.logged.some((line) => line.includes("refuses a call; check the platform"))).toBe(true);
+    expect(run.logged.some((line) => line.includes("rejected a call; check the platform"))).toBe(true);
     expect(await nowServing(app.name, "after the outage")).toBeDefined();
   });
 };

@@ -1,6 +1,6 @@
 /**
- * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces while it
- * checks it, and completes the object only if the archive is valid. Builders copy the object within the cloud.
+ * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces during the
+ * validation, and creates the object only if the archive is valid. Builders copy the object within the cloud.
  */
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
@@ -10,7 +10,7 @@ import { ok, type Result, ResultAsync } from "../../../../core/result.ts";
 import { receiveArchive } from "../../../shared/archives/receive-archive.ts";
 import { type CallState, isCallState } from "../../calls/provider-call.ts";
 
-/** Bytes of a piece, which an upload buffers. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
+/** Bytes of a piece. An upload buffers one piece. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
 export const PIECE_BYTES = 8 * MiB;
 
 /** The prefix of all objects of the spool. A lifecycle rule of the bucket deletes objects that a killed server left. */
@@ -19,8 +19,8 @@ export const SPOOL_PREFIX = "spool/";
 export type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 /**
- * How a provider creates an object: in one call, or in consecutive pieces. The object must not be visible before the
- * last one.
+ * The provider's calls that create an object, either from one piece or from consecutive pieces. The object must not be
+ * visible before the last call.
  */
 export interface PieceUpload {
   /** Creates an object from a single piece. Most sources need only one. */
@@ -112,13 +112,13 @@ class Pieces {
   }
 }
 
-/** @param pieceBytes size of a piece of an upload and of a read; tests pass fewer */
+/** @param pieceBytes size of the pieces of uploads and reads; tests use smaller ones */
 export const createBucketSpool = (
   place: SpoolBucket,
   { ids, logger }: { readonly ids: Ids; readonly logger: Logger },
   pieceBytes = PIECE_BYTES,
 ): SourceSpool => {
-  /** A failure only leaves data in the bucket until its lifecycle rule deletes it. */
+  /** Only logs a failure, because the bucket's lifecycle rule deletes the remaining data. */
   const takenBack = async (name: string, back: Called<void>): Promise<void> => {
     const result = await back;
     if (result.isErr())
@@ -159,7 +159,7 @@ export const createBucketSpool = (
           await takenBack(name, pieces.abort());
           return { kind: "rejected", issues: received.issues };
         } catch (error) {
-          // If the response to the last call was lost, the object may exist, so both are deleted.
+          // If the response to the last call was lost, the object may exist, so delete it as well as the pieces.
           await takenBack(name, pieces.abort());
           await takenBack(name, place.remove(name));
           throw error;

@@ -1,4 +1,4 @@
-/** Settings of buildpacks for a source, and the failure if no buildpack supports it. Pure. */
+/** Settings of buildpacks for a source, and the failure if no buildpack supports it. Pure functions. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { SourceFiles } from "../../../../core/domain/deploy/source/files.ts";
 import { planSource, type SourcePlan } from "../../../../core/domain/deploy/source/plan.ts";
@@ -8,13 +8,13 @@ import { STATIC_COMMAND } from "../../../shared/deploy/static-site.ts";
 const NOTHING_DETECTED = /No buildpack groups passed detection/;
 
 /**
- * Google's builder, used on both clouds, so that a source builds alike on both. The tag names the operating system;
+ * Google's builder. Both clouds use it, so a source builds the same way on both. The tag names the operating system;
  * `latest` moves to the next one. Google publishes no digests, and updates the tag with patches of the build tools:
  * https://docs.cloud.google.com/docs/buildpacks/builders
  */
 export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:google-24";
 
-/** Files of languages that only the buildpacks support. They then choose the command. */
+/** Files of languages that only the buildpacks support. For these sources, the buildpacks choose the command. */
 const FOREIGN = ["go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml"];
 
 /** Settings for buildpacks. Without a command, buildpacks detect one. */
@@ -41,7 +41,7 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
   }
 };
 
-/** Returns the same command as on every provider, or the reason why the source cannot start. */
+/** Returns settings for the same command as on every provider, or the reason why the source cannot start. */
 export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
   if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;
   const planned = planSource(files);
@@ -55,7 +55,7 @@ export const nothingDetected = (tail: readonly string[]): DeployFailure | undefi
     ? {
         reason: "no_builder",
         message:
-          "Nothing here says how to build it. Add a Dockerfile, or what Google's buildpacks look for: package.json, requirements.txt, pyproject.toml, main.py, go.mod, pom.xml, ...",
+          "The source has no Dockerfile, and Google's buildpacks do not recognize it. Add a Dockerfile or a file that the buildpacks detect, such as package.json, requirements.txt, pyproject.toml, main.py, go.mod or pom.xml.",
         logTail: tail,
       }
     : undefined;

@@ -1,6 +1,6 @@
 /**
- * An `ImageBuilder` that uses a build service of a cloud. It uploads the source under its digest, and derives the
- * image's tag from that digest. An image whose tag exists is not built again. The adapter makes the calls.
+ * An `ImageBuilder` on a cloud's build service, which the adapter calls. The source's digest determines the name of the
+ * upload and the tag of the image. The builder does not build an image again if its tag exists.
  */
 
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
@@ -49,7 +49,7 @@ export interface RemoteBuilds {
   readonly service: string;
   /** The name of the buildpacks' vendor. */
   readonly buildpacks: string;
-  /** Why this platform's setup does not permit builds, for the operator. Undefined if it does. */
+  /** The problem in the platform's setup that prevents builds, for the operator; undefined if builds are possible. */
   readonly problem: string | undefined;
   /** Returns the reference of the source's image. */
   image(request: BuildRequest, signal: AbortSignal): Called<string>;
@@ -57,7 +57,7 @@ export interface RemoteBuilds {
   knows(request: BuildRequest, signal: AbortSignal): Called<boolean>;
   stage(request: BuildRequest, signal: AbortSignal): Called<void>;
   start(build: RemoteBuild, signal: AbortSignal): Called<RunningBuild>;
-  /** Cancels a build, even if only its attempt is known. */
+  /** Cancels a build, even if its id is unknown. */
   cancel(build: RemoteBuild, id: string | undefined): Called<void>;
 }
 
@@ -89,7 +89,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     if (result.isOk()) return result.value;
     const { error } = result;
     if (!isCallState(error)) throw new BuildFailed(failureOfUnavailable(error));
-    logger.error("the cloud rejects a request that a build needs", { what, error: error.error });
+    logger.error("the cloud rejected a request of a build", { what, error: error.error });
     const known = deps.failureOfRejection?.(error.error);
     if (known !== undefined) throw new BuildFailed(known);
     throw new BuildFailed({
@@ -143,7 +143,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
       return image;
     }
     if (builds.problem !== undefined) {
-      logger.error("builds have no identity of their own", { problem: builds.problem });
+      logger.error("builds have no separate identity", { problem: builds.problem });
       throw new BuildFailed({
         reason: "permission",
         message: "The platform has no separate identity for builds. The operator must create one.",
@@ -163,7 +163,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
       say(`Building with ${means}`);
       failure = await follow(running, say, signal);
     } catch (error) {
-      // No caller would see the end of the build.
+      // No caller waits for the build now.
       await cancel(wanted, id);
       throw error;
     }
