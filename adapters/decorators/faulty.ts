@@ -13,10 +13,10 @@ import type { Clock } from "../../core/ports/system.ts";
 import { err, errAsync, ResultAsync } from "../../core/result.ts";
 import { type Method, wrapPort } from "./decorate-port.ts";
 
-/** A call of a port, as `faulty` and `delayed` see it. */
+/** A port call, as `faulty` and `delayed` pass it to their callbacks. */
 export interface PortCall {
   readonly method: string;
-  /** The number of the call of this method, from 1. */
+  /** The number of calls of this method so far, including this one. */
   readonly count: number;
   readonly args: readonly unknown[];
 }

@@ -1,4 +1,4 @@
-/** The default identity: API keys and bearer tokens, for embedders that have no identity of their application. */
+/** The default identity, with API keys and bearer tokens, for applications without an identity provider. */
 import type { JWK } from "jose";
 import type { Authenticator } from "../../core/ports/authenticator.ts";
 import type { Identity } from "../../core/ports/provider.ts";

@@ -1,4 +1,7 @@
-/** The commands' API client: JSON in and out, error responses as exceptions with readable messages. */
+/**
+ * The commands' API client. It sends and receives JSON, and throws error responses as exceptions with readable
+ * messages.
+ */
 import { type Account, findAccount } from "./accounts/account.ts";
 import type { Input } from "./command.ts";
 import { CommandError, type Io } from "./terminal/io.ts";
@@ -20,7 +23,7 @@ export class ApiError extends CommandError {
   }
 }
 
-/** The server did not respond or the connection broke. A retry may succeed. */
+/** Thrown if the server does not respond or the connection breaks. A retry may succeed. */
 export class ConnectionError extends CommandError {}
 
 const formatIssue = ({ loc, msg }: Issue): string => {

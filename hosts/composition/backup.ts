@@ -17,7 +17,7 @@ export const restore = async (settings: ServeSettings, transfer: Transfer): Prom
   return restoreDataFolder({ dataDir: settings.dataDir, ...transfer });
 };
 
-/** Returns true if the error's message already tells the operator what to do. */
+/** Returns true if the error's message already contains the next step for the operator. */
 export const isExplained = async (error: unknown): Promise<boolean> => {
   const { BackupError, DataFolderError } = await import("../../adapters/local/index.ts");
   return error instanceof BackupError || error instanceof DataFolderError;

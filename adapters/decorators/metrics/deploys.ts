@@ -27,7 +27,7 @@ export const deployMetrics = (registry: Registry) => {
     }),
     phases: new Histogram({
       name: "portside_deploy_phase_seconds",
-      help: "Duration of the phases of deploys: building until the first DEPLOYING record, deploying until the last record.",
+      help: "Duration of deploy phases. Building ends at the first DEPLOYING record, deploying at the last record.",
       labelNames: ["phase", "status"],
       buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1200],
       registers,

@@ -73,7 +73,7 @@ export const createTokens = (
       admit: (holder, { [KEY_CLAIM]: key }) => {
         const principal: Principal = { ...holder, credentialKind: "platform_token" };
         if (key === null) return okAsync(principal);
-        // Tokens of earlier versions do not name their key, so a revocation could not end them.
+        // Tokens of earlier versions do not name their key, so they could not be revoked.
         if (typeof key !== "string") return errAsync(ENDED);
         return isLive(principal.account, key).andThen((there) => (there ? okAsync(principal) : errAsync(ENDED)));
       },

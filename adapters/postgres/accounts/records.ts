@@ -21,7 +21,7 @@ export const createKeyRecords = (client: PostgresClient): KeyRecords => ({
     void (await client.query("UPDATE portside_keys SET last_used_at = $1 WHERE id = $2", [at, id])),
 });
 
-/** Returns true if no keys exist. Only one call of all replicas receives true. */
+/** If no keys exist, returns true to the first caller among all replicas. Otherwise returns false. */
 export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
   (
     await client.query(

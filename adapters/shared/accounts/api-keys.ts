@@ -1,4 +1,7 @@
-/** API keys on top of any store of key records. Only hashes are stored. Comparison takes constant time. */
+/**
+ * API keys on top of any store of key records. The store contains only hashes, and their comparison takes constant
+ * time.
+ */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AccountId, Principal } from "../../../core/domain/accounts/account.ts";
 import { type Instant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";

@@ -30,7 +30,7 @@ export const createSystemClock = (): Clock => {
   };
 };
 
-/** Random bytes per system call. The call itself takes longer than a hundred bytes do. */
+/** Random bytes per system call. One call takes longer than generating a hundred bytes. */
 const POOL_BYTES = 4096;
 let pool = Buffer.alloc(0);
 let used = 0;

@@ -17,7 +17,7 @@ const typeNames: readonly (readonly [RegExp, string])[] = [
   [/\bDuckDB\b/gi, "the engine"],
 ];
 
-/** Prefixes of errors in the statement's text. The engine has no error codes. */
+/** Prefixes of errors that the text of the statement causes. The engine has no error codes. */
 const ofText = /^(?:Binder|Parser|Catalog|Syntax) Error: /;
 
 const plain = (message: string): string => {

@@ -33,7 +33,7 @@ export const stripeErrorForLogs = (cause: unknown): Readonly<Record<string, unkn
   return { type, code, statusCode, requestId };
 };
 
-/** Returns undefined for an exception that is not Stripe's, which is a bug. */
+/** Returns undefined if the exception is not from Stripe's client. Such an exception is a bug. */
 export const stripeError = (cause: unknown): Unavailable | undefined => {
   if (!isStripeFailure(cause)) return undefined;
   const wished = wishedRetry(cause);

@@ -19,7 +19,7 @@ const printKey = (input: Input, io: Io, { id, key }: { id: string; key: string }
   return 0;
 };
 
-/** Creates an account's first key in the server's data folder. The server may be running. */
+/** Creates a key for an account in the server's data folder. The server may be running. */
 const createInFolder = async (input: Input, io: Io, name: string): Promise<number> => {
   const account = parseAccount(name);
   if (account === undefined || !isKeyAccount(account))

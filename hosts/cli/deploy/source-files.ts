@@ -43,7 +43,7 @@ interface Scope {
 const isIgnored = (scopes: readonly Scope[], path: string): boolean =>
   scopes.some(({ rules, base }) => rules.ignores(base === "" ? path : path.slice(base.length + 1)));
 
-/** Returns whether a real path is outside of a folder. */
+/** Returns whether a real path is outside a folder. */
 export const isOutside = (root: string, real: string): boolean => {
   const path = relative(root, real);
   return path === ".." || path.startsWith(`..${sep}`);

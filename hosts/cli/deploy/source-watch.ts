@@ -81,7 +81,7 @@ export class SourceWatch {
       return undefined;
     } catch (error) {
       const failure = error as NodeJS.ErrnoException;
-      // Deleted after the listing.
+      // The folder was deleted after the listing.
       return failure.code === "ENOENT" ? undefined : watchError(path, failure);
     }
   }

@@ -12,7 +12,7 @@ export const LOG_PAGE = fieldLimits.logs.max;
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
 
 export interface FollowOptions {
-  /** The start; undefined starts with the newest entries. */
+  /** The cursor or time to start from. Undefined starts with the newest entries. */
   readonly since: string | undefined;
   readonly signal: AbortSignal;
   /** Called after a period without entries, and repeatedly while the log stays quiet. */

@@ -26,7 +26,7 @@ export const timeText = (timestamp: string): string => {
   return `${timestamp.slice(0, 19).replace("T", " ")}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
 };
 
-/** Prints the entry's origin in a column that no service can write to. */
+/** Prints an entry. Its origin is in a column that no service can write to. */
 export const printRow = (io: Io, row: LogRow): void => {
   const time = paint(io, "dim", timeText(row.timestamp));
   const source = paint(io, "dim", row.log_name.padEnd(SOURCE_WIDTH));

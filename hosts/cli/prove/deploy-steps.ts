@@ -7,7 +7,7 @@ import { deployService, sendDeploy } from "./send-deploy.ts";
 import { askService } from "./service.ts";
 import { EXIT_CODE, exitLine } from "./source.ts";
 
-/** The duration of the longest deploy that the platform permits, and a minute for the step's own requests. */
+/** The duration of the longest deploy that the platform permits, plus a minute for the step's own requests. */
 export const deploySeconds = ({ deadlines }: Capabilities): number => deadlines.build + deadlines.rollout + 60;
 
 /** How long the previous revision may answer after DONE, because a cloud's edge moves traffic with a delay. */

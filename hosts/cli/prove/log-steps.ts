@@ -25,7 +25,7 @@ const readerOf = ({ client, io, run }: Proof, text: string): LogReader =>
 const currentCursor = async (proof: Proof): Promise<string> =>
   (await new LogReader(proof.client, proof.io, proof.run, undefined).page({ limit: 1 })).cursor;
 
-/** Lets the service print the next lines. */
+/** Makes the service print the next lines. */
 const printLines = async (proof: Proof, count: number): Promise<void> => {
   const from = proof.state.lines + 1;
   const to = proof.state.lines + count;

@@ -108,7 +108,7 @@ const readRun = (text: string | undefined): RunNames | undefined => {
   return namesOf(run);
 };
 
-/** Deletes what earlier runs left behind, from any machine. */
+/** Deletes the resources that earlier runs left behind, including runs on other machines. */
 const clean = async (input: Input, io: Io): Promise<number> => {
   const run = readRun(input.positionals[0])?.run;
   const client = clientFor(input, io);

@@ -34,7 +34,7 @@ const fieldsOf = ({ run, token, state }: Proof, { volumes = state.volumes, sched
   },
 });
 
-/** Returns the last record of a deploy. Adds the messages that are not routine to the notes. */
+/** Returns the last record of a deploy. Adds messages that are not routine to the notes. */
 export const sendDeploy = async (proof: Proof, change: DeployChange): Promise<DeployEvent> => {
   const { client, io, run, state } = proof;
   const source = packService({ run, version: change.version ?? state.version });

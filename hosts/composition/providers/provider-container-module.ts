@@ -1,4 +1,6 @@
-/** Wraps a provider module for the container: a module of this repository, or one whose path `--provider` contains. */
+/**
+ * Wraps a provider module for the container: a module of this repository, or the module at the path in `--provider`.
+ */
 import { ContainerModule } from "inversify";
 import { issuersOf } from "../accounts/issuers.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";

@@ -11,8 +11,8 @@ const API_VERSION = "1.0.0";
 
 const ABOUT = `Deploy services from source, keep their files in volumes, and read their logs.
 
-Every call under \`/v1\` needs a credential: an API key in \`X-API-Key\`, or a token in \`Authorization: Bearer\`. A call can access the
-resources of its account only. Responses may gain fields within this version, so clients must ignore unknown fields.`;
+Every call under \`/v1\` needs a credential: an API key in \`X-API-Key\`, or a token in \`Authorization: Bearer\`. A call can access
+only the resources of its account. Responses may gain fields within this version, so clients must ignore unknown fields.`;
 
 /** Uses a schema's output type: the input type of a form field is always a string. */
 const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.BaseSchema) => void = () => {}): Json => {

@@ -17,7 +17,7 @@ export const sqlEndpoints: readonly Endpoint[] = [
   post("/v1/sql", {
     summary: "Run one SELECT over your logs and billing.",
     description:
-      "The dialect is GoogleSQL, read-only. The tables contain the rows of your account only. Returns an array of " +
+      "The dialect is GoogleSQL, read-only. The tables contain only the rows of your account. Returns an array of " +
       "rows, each an object with the column names as keys.",
     fields: sqlFields,
     response: sqlRowsSchema,

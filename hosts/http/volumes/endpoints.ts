@@ -59,7 +59,7 @@ export const volumeEndpoints: readonly Endpoint[] = [
     summary: "Get a signed URL to upload an object.",
     description:
       "PUT the bytes to the URL before `expires_at`. If `size` exceeds what the storage accepts in one " +
-      "request, the response has the URLs of a multipart upload instead.",
+      "request, the response contains the URLs of a multipart upload instead.",
     fields: uploadFields,
     needsOneOf: ["object", "path"],
     response: uploadGrantSchema,

@@ -1,7 +1,4 @@
-/**
- * Sends requests to a SQL process: limits their time, converts the exit of the process to an error, and has statements
- * parsed.
- */
+/** Sends requests to a SQL process, enforces their timeouts, and converts the exit of the process to an error. */
 import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { SqlFailure, SqlScope } from "../../../../core/ports/sql-engine.ts";

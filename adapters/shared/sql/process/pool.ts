@@ -1,4 +1,4 @@
-/** A bounded pool with at most one process per account. Idle accounts have none. */
+/** A bounded pool with at most one process per account. Idle accounts have no process. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { ScriptMissing } from "../../runtime/packaged-script.ts";
 import { ChildTrapped, SqlChild } from "./child.ts";

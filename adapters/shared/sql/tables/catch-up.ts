@@ -50,8 +50,8 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
 };
 
 /**
- * The first and last positions of each service that the database contains. A database has a single writer, which keeps
- * them in memory.
+ * For each service, the first and last positions that the database contains. The database has a single writer, which
+ * keeps them in memory.
  */
 export class ReadSoFar {
   readonly #connection: DuckDBConnection;

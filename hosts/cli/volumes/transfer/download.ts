@@ -8,7 +8,9 @@ import type { ObjectAddress } from "./upload.ts";
 /** The destination of a download. */
 export interface Sink {
   readonly at: number;
-  /** The ETag of the object to which the bytes belong. Undefined if it is unknown; the bytes can then not be reused. */
+  /**
+   * The ETag of the object to which the bytes belong. Undefined if it is unknown, and then the bytes cannot be reused.
+   */
   readonly etag: string | undefined;
   /** Discards all bytes and starts the object with this ETag. */
   begin(etag: string | undefined): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Lists all files of a folder to upload, without ignore rules. Follows links within the folder. Reports files that
- * cannot be uploaded before the first upload.
+ * Lists all files of a folder to upload, without ignore rules. Follows links within the folder. Before the first
+ * upload, reports every file that cannot be uploaded.
  */
 import { createReadStream, type Dirent } from "node:fs";
 import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";

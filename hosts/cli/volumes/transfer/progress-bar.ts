@@ -74,7 +74,7 @@ export class ProgressBar {
     this.#total = total;
   }
 
-  /** Adds transferred bytes. A negative number takes back bytes of an attempt that starts over. */
+  /** Adds transferred bytes. A negative number subtracts the bytes of an attempt that starts over. */
   move(bytes: number): void {
     this.#done += bytes;
     this.#draw();

@@ -15,7 +15,7 @@ const delayAfter = (error: unknown, tries: number): number | undefined => {
 
 /**
  * Retries up to three times.
- * @param progress returns the current progress; an attempt that got further than all earlier ones does not count
+ * @param progress returns the current progress; an attempt that gets further than all earlier attempts resets the count
  */
 export const retry = async <T>(
   signal: AbortSignal,

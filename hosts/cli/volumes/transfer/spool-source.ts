@@ -47,7 +47,7 @@ export interface SpooledSource extends AsyncDisposable {
 export interface SpoolOptions {
   readonly signal: AbortSignal;
   readonly onSpooled: (bytes: number) => void;
-  /** Tests replace both functions. */
+  /** Tests replace `folder` and `roomIn`. */
   readonly folder?: string;
   readonly roomIn?: RoomIn;
 }

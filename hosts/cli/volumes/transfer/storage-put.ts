@@ -35,7 +35,10 @@ const textOf = async (message: IncomingMessage): Promise<Response> => {
   });
 };
 
-/** Resolves to the response with its body, whatever its status. It may arrive before the whole body is sent. */
+/**
+ * Resolves to the response with its body, regardless of its status. The response may arrive before the request's whole
+ * body is sent.
+ */
 export const putToStorage = async (url: string, { headers, body, signal }: Put): Promise<Response> => {
   const request = (url.startsWith("https:") ? encrypted : plain)(url, { method: "PUT", headers, signal });
   request.setTimeout(SILENCE_MS, () => request.destroy(new Error("no activity for 5 minutes")));
