@@ -1,5 +1,5 @@
 /**
- * Builds with BuildKit. Uses Docker's command line, which includes BuildKit, because the API of the engine offers only
+ * Builds with BuildKit. Uses Docker's command line, which supports BuildKit, because the API of the engine offers only
  * the classic builder: https://docs.docker.com/build/buildkit/
  */
 import { spawn } from "node:child_process";

@@ -16,7 +16,7 @@ export interface BuildItem {
 
 const TAIL = 20;
 const STEP = /^(?:Step|STEP) \d+\/\d+ ?: /;
-/** Lines that name layers and temporary containers. They are not printed. */
+/** Lines that name layers and temporary containers. Portside does not print these lines. */
 const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|tagged) /;
 /** The step that adds the platform's labels to the image. */
 const OWN_STEP = /^LABEL portside\./;
