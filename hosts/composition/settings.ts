@@ -99,7 +99,7 @@ const endOf = (key: string): string => flagOf(key).replaceAll("-", "_").toUpperC
 /** Returns a setting's environment variable: `PORTSIDE_DATA_DIR` for `dataDir`. */
 export const variableOf = (key: string): string => PREFIX + endOf(key);
 
-/** An unusable setting. The message names its source (flag, variable or file) and the accepted values. */
+/** Thrown for an invalid setting. The message names its source (flag, variable or file) and the accepted values. */
 export class SettingsError extends Error {}
 
 interface Given {
@@ -156,7 +156,7 @@ const readFile = (path: string, dataDir: string | undefined): Record<string, unk
     if (dataDir !== undefined && (code === "ENOENT" || code === "ENOTDIR")) return {};
     if (dataDir !== undefined && code === "EACCES" && !mayEnter(dataDir))
       throw new SettingsError(
-        `The data folder ${dataDir} cannot be entered: permission denied. Run Portside as the user that owns it, change its owner with chown, or choose another folder with --data-dir.`,
+        `The data folder ${dataDir} cannot be opened: permission denied. Run Portside as the user that owns it, change its owner with chown, or choose another folder with --data-dir.`,
       );
     throw new SettingsError(
       `The configuration file ${path} cannot be read: ${(error as Error).message}. Make it readable for this user, or choose another with --config or --data-dir.`,

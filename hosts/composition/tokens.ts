@@ -24,7 +24,7 @@ export const tokens = {
   identity: token<PlatformIdentity>("identity"),
   billing: token<Billing>("billing"),
   policies: token<readonly Policy[]>("policies"),
-  // Several bindings need these.
+  // Several bindings depend on these.
   observability: token<Observability>("observability"),
   runtime: token<RuntimeDeps>("runtime"),
   loaded: token<LoadedProvider>("loaded-provider"),

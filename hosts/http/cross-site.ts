@@ -1,6 +1,6 @@
 /**
  * Protects callers that the application identifies by a cookie against cross-site request forgery. A browser sends the
- * cookie with requests of any site, but pages cannot forge the two headers that are checked here.
+ * cookie with requests from any site, but a page cannot forge the two headers that this module checks.
  */
 import { type ControlPlaneError, forbidden } from "../../core/errors.ts";
 
@@ -17,7 +17,7 @@ const originOf = (text: string): string | undefined => {
   return url === undefined || url.origin === "null" ? undefined : url.origin;
 };
 
-/** Throws if an entry is not an origin as browsers serialize it: it would never match. */
+/** Throws if an entry is not an origin as browsers serialize it, because such an entry would never match. */
 export const checkOrigins = (origins: readonly string[]): ReadonlySet<string> => {
   for (const [index, text] of origins.entries()) {
     const origin = originOf(text);

@@ -85,7 +85,7 @@ const EXPIRED = "The token has expired. Get a new one.";
 const refusals: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: EXPIRED,
   ERR_JWT_CLAIM_VALIDATION_FAILED:
-    "The token is for another audience, or is not valid yet. Check its claims aud and nbf.",
+    "The token is for another audience, or is not valid yet. Check its aud and nbf claims.",
 };
 
 const refusal = (error: unknown): Unauthenticated | Unavailable =>
@@ -107,7 +107,7 @@ const verify = async (
   }
   const issuer = issuers.find((one) => one.issuer === claimed.iss);
   if (issuer === undefined)
-    return err(unauthenticated("The platform does not trust the token's issuer. Check the claim iss."));
+    return err(unauthenticated("The platform does not trust the token's issuer. Check its iss claim."));
   try {
     const now = millisOf(clock.now());
     const { payload } = await jwtVerify(token, keysOf(issuer), {

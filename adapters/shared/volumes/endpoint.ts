@@ -93,7 +93,7 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
       res.writeHead(outcome.created ? 201 : 200, { etag: outcome.etag, "content-length": 0 }).end();
       return;
     case "no_volume":
-      return answer(res, 404, "The volume does not exist; it may have been deleted.");
+      return answer(res, 404, "The volume does not exist. It may have been deleted.");
     case "condition_failed":
       return answer(
         res,

@@ -1,4 +1,4 @@
-/** Deployments: their names, the list, removal. */
+/** Deployments: check a name, list and delete. */
 import { z } from "zod";
 import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
 import { checkNameFields, deleteFields } from "../../../core/domain/wire/requests.ts";

@@ -32,7 +32,7 @@ const DRAIN_MS = 5000;
 /** A client that sends nothing for this long is disconnected. */
 const SILENCE_MS = 60_000;
 
-/** The limit of all text fields together, which bounds the memory of a form. */
+/** The total limit of all text fields, which bounds the memory that a form uses. */
 const TEXT_BYTES = 1 * MiB;
 
 const limits = { fieldSize: TEXT_BYTES, fields: 100, files: 4, parts: 110, headerPairs: 50 };

@@ -121,7 +121,7 @@ describe("reports a problem with its location", () => {
     if (isRoot) process.seteuid?.(65_534);
     try {
       expect(() => resolveSettings({}, { PORTSIDE_DATA_DIR: folder.path })).toThrow(
-        `The data folder ${folder.path} cannot be entered`,
+        `The data folder ${folder.path} cannot be opened`,
       );
     } finally {
       if (isRoot) process.seteuid?.(0);

@@ -40,7 +40,7 @@ export const toTrino = (
 ): Translated => {
   const { summary, head } = readStatement(text);
   const own = head.names?.find((name) => Object.hasOwn(tables, name));
-  if (own !== undefined) throw new NotAStatement(`WITH ${own}: a table has this name; choose another`);
+  if (own !== undefined) throw new NotAStatement(`WITH ${own} redefines the table '${own}'; choose another name`);
   // The caller rejects this statement because of its summary.
   if (summary.statements !== 1 || summary.root !== "SELECT") return { summary, statement: "" };
   try {
