@@ -12,7 +12,6 @@ type Chosen = Omit<ChosenRunner, "close">;
 /** The maximum duration of a fire. Equals the limit of the clouds' schedulers, so services can move to a cloud. */
 export const MAX_FIRE_SECONDS = 1800;
 
-/** Describes the network of sandboxes. */
 const sandboxNetwork = (networks: Chosen["networks"]): string =>
   typeof networks === "object"
     ? "with separate networks"
@@ -58,7 +57,7 @@ const dockerfiles = ({ containers }: Chosen): Feature =>
     ? missing(`this machine has no container engine: ${containers}`)
     : offered(`by ${containers.engine.name} ${containers.engine.version}`);
 
-/** Allows up to 8 CPUs, or the machine's number of CPUs if it is larger, and memory up to the machine's total. */
+/** Allows up to 8 CPUs, or more if the machine has more, and memory up to the machine's total. */
 const sizes = (): Capabilities["resources"] => {
   const maxCpu = Math.max(8, availableParallelism());
   const memory = { min: 128 * MiB, max: Math.floor(totalmem() / MiB) * MiB, step: 1 };

@@ -1,4 +1,6 @@
-/** The configuration of the local provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
+/**
+ * The configuration of the local provider. `docs/reference/configuration.md` and the CLI help are generated from it.
+ */
 import { z } from "zod";
 import { accountLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import { readDomain } from "./ingress/domain.ts";

@@ -32,8 +32,8 @@ export interface LocalDeps {
   /** False for a temporary data folder: `close()` deletes the images in the container engine. Defaults to true. */
   readonly keepsImages?: boolean;
   /**
-   * The Unix socket of an engine that another process runs for the data folder. If undefined, the engine runs in this process,
-   * and its services end with this process.
+   * The Unix socket of an engine that another process runs for the data folder. If undefined, the engine runs in this
+   * process, and its services end with this process.
    */
   readonly engineSocket?: string;
 }
@@ -61,8 +61,8 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 };
 
 /**
- * Opens the data folder and starts its services. Throws a `DataFolderError` with a `kind` if the data folder cannot be used,
- * and an `Error` if the machine lacks something that the configuration requires. Never ends the process.
+ * Opens the data folder and starts its services. Throws a `DataFolderError` with a `kind` if the data folder cannot be
+ * used, and an `Error` if the machine lacks something that the configuration requires. Never ends the process.
  */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
   const config = localConfigSchema.parse(input);

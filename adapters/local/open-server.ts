@@ -72,9 +72,12 @@ export interface LocalProvider {
   readonly ingressPort: number;
   /** Reads and writes a named value that persists across restarts, such as the API's port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
-  /** Returns true if no API key exists. Only one server can claim the first key, because it locks the data folder. */
+  /** Returns true if no API key exists. Only one server can use the data folder, so the key has a single creator. */
   claimFirstKey(): boolean;
-  /** Stops every instance, within the drain and grace times, and releases the data folder. */
+  /**
+   * Stops the server. If the engine runs in this process, also stops every instance, within the drain and grace times,
+   * and unlocks the data folder.
+   */
   close(): Promise<void>;
 }
 

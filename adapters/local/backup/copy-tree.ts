@@ -82,7 +82,7 @@ export class TreeCopy {
 
   /**
    * Copies the tree or file with the given name.
-   * @returns false if it does not exist
+   * @returns false if no such entry exists
    */
   async copy(parent: Folder, name: string, path: string, depth = 0): Promise<boolean> {
     const { leftOut, signal } = this.#deps;

@@ -30,7 +30,7 @@ export interface RestoreOptions {
   /** Whether to replace a data folder that has content. The restore renames the old folder. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
-  /** Called with the number of bytes of the file that were read since the last call. */
+  /** Called with the number of bytes that the restore has read from the file since the last call. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -164,7 +164,7 @@ class Restore {
     };
   }
 
-  /** Checks the state, and writes the check file that a server compares with it. */
+  /** Checks the state, and writes the check file that a server compares with the state. */
   async #finishState(data: string, head: BackupHead): Promise<void> {
     if (inspectState(join(data, STATE_FILE), true).state.kind !== "whole") throw new BadBackup(DAMAGED);
     try {

@@ -186,7 +186,7 @@ const install = async (
   await context.mutex.take(folder, context.signal, async () => {
     const kept = await findCached(folder);
     if (kept !== undefined) {
-      context.say(`Using cached dependencies from ${lock}`);
+      context.say(`Using cached dependencies for ${lock}`);
       await lutimes(kept, new Date(), new Date());
       const into = join(insidePaths(context).app, "node_modules");
       return copyInSandbox(context, kept, false, (inside) => [inside, into]);

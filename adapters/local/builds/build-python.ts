@@ -1,4 +1,7 @@
-/** Builds Python sources: installs dependencies into a virtual environment that sources with the same dependencies share. */
+/**
+ * Builds Python sources: installs dependencies into a virtual environment that sources with the same dependencies
+ * share.
+ */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -125,7 +128,7 @@ const venvFor = async (
   // The first of several concurrent builds with the same dependencies creates the environment.
   await context.mutex.take(folder, context.signal, async () => {
     if (requiredFiles(folder).every((path) => existsSync(path)))
-      return context.say(`Using cached dependencies from ${install.file}`);
+      return context.say(`Using cached dependencies for ${install.file}`);
     try {
       await createVenv(context, python, folder, install);
     } catch (error) {

@@ -159,7 +159,8 @@ export class ImageStore {
   }
 
   /**
-   * Removes unfinished images, and each account's unused images except the most recent ones.
+   * Removes each account's unused images except the most recent ones. At the start of the server, also removes
+   * unfinished images.
    * @param used the references of the images that services use
    * @param atStart whether the server is starting; no build runs then, so every unfinished image is obsolete
    * @returns the host folders that the remaining images need

@@ -58,7 +58,7 @@ export interface ContainersConfig {
   readonly scope: string;
   /** Identifies the data folder that images belong to. */
   readonly imageScope: string;
-  /** For files that the engine uses, such as mount points. */
+  /** Contains files that the engine uses, such as mount points. */
   readonly folder: string;
   readonly logger: Logger;
   /** Ports of this machine from which base images may be pulled. */

@@ -45,7 +45,7 @@ export const imageCapabilities = [
 export const containerName = (job: string): string => `portside-${job}`;
 
 /**
- * The engine keeps two files of this size. The server reads output as it arrives, and a flood must not fill the disk.
+ * The size of each of a container's two log files. Small files suffice, because the server reads output as it arrives.
  */
 const LOG_FILE = "32m";
 

@@ -31,7 +31,9 @@ export interface ExecTarget {
 /** An absolute path, because the service may set any PATH. */
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
-/** Uses the shell, environment and folder of the container: https://docs.docker.com/reference/cli/docker/container/exec/ */
+/**
+ * Uses the shell, environment and folder of the container: https://docs.docker.com/reference/cli/docker/container/exec/
+ */
 const containerTargets = async (
   job: string,
   engine: ContainerEngine,
@@ -108,7 +110,7 @@ const sandboxTarget = (pid: number, env: Readonly<Record<string, string>>): Exec
 /** Thrown if the user cannot enter an instance. The command line shows the message to the user. */
 export class ExecTargetRefused extends Error {}
 
-/** Enters the sandbox of a process, or starts a shell in its folder if it has no sandbox. */
+/** Enters the sandbox of a process. If the process has no sandbox, starts a shell in the process's folder. */
 const processTarget = (pid: number, terminal: string | undefined): ExecTarget => {
   const { [MARKER]: _, ...own } = variablesOf(pid);
   const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };

@@ -9,7 +9,9 @@ import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:
 import { join } from "node:path";
 import type { Bind, OpenBind } from "../sandbox/runner.ts";
 
-/** Mounts the folder that is open as descriptor 3. `mount` must not resolve its name, which a service may redirect. */
+/**
+ * Mounts the folder that is open as descriptor 3. The folder's path would be unsafe, because a service may redirect it.
+ */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
 
 const isRoot = process.getuid?.() === 0;
@@ -40,7 +42,7 @@ export class MountPoints {
   }
 
   /**
-   * @param anyUser whether the service may run as any user; every user may then write to the folders
+   * @param anyUser whether the service may run as any user; if so, every user gets write permission on the folders
    * @returns the mounts, and a function that removes them
    */
   async mount(
@@ -81,7 +83,7 @@ export class MountPoints {
   }
 }
 
-/** Lets every user write to the folder. Only services are affected, because other users cannot reach its parent. */
+/** Lets every user write to the folder. Only services can use this, because other users cannot reach the folder. */
 const permitEveryUser = (fd: number): void => {
   try {
     fchmodSync(fd, 0o777);

@@ -84,7 +84,7 @@ export const isBusy = (error: unknown): boolean => sqliteCodeOf(error) === 5;
 export const nearestExisting = (path: string): string =>
   existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 
-/** Returns the system's error code for reading and writing the path; undefined if access is permitted. */
+/** Returns the system's error code if this process cannot read or write the path; undefined if it can. */
 const refusalOf = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);

@@ -245,7 +245,8 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   /**
-   * Returns whether the image of the serving revision is missing on disk or in the container engine. Logs this once.
+   * Returns whether the image of the serving revision is missing on disk or in the container engine. Logs a missing
+   * image once.
    */
   async #lacksImage(stored: StoredService): Promise<boolean> {
     if (stored.serving === null) return false;

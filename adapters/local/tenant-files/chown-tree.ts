@@ -57,8 +57,8 @@ const walk = async (fd: number, uid: number, depth: number, progress: { visited:
 let last: Promise<void> = Promise.resolve();
 
 /**
- * Does nothing if the folder already has the owner. The walk changes the folder last, so the next call repeats an
- * interrupted walk.
+ * Changes the owner of the folder and its content. Does nothing if the folder already has the owner. The walk changes
+ * the folder last, so the next call repeats an interrupted walk.
  * @param fd the folder; the caller must keep it open until the promise resolves
  */
 export const chownTree = (fd: number, uid: number): Promise<void> => {

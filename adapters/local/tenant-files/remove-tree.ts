@@ -1,6 +1,6 @@
 /**
  * Removes folders that builds and services wrote. Tenant code may still run, and may replace a folder with a symbolic
- * link. It may also have removed all permissions, or nested folders too deeply for the longest possible path.
+ * link. It may also have removed all permissions, or nested folders so deeply that their paths are too long to open.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -98,9 +98,7 @@ class Removal {
   }
 }
 
-/**
- * For systems without paths through handles. They have no sandbox either, so tenant code could remove the same files.
- */
+/** For systems without `/proc/self/fd`. They have no sandbox either, so tenant code could remove the same files. */
 const removeByName = async (path: string): Promise<void> => {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: RETRIES, retryDelay: RETRY_MS });

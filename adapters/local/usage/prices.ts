@@ -15,8 +15,9 @@ const price = z.string().refine((text) => (parseDecimal(text)?.digits ?? -1n) >=
 
 const listSchema = z.strictObject({
   currency: z.string().regex(/^[A-Z]{3}$/, { error: "must be an ISO 4217 code such as USD" }),
-  /** The origin of the prices, and the date on which they were looked up. */
+  /** The origin of the prices. */
   source: z.string().optional(),
+  /** The date of the prices. */
   date: z.iso.date().optional(),
   prices: z.strictObject({ cpu: price, memory: price, requests: price }),
 });
@@ -54,8 +55,8 @@ const readList = (path: string): PriceList => {
 };
 
 /**
- * Returns the prices in the file, or the built-in prices without a path. Throws an error for the operator if the file
- * is invalid.
+ * Returns the prices in the file, or the built-in prices if `path` is undefined. Throws an error for the operator if
+ * the file is invalid.
  */
 export const loadPrices = (path: string | undefined): Prices =>
   pricesOf(path === undefined ? shippedPrices : readList(path));

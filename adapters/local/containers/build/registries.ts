@@ -14,7 +14,10 @@ export interface Registry {
 /** The ports that the engine tries for a registry without a port: HTTPS, and HTTP on loopback addresses. */
 const DEFAULT_PORTS = [443, 80];
 
-/** Returns the registry of an image name; undefined for the engine's default. https://pkg.go.dev/github.com/distribution/reference */
+/**
+ * Returns the registry of an image name; undefined for the engine's default.
+ * https://pkg.go.dev/github.com/distribution/reference
+ */
 export const registryOf = (image: string): Registry | undefined => {
   const [domain = "", ...path] = image.split("/");
   if (path.length === 0 || !(/[.:A-Z]/.test(domain) || domain === "localhost")) return undefined;

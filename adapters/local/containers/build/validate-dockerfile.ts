@@ -1,6 +1,6 @@
 /**
- * Rejects Dockerfile lines that would give a build rights of the engine that the build's account lacks. Returns the
- * base images that the other lines name.
+ * Rejects Dockerfile lines that would give a build access that only the engine has. Returns the base images that the
+ * other lines name.
  *
  * - The engine knows every account's images by id, and the classic builder accepts the prefix of an id as a name.
  * - The engine downloads the URLs in ADD from the machine's network, which includes loopback services and cloud
@@ -90,7 +90,7 @@ const instructionsIn = (lines: readonly string[], mark: string | undefined): Ins
 const unquoted = (word: string): string => word.replace(/["'\\`]/g, "");
 
 const ID = /^(?:sha256:)?[0-9a-f]+$/i;
-/** Only characters that occur in ids. */
+/** Matches text that contains only characters of ids. */
 const LETTERS_OF_IDS = /^[0-9a-fsh:]*$/i;
 const VARIABLE = /\$(?:\{[^}]*\}?|\w+)?/g;
 
@@ -182,7 +182,9 @@ interface Before {
 /** The image that an instruction names, or the reason to reject it; undefined if the instruction names no image. */
 type Named = { readonly why: string } | { readonly image: string } | undefined;
 
-/** https://pkg.go.dev/github.com/distribution/reference; excludes file locations, such as Podman's `oci-archive:/PATH` */
+/**
+ * https://pkg.go.dev/github.com/distribution/reference; excludes file locations, such as Podman's `oci-archive:/PATH`
+ */
 const NAME =
   /^(?:(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?\/)?(?:[\w.-]+\/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?$/i;
 const TRANSPORT = /^(?:containers-storage|dir|oci|sif|tarball|[a-z]+-(?:archive|daemon)):/i;

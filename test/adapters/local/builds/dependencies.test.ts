@@ -66,7 +66,7 @@ describe.each(runners)("%s", (runner) => {
     expect(archives()).toBe(before + 1);
     const other = source({ files: { "more.txt": "another source with the same lock file" } });
     const again = await outputOf(platform.deploy(other));
-    expect(again).toContain("Using cached dependencies from package-lock.json");
+    expect(again).toContain("Using cached dependencies for package-lock.json");
     expect(archives()).toBe(before + 1);
     const settings = source({ files: { ".npmrc": "fund=false\n" } });
     expect(await outputOf(platform.deploy(settings)), "npm's settings may change it").toContain(
