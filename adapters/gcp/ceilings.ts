@@ -21,12 +21,12 @@ const BUILD_CPUS = 2;
 /** A deploy that changes a service writes the new revision, and then its traffic. */
 const WRITES_PER_DEPLOY = 2;
 /**
- * Calls a minute for each followed log. One call reads at least 120 followed logs, and 15 calls a minute show entries
- * within 15 s. Half of all calls are for followers.
+ * Calls a minute for each followed log. One call reads at least 120 followed logs. With 15 calls a minute, entries
+ * appear within 15 s. Half of all calls are for followers.
  */
 const READS_PER_LOG = (2 * 15) / 120;
 
-/** The limits of a project, without those that Portside does not approach. */
+/** The limits of a project. Omits limits that are far above Portside's use. */
 export const ceilingRules = {
   deployments: {
     what: "deployments",
@@ -98,7 +98,7 @@ export const ceilingRules = {
 
 export type CeilingKind = keyof typeof ceilingRules;
 
-/** The Google services that have the quotas of the rules. */
+/** The Google services to which the quotas of the rules belong. */
 export const quotaServices: readonly string[] = [
   ...new Set(Object.values<GcpCeilingRule>(ceilingRules).flatMap(({ name }) => name?.service ?? [])),
 ];

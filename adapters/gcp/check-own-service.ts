@@ -23,7 +23,7 @@ export async function* checkOwnService(
     const client = await clients("services");
     const path = `projects/${project}/locations/${region}/services/${name}`;
     const [{ template, scaling }] = await withTimeout(client.getService({ name: path }, callOptions()));
-    // "Determines whether CPU is only allocated during requests (true by default)". The default of a set `resources`
+    // "Determines whether CPU is only allocated during requests (true by default)". If `resources` is set, the default
     // is false.
     const isIdle = template?.containers?.[0]?.resources?.cpuIdle !== false;
     yield isIdle

@@ -61,7 +61,7 @@ const factories: ClientFactories = {
 /**
  * Returns the clients of a project. Each is created at first use, with the machine's credentials.
  *
- * @param given clients to use, unchanged, instead of new ones
+ * @param given clients to use instead of new ones
  */
 export const clientSource = (project: string, given: Partial<GcpClients> = {}): ClientSource => {
   const created = new Map<keyof GcpClients, Promise<unknown>>();

@@ -1,4 +1,4 @@
-/** Checks the project's setup. Each finding names what is missing and the command that fixes it. */
+/** Checks the project's setup. Each finding names a missing part and the command that fixes it. */
 import { randomUUID } from "node:crypto";
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
@@ -18,7 +18,7 @@ type DoctorConfig = Omit<GcpConfig, "settleSeconds" | "logReadsPerMinute" | "sql
 
 const clientNames = ["auth", "services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
-/** Google's packages are optional and load at first use, so without this check, a deploy would find one missing. */
+/** Google's packages are optional and load at first use. This check finds a missing one before a deploy needs it. */
 async function* packages({ logDataset }: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   for (const name of logDataset === undefined ? clientNames : ([...clientNames, "bigquery"] as const))
     try {
@@ -223,8 +223,8 @@ async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGen
 }
 
 /**
- * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials are missing, or
- * the package that loads them.
+ * Checks the project's setup. Yields each finding when its check ends. Stops early if the credentials or the package
+ * that loads them are missing.
  */
 export async function* diagnoseGcp(
   config: DoctorConfig,

@@ -66,7 +66,7 @@ const retryAfterOf = ({ response }: GoogleFailure): string | null | undefined =>
   return headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
 };
 
-/** Returns undefined if the error is not from a client of Google. It is then a bug. */
+/** Returns undefined if the error is a bug: it is not from a client of Google. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);

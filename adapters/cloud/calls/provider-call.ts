@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { UnusablePackage } from "../../shared/runtime/optional-package.ts";
 import { type CallFault, refused } from "./faults.ts";
 
-/** Classifies an exception. Returns undefined for an exception that is not from the cloud, which the call rethrows. */
+/** Classifies an error of the cloud. Returns undefined for other exceptions, which the call rethrows. */
 export type FaultOf = (error: unknown) => CallFault | undefined;
 
 export interface CallPolicy {

@@ -27,7 +27,7 @@ export interface NotedService {
   readonly until: string;
 }
 
-/** Returns the time since which no server can be running an unfinished deploy, or undefined if a server may be. */
+/** Returns the time since which no server can be running an unfinished deploy, or undefined before that time. */
 const silentSince = (
   { at, deployId }: DeployNote,
   { serving, until }: NotedService,

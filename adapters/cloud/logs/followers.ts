@@ -54,7 +54,7 @@ const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Reads of further logs are searches. */
 const MAX_LOGS = 2000;
-/** Maximum age in milliseconds of a range that answers reads before the next call is due. Longer for long cycles. */
+/** Maximum age in milliseconds of a range that answers reads before the next call is due. Greater for long cycles. */
 const FRESH_MS = 10_000;
 /** A log is read alone if an incomplete page contains at least this number and this share of its entries. */
 const BUSY_ENTRIES = 250;
@@ -97,7 +97,7 @@ export class LogFollowers {
   #kept: KeptEntry[] = [];
   #keptChars = 0;
   #pause: number;
-  /** Milliseconds of the earliest next call. */
+  /** The earliest time of the next call, in milliseconds. */
   #nextAt = 0;
   #round: Promise<Result<unknown, Unavailable>> | undefined;
   /** The number of rounds so far. */
@@ -159,7 +159,7 @@ export class LogFollowers {
     return partial ? findings : { ...findings, pollAfterMs: Math.max(this.#pause, this.#nextAt - this.#now()) };
   }
 
-  /** Resolves to true when a search may use the next call, which must be due soon and needed by no follower. */
+  /** Resolves to true when a search may use the followers' next call: the call is due soon, and no client needs it. */
   async lendCall(): Promise<boolean> {
     const now = this.#now();
     const wait = Math.max(0, this.#nextAt - now);

@@ -95,7 +95,7 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   claimTrashed(id: string): ResultAsync<R | "again", NotFound | Conflict | Unavailable>;
   /** Makes the objects of a restored volume reachable. Returns its record, or undefined if its bucket is lost. */
   open(restored: R): ApiResult<R | undefined>;
-  /** Returns work that an interrupted call left, or that is due at the volume's age. Returns undefined without work. */
+  /** Returns work that an interrupted call left or that is due at the volume's age; undefined if there is none. */
   readonly dueWork: (record: R) => (() => ApiResult<unknown>) | undefined;
 }
 

@@ -42,7 +42,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
   const call = googleCalls(runtime);
   const { clock } = runtime;
   const closing = new AbortController();
-  /** When this process last granted access to a bucket. */
+  /** The time of this process's last grant on each bucket. */
   const grantedAt = new Map<string, Instant>();
   const accounts = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`;
 
@@ -158,7 +158,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       return untilAborted(work, signal, notVisible());
     },
 
-    /** The time of this process's last grant on a bucket; undefined if it has made none. */
+    /** Returns the time when this process last granted access to a bucket, or undefined. */
     grantedAt: (bucket: string): Instant | undefined => grantedAt.get(bucket),
 
     /** Aborts the creation of identities, and the grants of calls without a signal. */

@@ -27,7 +27,7 @@ const stateSchema = z.object({
   revision: z.string(),
   /** `rolling`: has no traffic yet. `moved`: has all traffic. `ended`: never had traffic. */
   step: z.enum(["rolling", "moved", "ended"]),
-  /** RFC 3339. An unfinished rollout counts as failed after this time, because its process has died. */
+  /** Time after which an unfinished rollout counts as failed, because its process has died, RFC 3339. */
   until: z.string(),
   /** The service's URL, once it is known. Run may not report the URL while it reconciles. */
   url: z.string().optional(),

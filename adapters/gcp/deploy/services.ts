@@ -82,7 +82,8 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
       }).orElse(ifAbsent(null)),
 
     /**
-     * Returns all services of the region. The result may be `maxAgeMs` old if this process has changed nothing since.
+     * Returns all services of the region. The result may be up to `maxAgeMs` old if this process has made no change
+     * since.
      */
     list: ({ maxAgeMs = 0, ...retry }: RetryOptions & ListOptions = {}): Found<readonly RunService[]> =>
       safeTry(async function* () {

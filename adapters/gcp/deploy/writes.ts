@@ -1,8 +1,8 @@
 /**
  * Conditional writes. The port's etag contains the id of a rollout's last write, which an annotation stores. Run's own
- * etag would not do, because it also changes with the status of a deploy. A write reads the service, compares the
+ * etag is unsuitable, because it also changes with the status of a deploy. A write reads the service, compares the
  * port's etag, and writes with Run's etag from the same read. If Run reports a change since the read, the write starts
- * over: it succeeds if the change was a status, and fails the comparison otherwise.
+ * over. The comparison then succeeds if only the status of a deploy has changed, and fails otherwise.
  *
  * If the response to a write was lost, the next read finds the write's id, and the write is not repeated.
  */

@@ -93,7 +93,7 @@ const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string,
   return logged ?? (logName === "stderr" && payload !== undefined ? "ERROR" : "DEFAULT");
 };
 
-/** Converts an entry of this scope to the core's format. Returns undefined if its log is not a log of deployments. */
+/** Converts an entry of a deployment's log to the core's format. Returns undefined for entries of other logs. */
 export const logEntryOf = (scope: LogScope, entry: ProtoEntry): LogEntry | undefined => {
   const logName = logNameOf(entry.logName ?? "");
   if (logName === undefined) return undefined;

@@ -41,7 +41,7 @@ const plainEntry = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
 });
 
-/** Matches the values that pass; for a field with few possible values. */
+/** Returns a condition that matches the passing values of a field with few possible values. */
 const oneOf = <T>(values: readonly T[], passes: (value: T) => boolean, filterOf: (value: T) => Bound): Bound => {
   const passing = values.filter(passes);
   return passing.length === values.length ? true : any(passing.map(filterOf));
@@ -89,7 +89,7 @@ const renderedWords = [...severityNames, ...Object.values(logIds), "true", "fals
   word.toLowerCase(),
 );
 
-/** Cloud Logging also searches fields that the core's entries lack, so its matches may not match here. */
+/** Cloud Logging also searches fields that the core's entries lack, so the core may reject an entry that it finds. */
 const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
   const word = leaf.text.toLowerCase();
   const isRendered = RENDERED.test(word) || renderedWords.some((one) => one.includes(word));
@@ -108,7 +108,7 @@ const byPayload = (leaf: Compare): Bounds => {
   return op === "=" && path.length === 2 && isText ? exactly(leaf) : unknown;
 };
 
-/** The core treats a missing status as 0. Cloud Logging documents that only for entries with a request. */
+/** The core treats a missing status as 0. Cloud Logging documents this only for entries with a request. */
 const byStatus = (leaf: Compare, { scope, compile }: Dialect): Bounds => {
   const number = numberOf(leaf.literal.text ?? "");
   if (number === undefined || !Number.isSafeInteger(number) || leaf.op === ":") return unknown;

@@ -1,4 +1,4 @@
-/** The logs in Cloud Logging that hold a deployment's entries. */
+/** The logs in Cloud Logging that contain a deployment's entries. */
 import type { LogName } from "../../../core/domain/logs/entry.ts";
 
 /**
@@ -14,7 +14,7 @@ export const logIds: Readonly<Record<string, LogName>> = {
   "portside/platform": "platform",
 };
 
-/** IDs of the logs that the platform writes to. */
+/** IDs of the logs to which the platform writes. */
 const written: Readonly<Record<LogName, string>> = {
   stdout: "run.googleapis.com/stdout",
   stderr: "run.googleapis.com/stderr",

@@ -23,7 +23,7 @@ export interface Query {
   readonly location: string | undefined;
 }
 
-/** Analyses a statement without running it. @param jobId a new id, because BigQuery requires one */
+/** Analyzes a statement without running it. @param jobId a new id, because BigQuery requires one */
 export const dryRun = (client: BigQuery, { query, location }: Query, jobId: string): Promise<JobMetadata> =>
   sendRest(client, {
     method: "POST",

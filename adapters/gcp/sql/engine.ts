@@ -1,6 +1,6 @@
 /**
  * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`.
- * The result runs with limits on bytes and time after a dry run by BigQuery.
+ * After a successful dry run, BigQuery runs the result with limits on bytes and time.
  */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -134,7 +134,7 @@ export class GcpSql implements SqlEngine {
     return found;
   }
 
-  /** Rejects a statement if BigQuery's analysis finds other tables, or more bytes than the limit. */
+  /** Rejects a statement that, by BigQuery's analysis, reads other tables or too many bytes, or is not a SELECT. */
   async #checkDryRun(query: Query, statement: string, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
     const { ids } = this.#runtime;

@@ -25,13 +25,13 @@ import { claimTrashed, openBucket } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
 import { type VolumeStoreDeps, volumeCall } from "./volume-call.ts";
 
-/** Milliseconds after which the call of an unfinished deletion or creation has failed, so background work ends it. */
+/** Milliseconds after which background work completes a deletion or removes a creation, because its call has failed. */
 const ABANDONED_MS = { deleting: 60_000, making: 600_000 };
 
 export interface GcpVolumes extends VolumeStore {
   /**
-   * Returns a message for the operator if the claims bucket or its retention of deleted objects does not permit the
-   * platform to start, or undefined.
+   * Returns a message for the operator if the settings of the claims bucket do not permit the platform to start, or
+   * undefined.
    */
   softDeleteProblem(): ResultAsync<string | undefined, Unavailable>;
   /** Ok if Cloud Storage responds; makes one read-only call. */

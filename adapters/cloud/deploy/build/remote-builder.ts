@@ -163,7 +163,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
       say(`Building with ${means}`);
       failure = await follow(running, say, signal);
     } catch (error) {
-      // No caller waits for the build now.
+      // Cancel the build, because no caller waits for its result.
       await cancel(wanted, id);
       throw error;
     }

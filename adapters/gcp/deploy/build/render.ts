@@ -34,8 +34,8 @@ const PACK = "gcr.io/k8s-skaffold/pack@sha256:221c0c0d9a90f46f108bb888a1da9e99c8
 
 /**
  * The builder is also the lifecycle image, as on AWS (docs/decisions/0034-builds-on-codebuild.md). For an untrusted
- * builder, `pack` would otherwise pull a lifecycle image from Docker Hub, whose limit all of Cloud Build's addresses
- * share.
+ * builder, `pack` would otherwise pull a lifecycle image from Docker Hub, whose pull limit all of Cloud Build's
+ * addresses share.
  */
 const PACK_BUILD = ["--builder", BUILDPACKS_BUILDER, "--lifecycle-image", BUILDPACKS_BUILDER];
 
@@ -63,7 +63,7 @@ export interface BuildSource {
   readonly by: RemoteBuild["by"];
 }
 
-/** @param mark identifies this attempt among all builds, to find it again if its response is lost */
+/** @param mark identifies this attempt, so that its build can be found if the response is lost */
 export const renderBuild = (
   config: Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket" | "buildIdentity">,
   { owner, digest, by }: BuildSource,
