@@ -15,7 +15,7 @@ import { createSystemClock, randomIds } from "../shared/runtime/system.ts";
 import { silent } from "./accounts/identity.ts";
 import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
 import { explainStartError } from "./data-folder/data-folder-error.ts";
-import { openEngine } from "./engine/open-engine.ts";
+import { type EngineConnection, openEngine } from "./engine/open-engine.ts";
 import { connectEngine } from "./engine/socket/connect-engine.ts";
 import { type LocalProvider, openServer } from "./open-server.ts";
 
@@ -35,7 +35,7 @@ export interface LocalDeps {
    * The Unix socket of an engine that another process runs for the data folder. If undefined, the engine runs in this
    * process, and its services end with this process.
    */
-  readonly engineSocket?: string;
+  readonly engineSocket?: string | undefined;
 }
 
 const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
@@ -50,10 +50,12 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     ...given,
   };
   await using stack = new AsyncDisposableStack();
-  const connection =
-    engineSocket === undefined
-      ? stack.use(await openEngine({ ...base, telemetry, keepsImages }))
-      : stack.use(await connectEngine(engineSocket));
+  let connection: EngineConnection;
+  if (engineSocket === undefined) connection = stack.use(await openEngine({ ...base, telemetry, keepsImages }));
+  else {
+    connection = stack.use(await connectEngine(engineSocket));
+    stack.defer(telemetry.include(() => connection.metrics()));
+  }
   const server = await openServer({ ...base, issuers, connection });
   stack.defer(() => server.close());
   const teardown = stack.move();

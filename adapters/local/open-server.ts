@@ -37,6 +37,7 @@ import { AccountUserRows } from "./state/account-users.ts";
 import { openState } from "./state/database.ts";
 import { DeployRows } from "./state/deploys.ts";
 import { createKeyRows } from "./state/keys.ts";
+import { lockServer } from "./state/lock-data-dir.ts";
 import { ScheduleRows } from "./state/schedules.ts";
 import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
@@ -90,6 +91,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
+  stack.use(await lockServer(dataDir, logger));
   const db = stack.use(openState(dataDir, { acceptState: config.acceptState, logger }));
   const copy = new StateCopy(db, dataDir, logger);
   stack.defer(() => copy.close());

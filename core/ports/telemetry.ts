@@ -35,6 +35,13 @@ export interface Telemetry {
    * registration.
    */
   watchLoad(read: () => Load): () => void;
+  /** Returns the measurements so far, as JSON that `include` accepts. */
+  snapshot(): Promise<unknown>;
+  /**
+   * Registers `read`, which returns the snapshot of another process. Its measurements are added at each collection of metrics.
+   * Returns a function that unregisters it.
+   */
+  include(read: () => Promise<unknown>): () => void;
 }
 
 /** Telemetry that does nothing. */
@@ -44,4 +51,6 @@ export const noTelemetry: Telemetry = {
   logStored: () => {},
   logLost: () => {},
   watchLoad: () => () => {},
+  snapshot: async () => [],
+  include: () => () => {},
 };

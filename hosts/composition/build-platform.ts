@@ -17,7 +17,7 @@ import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
 import { createPino, loggerOf } from "./logger.ts";
 import { platformContainerModule } from "./platform-container-module.ts";
-import { providerContainerModule } from "./providers/provider-container-module.ts";
+import { type ProviderDeps, providerContainerModule } from "./providers/provider-container-module.ts";
 import type { ServeSettings } from "./settings.ts";
 import { type PlatformIdentity, tokens } from "./tokens.ts";
 
@@ -87,15 +87,23 @@ const rebind = (container: Container, overrides: PlatformOverrides): void => {
  * Builds and starts a platform, without any HTTP listener. The caller must call `close()` when it is done.
  *
  * @param overrides replacements of single parts
+ * @param deps for the local provider: the socket of its engine in another process
  * @throws SettingsError if the settings are invalid for the provider or the keys database cannot be used
  * @example
  * const platform = await buildPlatform(resolveSettings({ dataDir: "./data" }, process.env));
  */
-export const buildPlatform = async (settings: ServeSettings, overrides: PlatformOverrides = {}): Promise<Platform> => {
+export const buildPlatform = async (
+  settings: ServeSettings,
+  overrides: PlatformOverrides = {},
+  deps: ProviderDeps = {},
+): Promise<Platform> => {
   await using stack = new AsyncDisposableStack();
   const log = createPino(settings.logLevel);
   const container = new Container({ defaultScope: "Singleton" });
-  container.load(platformContainerModule(settings, loggerOf(log), stack), providerContainerModule(settings, stack));
+  container.load(
+    platformContainerModule(settings, loggerOf(log), stack),
+    providerContainerModule(settings, deps, stack),
+  );
   rebind(container, overrides);
 
   // Created one at a time: the container would create them concurrently, and the stack needs a defined order.

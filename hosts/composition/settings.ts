@@ -30,6 +30,12 @@ export const serveShape = {
   sourceSpool: spoolSetting.describe(
     "Where gcp and aws store sources until their build; `auto` selects the bucket if the disk is in memory",
   ),
+  engine: z
+    .enum(["process", "inline"])
+    .default("process")
+    .describe(
+      "Where the API of the local provider runs: `process` is a separate process, so that services continue while it restarts; `inline` is the process that serves requests to services",
+    ),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
   instances: count(accountLimits.instances, "Maximum instances per account, across its deployments"),

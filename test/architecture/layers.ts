@@ -127,7 +127,7 @@ const rules: readonly Rule[] = [
       /^hosts\//,
       /^core\/domain\//,
       /^core\/control-plane\.ts$/,
-      /^adapters\/shared\/runtime\/loopback\.ts$/,
+      /^adapters\/shared\/runtime\/(loopback|packaged-script)\.ts$/,
       node,
       /^(tar|ignore|cli-table3)$/,
     ],

@@ -1,8 +1,9 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand), `prove-kills` (20), `damages` (500 data folders), `matrices` (of attacks and faults, whole), `mean` (each
- * unfriendly behaviour of the fake clouds with every suite), `deployments` (a thousand on the fake load balancers of
- * AWS), `gcsfuse` (on an emulator) and `redeploys` (two hours under load); without a name all of them run.
+ * `kills` (a thousand), `restarts` (100 of the server), `prove-kills` (20), `damages` (500 data folders), `matrices`
+ * (of attacks and faults, whole), `mean` (each unfriendly behaviour of the fake clouds with every suite), `deployments`
+ * (a thousand on the fake load balancers of AWS), `gcsfuse` (on an emulator) and `redeploys` (two hours under load);
+ * without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -46,6 +47,12 @@ const stages: readonly Stage[] = [
     what: `${values.kills} kills`,
     env: { PORTSIDE_KILLS: values.kills },
     args: vitest("test/e2e/kill.test.ts", "--testTimeout", "36000000"),
+  },
+  {
+    name: "restarts",
+    what: "100 ends of the server under load",
+    env: { PORTSIDE_RESTARTS: "50" },
+    args: vitest("test/e2e/restarts.test.ts", "--testTimeout", "3600000"),
   },
   {
     name: "prove-kills",

@@ -9,7 +9,7 @@
  * app.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
  * ```
  */
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from "prom-client";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Telemetry } from "../../../core/ports/telemetry.ts";
 import { type ApiRequest, apiMetrics } from "./api.ts";
@@ -40,6 +40,15 @@ export interface MetricsConfig {
   readonly process?: boolean;
 }
 
+/** Returns the metrics of this process and of others in text format. */
+const sumOf = async (registry: Registry, others: ReadonlySet<() => Promise<unknown>>): Promise<string> => {
+  if (others.size === 0) return registry.metrics();
+  // The metrics of a process that does not answer are missing.
+  const read = [...others].map((other) => other().catch(() => []));
+  const all = [await registry.getMetricsAsJSON(), ...(await Promise.all(read))];
+  return AggregatorRegistry.aggregate(all as Parameters<typeof AggregatorRegistry.aggregate>[0]).metrics();
+};
+
 /**
  * Creates the metrics of a platform. Each call returns independent metrics. Needs the optional peer dependency
  * `prom-client`.
@@ -48,11 +57,12 @@ export const createMetrics = (config: MetricsConfig = {}): Metrics => {
   const { registry = new Registry(), process = config.registry === undefined } = config;
   if (process) collectDefaultMetrics({ register: registry });
   const deploys = deployMetrics(registry);
+  const others = new Set<() => Promise<unknown>>();
   return {
-    telemetry: providerTelemetry(registry),
+    telemetry: providerTelemetry(registry, others),
     measure: (controlPlane) => measureDeploys(controlPlane, deploys),
     apiServed: apiMetrics(registry),
-    text: () => registry.metrics(),
+    text: () => sumOf(registry, others),
     contentType: registry.contentType,
   };
 };

@@ -39,7 +39,8 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   });
 };
 
-export const providerTelemetry = (registry: Registry): Telemetry => {
+/** @param others receives the sources of other processes' metrics */
+export const providerTelemetry = (registry: Registry, others: Set<() => Promise<unknown>>): Telemetry => {
   const registers = [registry];
   const loads = new Set<() => Load>();
   loadGauges(registry, () => [...loads].map((read) => read()));
@@ -83,6 +84,11 @@ export const providerTelemetry = (registry: Registry): Telemetry => {
     watchLoad: (read) => {
       loads.add(read);
       return () => void loads.delete(read);
+    },
+    snapshot: () => registry.getMetricsAsJSON(),
+    include: (read) => {
+      others.add(read);
+      return () => void others.delete(read);
     },
   };
 };

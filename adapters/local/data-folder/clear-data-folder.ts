@@ -6,7 +6,7 @@ import { withCompanions } from "./layout.ts";
 /** An explicit list, to preserve files and folders of later versions. */
 const TEMPORARY = [
   ...["billing.sqlite", "engine.sqlite"].flatMap(withCompanions),
-  ...["cache", "images", "leftovers", "logs", "run", "sandbox", "spool", "sql", "tools"],
+  ...["cache", "engine", "images", "leftovers", "logs", "run", "sandbox", "spool", "sql", "tools"],
 ];
 
 /** Preserves the state, which contains the names and owners of the volumes. No server may use the folder. */

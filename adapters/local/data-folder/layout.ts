@@ -56,6 +56,8 @@ const layout: Rule = {
     logs: ownTree,
     spool: ownTree,
     sql: ownTree,
+    // Contains the socket of the engine, and the lock of the server.
+    engine: own,
     // Contains notes about instances (files), and the home folders of services.
     run: own,
     cache: { ...closed, others: closed },
@@ -112,6 +114,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   sql: "left out",
   // Belong to a running server.
   [PROBE_FILE]: "left out",
+  engine: "left out",
   run: "left out",
   spool: "left out",
   sandbox: "left out",

@@ -59,11 +59,14 @@ export interface EngineConnection {
   checkFiles(): Promise<void>;
   /** Whether log entries were lost within the last 30 seconds. */
   losesLogs(): Promise<boolean>;
+  /** Returns the engine's metrics, for `Telemetry.include`. */
+  metrics(): Promise<unknown>;
 }
 
 export interface OpenedEngine extends EngineConnection, AsyncDisposable {
   readonly engine: LocalEngine;
   readonly logs: LogWriter;
+  readonly state: StoredState;
 }
 
 /**
@@ -193,6 +196,8 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
       for (const one of [usage, file]) one.check();
     },
     losesLogs: async () => logs.isLosing,
+    metrics: () => telemetry.snapshot(),
+    state,
     [Symbol.asyncDispose]: () => teardown.disposeAsync(),
   };
 };

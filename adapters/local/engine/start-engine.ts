@@ -11,6 +11,10 @@ import { serveEngine } from "./socket/serve-engine.ts";
 export interface StartedEngine extends AsyncDisposable {
   /** The path of the Unix socket, for `engineSocket` of `createLocalProvider`. */
   readonly socket: string;
+  /** The API's previous port, if the data folder has one. */
+  readonly apiPort: number | undefined;
+  /** The port that routes requests to services by host name. */
+  readonly ingressPort: number;
 }
 
 export interface EngineDeps {
@@ -33,11 +37,13 @@ export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Pr
   try {
     const base = { config, dataDir, environment, logger, telemetry, keepsImages: true };
     const opened = stack.use(await openEngine({ ...base, clock: createSystemClock(), ids: randomIds }));
-    const { path } = stack.use(await serveEngine(opened, join(dataDir, "engine.sock"), logger));
+    const { path } = stack.use(await serveEngine(opened, join(dataDir, "engine", "engine.sock"), logger));
     // Serve what is stored without waiting for a server.
     await opened.engine.apply();
     const teardown = stack.move();
-    return { socket: path, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
+    const { state, ingressPort } = opened;
+    const apiPort = state.sharedPort("api_port");
+    return { socket: path, apiPort, ingressPort, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
   } catch (error) {
     throw explainStartError(error, dataDir) ?? error;
   }

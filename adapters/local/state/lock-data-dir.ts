@@ -2,6 +2,7 @@
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../../core/ports/system.ts";
 import { DataFolderError, explainFileError, isBusy, isDamage } from "../data-folder/data-folder-error.ts";
 import { openDatabase, openDataFolder } from "../data-folder/layout.ts";
@@ -66,4 +67,23 @@ export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
   openDataFolder(dataDir, logger);
   const inUse = `Another Portside server uses the data folder ${dataDir}. Stop it, or choose another folder with --data-dir.`;
   return lockFolder(dataDir, inUse, logger);
+};
+
+/** A server ends this soon after its engine was killed. */
+const SERVER_END_MS = 10_000;
+const RETRY_MS = 50;
+
+/**
+ * Makes this process the only one that writes the state. Waits for a server whose engine was killed. Throws a
+ * `DataFolderError` of kind `in_use` if it does not end.
+ */
+export const lockServer = async (dataDir: string, logger: Logger): Promise<Lock> => {
+  const inUse = `The API server of an earlier Portside still uses the data folder ${dataDir}. Stop it.`;
+  for (const ends = Date.now() + SERVER_END_MS; ; await sleep(RETRY_MS))
+    try {
+      return lockFolder(join(dataDir, "engine"), inUse, logger);
+    } catch (error) {
+      const isHeld = error instanceof DataFolderError && error.kind === "in_use";
+      if (!isHeld || Date.now() > ends) throw error;
+    }
 };

@@ -1,6 +1,6 @@
 /**
- * Reads the state for the engine, through a separate read-only connection. The server writes the state. SQLite's
- * write-ahead log lets both work without waiting for each other.
+ * The engine's view of the state, through a separate connection that only reads. The server writes the state; with a
+ * write-ahead log, readers and writers do not wait for each other.
  */
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -36,7 +36,7 @@ export class StoredState implements Disposable {
   readonly #settings: SettingRows;
   readonly volumes: Pick<VolumeRows, "lives" | "ownerOf">;
   readonly users: Pick<AccountUserRows, "uidOf">;
-  /** The services of the previous read. Only changed rows are parsed again. */
+  /** The services of the last read, so that only changed rows are parsed. */
   #services = new Map<DeploymentName, { readonly etag: string; readonly service: WantedService }>();
   #version: unknown;
 
@@ -51,7 +51,7 @@ export class StoredState implements Disposable {
     this.users = new AccountUserRows(this.#db);
   }
 
-  /** Returns every service, sorted by name. */
+  /** Every service, sorted by name. */
   services(): readonly WantedService[] {
     const before = this.#services;
     this.#db.exec("BEGIN");
@@ -72,7 +72,7 @@ export class StoredState implements Disposable {
     return row === undefined ? undefined : readRevision(row.id, row.rolling)?.template;
   }
 
-  /** Returns the schedules of all services. */
+  /** The schedules of all services. */
   jobs(): readonly StoredJob[] {
     const jobs = `SELECT schedules.job, services.created_at AS createdAt
       FROM schedules JOIN services USING (owner, name) ORDER BY name`;
@@ -80,24 +80,24 @@ export class StoredState implements Disposable {
     return rows.map((row) => ({ ...jobOf(row), createdAt: row.createdAt }));
   }
 
-  /** Returns the names of the account's services. */
+  /** The names of the account's services. */
   namesOf(owner: AccountId): readonly DeploymentName[] {
     const named = "SELECT name FROM services WHERE owner = ? ORDER BY name";
     return selectAll<{ name: DeploymentName }>(this.#db, named, owner).map(({ name }) => name);
   }
 
-  /** Returns the previous port of a service. */
+  /** The previous own port of a service. */
   portOf(service: string): number | undefined {
     return selectFirst<{ port: number }>(this.#db, "SELECT port FROM ports WHERE name = ?", service)?.port;
   }
 
-  /** Returns the previous port that all services share (`ingress_port`) or that signed URLs use (`storage_port`). */
-  sharedPort(name: "ingress_port" | "storage_port"): number | undefined {
+  /** The previous port of the API, of signed URLs, or the port that all services share. */
+  sharedPort(name: "api_port" | "ingress_port" | "storage_port"): number | undefined {
     const stored = this.#settings.get(name);
     return stored === undefined ? undefined : Number(stored);
   }
 
-  /** Returns true if another connection has committed a change since the last call. */
+  /** Returns whether a change has been committed since the last call. */
   hasChanged(): boolean {
     const before = this.#version;
     this.#version = this.#dataVersion.get()?.data_version;

@@ -3,7 +3,7 @@
  * listens at the other address would receive requests and cookies for the server.
  */
 import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type ServerOpts, type Socket } from "node:net";
 import { holderOf } from "./listening.ts";
 
 /**
@@ -70,17 +70,19 @@ export interface Listening {
  * @param port 0 to choose a port that is free in both families
  * @param listen opens the server at `host`; resolves with the port
  * @param pass receives the connections of the second address
+ * @param options of the server at the second address
  */
 export const listenOnLoopbacks = async (
   host: string,
   port: number,
   listen: (host: string, port: number) => Promise<number>,
   pass: (socket: Socket) => void,
+  options: ServerOpts = {},
 ): Promise<Listening> => {
   const first = host === "localhost" ? "127.0.0.1" : host;
   const second = counterparts[first];
   for (let tries = 1; ; tries++) {
-    const server = createServer(pass);
+    const server = createServer(options, pass);
     const wanted =
       second === undefined
         ? port

@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 import { resolveSettings } from "../../composition/settings.ts";
 import { runProgram } from "../program.ts";
 import { type Io, print } from "../terminal/io.ts";
-import { startServing, stopped } from "./serving.ts";
+import { stopped } from "./serve.ts";
+import { startServing } from "./serving.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../examples/hello", import.meta.url));
 
@@ -18,10 +19,10 @@ const quickstart = async (io: Io, once: boolean): Promise<number> => {
   const flags = { dataDir, port: "0", ingressPort: "0", logLevel: "error" };
   print(io, "Starting the platform on this machine…");
   const serving = await startServing(resolveSettings(flags, {}));
-  const { url, apiKey = "", platform } = serving;
+  const { url, apiKey = "", capabilities } = serving;
   const env = { ...io.env, PORTSIDE_URL: url, PORTSIDE_API_KEY: apiKey };
   try {
-    print(io, `Portside is ready at ${url} (${platform.controlPlane.capabilities().runner}).`);
+    print(io, `Portside is ready at ${url} (${capabilities.runner}).`);
     print(io, "\n$ portside deploy examples/hello");
     const code = await runProgram(["deploy", EXAMPLE], { ...io, env });
     if (code !== 0) return code;

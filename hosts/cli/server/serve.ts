@@ -1,6 +1,6 @@
 /** `portside serve` */
 
-import { dataDirProblem } from "../../composition/settings.ts";
+import { dataDirProblem, type ServeSettings } from "../../composition/settings.ts";
 import { flag } from "../arguments.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
@@ -10,36 +10,50 @@ import type { Serving } from "./serving.ts";
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
-const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platform }: Serving): void => {
+const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, capabilities }: Serving): void => {
   if (json) return printJson(io, { event: "ready", url, ingress, metrics, api_key: apiKey });
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
   if (ingress !== undefined)
     print(io, `  Services  one port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
   if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
-  print(io, `  Runner    ${platform.controlPlane.capabilities().runner}`);
+  print(io, `  Runner    ${capabilities.runner}`);
   if (apiKey === undefined) return;
   print(io, `  API key   ${apiKey}  (account 'default', not shown again)`);
   print(io, `\nNext: export PORTSIDE_API_KEY=${apiKey}; portside init hello; portside deploy hello`);
 };
 
+/** A bundle lacks the server's script, so both parts run in this process. */
+const start = async (settings: ServeSettings): Promise<Serving> => {
+  if (settings.provider === "local" && settings.engine === "process") {
+    const { serverScript } = await import("./supervised-server.ts");
+    if (serverScript !== null) return (await import("./serve-engine.ts")).startEngineAndServer(settings, serverScript);
+  }
+  return (await import("./serving.ts")).startServing(settings);
+};
+
+/** Resolves at the first Ctrl-C or SIGTERM. */
+export const stopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
 const run = async (input: Input, io: Io): Promise<number> => {
   const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
   const problem = dataDirProblem(settings.dataDir);
   if (problem !== undefined) throw new UsageError(problem);
-  const { startServing, stopped } = await import("./serving.ts");
-  const serving = await startServing(settings);
+  const serving = await start(settings);
   announce(io, input.flag("json"), serving);
   if (!isLoopback(settings.host))
     warn(io, `The platform listens on ${settings.host} without TLS. Put a proxy with TLS in front of it.`);
-  const { isolation, runs } = serving.platform.controlPlane.capabilities();
+  const { isolation, runs } = serving.capabilities;
   if (runs.supported && isolation === "none")
     warn(
       io,
       "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.",
     );
   await stopped(io.signal);
-  serving.platform.log.info("stopping");
   await serving.stop();
   return 0;
 };

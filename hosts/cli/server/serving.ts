@@ -1,6 +1,9 @@
 /** Starts a platform with its API, for `serve` and the quickstart. */
-import { isIP } from "node:net";
+import { rm } from "node:fs/promises";
+import { isIP, type Socket } from "node:net";
+import { dirname, join } from "node:path";
 import { describeListenError, type Listening, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
+import type { CapabilitiesResponse } from "../../../core/control-plane.ts";
 import { firstKey } from "../../composition/accounts/first-key.ts";
 import { buildPlatform, type Platform } from "../../composition/build-platform.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
@@ -8,59 +11,66 @@ import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
 
-export interface Serving {
-  readonly url: string;
-  /** The URL of the port that routes to services by host name; undefined if the provider has none. */
-  readonly ingress: string | undefined;
+/** What the command prints about a running platform. */
+export interface ServingFacts {
   /** The URL of the metrics, if enabled. */
   readonly metrics: string | undefined;
   /** The first API key, only at the first start of a data folder. */
   readonly apiKey: string | undefined;
-  readonly platform: Platform;
+  readonly capabilities: CapabilitiesResponse;
+}
+
+export interface Serving extends ServingFacts {
+  readonly url: string;
+  /** The URL of the port that routes to services by host name; undefined if the provider has none. */
+  readonly ingress: string | undefined;
   /** Stops deploys, then the API, then services. */
   stop(): Promise<void>;
 }
 
 /** Returns the URL of a listening address as seen from this machine. */
-const urlOf = (host: string, port: number): string => {
+export const urlOf = (host: string, port: number): string => {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : isIP(host) === 6 ? `[${host}]` : host;
   return `http://${reached}:${port}`;
 };
 
-type Server = Awaited<ReturnType<typeof createServer>>;
+type Listen = (host: string, port: number) => Promise<Listening>;
 
-const listenAt = (app: Server, host: string, port: number): Promise<Listening> =>
-  listenOnLoopbacks(
-    host,
-    port,
-    async (address, free) => {
-      await app.listen({ host: address, port: free });
-      return (app.server.address() as { port: number }).port;
-    },
-    (socket) => app.server.emit("connection", socket),
-  );
-
-/** Listens on the configured address. Port 0 means the port of the last start if it is free. */
-const listenForApi = async (app: Server, settings: ServeSettings, remembered: number): Promise<number> => {
-  const { host, port } = settings;
-  const wanted = port === 0 ? remembered : port;
-  let listening: Listening | undefined;
-  // Closing waits for IPv4 and IPv6 connections.
-  app.addHook("preClose", async () => listening?.close());
+/** Listens on the API's address. Port 0 means the port of the last start if it is free. */
+export const listenForApi = async (
+  listen: Listen,
+  { host, port }: Pick<ServeSettings, "host" | "port">,
+  previous: number,
+): Promise<Listening> => {
+  const wanted = port === 0 ? previous : port;
   try {
-    listening = await listenAt(app, host, wanted);
+    return await listen(host, wanted);
   } catch (error) {
     if (port !== 0 || wanted === 0)
       throw new CommandError(describeListenError(error, { port: wanted, purpose: "API", setting: "--port" }));
-    listening = await listenAt(app, host, 0);
+    return listen(host, 0);
   }
-  return listening.port;
 };
+
+type Server = Awaited<ReturnType<typeof createServer>>;
+
+const listenerOf =
+  (app: Server): Listen =>
+  (host, port) =>
+    listenOnLoopbacks(
+      host,
+      port,
+      async (address, free) => {
+        await app.listen({ host: address, port: free });
+        return (app.server.address() as { port: number }).port;
+      },
+      (socket) => app.server.emit("connection", socket),
+    );
 
 const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metricsPort = 0 }: ServeSettings) => {
   if (metrics === undefined) return undefined;
   const app = createMetricsServer(metrics);
-  const listening = await listenAt(app, host, metricsPort).catch((error: unknown) => {
+  const listening = await listenerOf(app)(host, metricsPort).catch((error: unknown) => {
     throw new CommandError(
       describeListenError(error, { port: metricsPort, purpose: "metrics", setting: "--metrics-port" }),
     );
@@ -69,27 +79,31 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
-/** Throws with a readable message if the settings cannot be applied. */
-export const startServing = async (settings: ServeSettings): Promise<Serving> => {
+/** Opens a platform and the server of its API. `accept` makes the server accept connections, and returns its port. */
+const open = async (
+  settings: ServeSettings,
+  engineSocket: string | undefined,
+  accept: (app: Server, platform: Platform) => Promise<number>,
+) => {
   await using stack = new AsyncDisposableStack();
-  const platform = await buildPlatform(settings).catch(cannotStart);
+  const platform = await buildPlatform(settings, {}, { engineSocket }).catch(cannotStart);
   stack.defer(() => platform.close());
   const { controlPlane, loaded, log, metrics } = platform;
   const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
-  const remembered = loaded.remembered?.("api_port");
-  const port = await listenForApi(app, settings, Number(remembered?.get() ?? 0));
+  const port = await accept(app, platform);
   stack.defer(() => app.close());
-  remembered?.set(String(port));
+  loaded.remembered?.("api_port").set(String(port));
   const metricsServer = await listenForMetrics(platform, settings);
   // From here on, `stop` closes everything.
   stack.move();
   return {
-    url: urlOf(settings.host, port),
+    port,
+    ingressPort: loaded.ingressPort,
     metrics: metricsServer?.url,
-    ingress: loaded.ingressPort === undefined ? undefined : urlOf(settings.host, loaded.ingressPort),
     apiKey: await firstKey(platform),
-    platform,
+    capabilities: controlPlane.capabilities(),
     stop: async () => {
+      log.info("stopping");
       // Ends the streams of running deploys. The server would otherwise wait for them.
       await controlPlane.close();
       await app.close();
@@ -99,9 +113,54 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
   };
 };
 
-/** Resolves at the first Ctrl-C or SIGTERM. */
-export const stopped = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+/** Throws with a readable message if the settings cannot be applied. */
+export const startServing = async (settings: ServeSettings): Promise<Serving> => {
+  const { port, ingressPort, ...serving } = await open(settings, undefined, async (app, { loaded }) => {
+    let listening: Listening | undefined;
+    // Closing waits for IPv4 and IPv6 connections.
+    app.addHook("preClose", async () => listening?.close());
+    listening = await listenForApi(listenerOf(app), settings, Number(loaded.remembered?.("api_port").get() ?? 0));
+    return listening.port;
   });
+  return {
+    ...serving,
+    url: urlOf(settings.host, port),
+    ingress: ingressPort === undefined ? undefined : urlOf(settings.host, ingressPort),
+  };
+};
+
+export interface PassedServing extends ServingFacts {
+  /** Serves a connection to the API's port. */
+  accept(socket: Socket): void;
+  stop(): Promise<void>;
+}
+
+/** Starts the API for the engine in another process, which listens on the API's port and passes the connections. */
+export const startPassedServing = async (
+  settings: ServeSettings,
+  { engineSocket, port }: { readonly engineSocket: string; readonly port: number },
+): Promise<PassedServing> => {
+  const connections = new Set<Socket>();
+  let server: Server | undefined;
+  const { metrics, apiKey, capabilities, stop } = await open(settings, engineSocket, async (app) => {
+    app.addHook("preClose", async () => {
+      for (const socket of connections) await new Promise((resolve) => socket.once("close", resolve));
+    });
+    // Node tracks connections and applies its timeouts only in a server that listens. No client uses this socket.
+    const path = join(dirname(engineSocket), "server.sock");
+    await rm(path, { force: true });
+    await app.listen({ path });
+    server = app;
+    return port;
+  });
+  return {
+    ...{ metrics, apiKey, capabilities, stop },
+    accept: (socket) => {
+      connections.add(socket);
+      socket.once("close", () => connections.delete(socket));
+      // As for a socket that the server accepts: a client may end its side after the request.
+      socket.allowHalfOpen = true;
+      server?.server.emit("connection", socket);
+    },
+  };
+};

@@ -2,6 +2,7 @@
  * Wraps a provider module for the container: a module of this repository, or the module at the path in `--provider`.
  */
 import { ContainerModule } from "inversify";
+import type { LocalDeps } from "../../../adapters/local/index.ts";
 import { issuersOf } from "../accounts/issuers.ts";
 import { type ServeSettings, SettingsError } from "../settings.ts";
 import { tokens } from "../tokens.ts";
@@ -17,15 +18,22 @@ const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
     );
 };
 
+/** Dependencies of the local provider. */
+export type ProviderDeps = Pick<LocalDeps, "engineSocket">;
+
 /** @param stack closes the provider */
-export const providerContainerModule = (settings: ServeSettings, stack: AsyncDisposableStack): ContainerModule =>
+export const providerContainerModule = (
+  settings: ServeSettings,
+  given: ProviderDeps,
+  stack: AsyncDisposableStack,
+): ContainerModule =>
   new ContainerModule(({ bind }) => {
     bind(tokens.loaded).toResolvedValue(
       async (runtime) => {
         refuseBucket(settings);
         const { module, config } = await chooseProvider(settings);
         // Providers with their own identity need the issuers.
-        const deps = { ...runtime, issuers: issuersOf(settings) };
+        const deps = { ...runtime, ...given, issuers: issuersOf(settings) };
         const loaded = await module.load(config, deps);
         stack.defer(() => loaded.close?.());
         return loaded;

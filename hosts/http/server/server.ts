@@ -105,6 +105,8 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
+    // The hooks that stop the server wait for deploys and connections, which may take longer than any fixed limit.
+    pluginTimeout: 0,
     serverFactory: (handler) => listeners.create(handler),
     routerOptions: { ignoreTrailingSlash: false },
     frameworkErrors: (_error, request, reply) => void sendNotFound(request, reply),

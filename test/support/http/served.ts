@@ -17,6 +17,8 @@ export interface Served {
   readonly url: string;
   /** The first key, if this start created it. */
   readonly apiKey: string | undefined;
+  /** The URL of the metrics, if enabled. */
+  readonly metrics: string | undefined;
   /** Its standard error. */
   readonly errors: string[];
 }
@@ -49,8 +51,8 @@ export const serve = async (
       throw new ServerEnded(`the server ended (${code ?? signal}) before it was ready: ${errors.join("\n")}`);
     }),
   ])) as [string];
-  const { url, api_key: apiKey } = JSON.parse(line);
-  return { child, url, apiKey, errors };
+  const { url, api_key: apiKey, metrics } = JSON.parse(line);
+  return { child, url, apiKey, metrics, errors };
 };
 
 export class ServerEnded extends Error {}
@@ -70,8 +72,10 @@ export class Client {
     name: string,
     source: Uint8Array,
     volumes: Readonly<Record<string, string>> = {},
+    fields: Readonly<Record<string, string>> = {},
   ): AsyncGenerator<DeployEvent> {
     const form = new FormData();
+    for (const [field, value] of Object.entries(fields)) form.set(field, value);
     form.set("function_name", name);
     form.set("volumes", JSON.stringify(volumes));
     form.set("source_archive", new Blob([source as Uint8Array<ArrayBuffer>]), "source.tar.gz");

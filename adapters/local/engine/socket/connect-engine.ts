@@ -118,6 +118,7 @@ export const connectEngine = async (path: string): Promise<RemoteEngine> => {
       repair: async (owner, damaged) => void (await call("repair", { owner, damaged })),
     },
     checkFiles: async () => void (await call("checkFiles", {})),
+    metrics: () => call("metrics", {}),
     losesLogs: async () => (await call("losesLogs", {})) === true,
     [Symbol.dispose]: () => {
       closed.abort();

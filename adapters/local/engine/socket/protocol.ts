@@ -50,6 +50,7 @@ export const inputs = {
   repair: z.strictObject({ owner, damaged: text }),
   checkFiles: z.strictObject({}),
   losesLogs: z.strictObject({}),
+  metrics: z.strictObject({}),
 } as const;
 
 export type CallName = keyof typeof inputs;

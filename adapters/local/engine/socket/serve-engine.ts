@@ -25,7 +25,10 @@ interface Call {
 type Handlers = { readonly [Name in CallName]: (input: InputOf<Name>, call: Call) => Promise<unknown> };
 
 /** The part of an engine that the server calls. */
-export type ServedEngine = Pick<OpenedEngine, "ingressPort" | "storagePort" | "checkFiles" | "losesLogs"> & {
+export type ServedEngine = Pick<
+  OpenedEngine,
+  "ingressPort" | "storagePort" | "checkFiles" | "losesLogs" | "metrics"
+> & {
   readonly engine: Pick<OpenedEngine["engine"], "start" | "end" | "apply" | "candidates">;
   readonly logs: Pick<OpenedEngine["logs"], "append" | "writeAll" | "repair">;
 };
@@ -37,7 +40,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 const handlersOf = (
-  { engine, logs, ingressPort, storagePort, checkFiles, losesLogs }: ServedEngine,
+  { engine, logs, ingressPort, storagePort, checkFiles, losesLogs, metrics }: ServedEngine,
   onSessionEnd: () => void,
 ): Handlers => ({
   hello: async () => ({ protocol: PROTOCOL, ingressPort, storagePort }) satisfies z.infer<typeof greeting>,
@@ -55,6 +58,7 @@ const handlersOf = (
   repair: async ({ owner, damaged }) => logs.repair(owner, damaged),
   checkFiles: async () => checkFiles(),
   losesLogs: async () => losesLogs(),
+  metrics: async () => metrics(),
 });
 
 class Rejected extends Error {

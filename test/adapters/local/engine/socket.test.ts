@@ -50,6 +50,7 @@ const fakeEngine = () => {
     },
     checkFiles: vi.fn<ServedEngine["checkFiles"]>(async () => undefined),
     losesLogs: vi.fn<ServedEngine["losesLogs"]>(async () => true),
+    metrics: vi.fn<ServedEngine["metrics"]>(async () => [{ name: "a" }]),
   };
   return { served, candidates };
 };
@@ -98,6 +99,7 @@ test("passes every call with its input and its result", async () => {
   await remote.checkFiles();
   expect(engine.checkFiles).toHaveBeenCalledOnce();
   expect(await remote.losesLogs()).toBe(true);
+  expect(await remote.metrics()).toEqual([{ name: "a" }]);
 });
 
 test("drops an entry that JSON cannot represent, and no other", async () => {

@@ -1,14 +1,16 @@
 /** The state file: transactions, the lock, older and newer versions, and other processes. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { silent } from "../../../../adapters/local/accounts/identity.ts";
 import { createLocalIdentity, createLocalProvider } from "../../../../adapters/local/index.ts";
 import { openState, transaction } from "../../../../adapters/local/state/database.ts";
-import { lockDataDir } from "../../../../adapters/local/state/lock-data-dir.ts";
+import { lockDataDir, lockServer } from "../../../../adapters/local/state/lock-data-dir.ts";
 import { SettingRows } from "../../../../adapters/local/state/settings.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
@@ -115,6 +117,21 @@ test("starts with a damaged lock file, and still admits only one server", async 
     expect(() => lockDataDir(folder)).toThrow(/Another Portside server uses the data folder/);
     lock.release();
   }
+});
+
+test("a server waits until an earlier one has ended", async () => {
+  lockDataDir(folder).release();
+  mkdirSync(join(folder, "engine"));
+  const first = await lockServer(folder, silent);
+  let isSecond = false;
+  const second = lockServer(folder, silent).then((lock) => {
+    isSecond = true;
+    return lock;
+  });
+  await sleep(150);
+  expect(isSecond).toBe(false);
+  first.release();
+  (await second).release();
 });
 
 test("accepts a key that another process created, immediately, while the server runs", async () => {

@@ -1,0 +1,16 @@
+/** The messages between the engine's process and its child, the server, over Node's IPC channel. */
+import type { ServeSettings } from "../../composition/settings.ts";
+import type { ServingFacts } from "./serving.ts";
+
+/** Messages of the engine. A `connection` has the socket as its handle. */
+export type EngineMessage =
+  | { readonly kind: "start"; readonly settings: ServeSettings; readonly engineSocket: string; readonly port: number }
+  | { readonly kind: "connection"; readonly id: number }
+  | { readonly kind: "stop" };
+
+/** Messages of the server. After `failed` it exits. */
+export type ServerMessage =
+  | { readonly kind: "ready"; readonly facts: ServingFacts }
+  /** The server has a connection, so the engine must close its own handle. */
+  | { readonly kind: "accepted"; readonly id: number }
+  | { readonly kind: "failed"; readonly message: string };

@@ -1,0 +1,43 @@
+/** The server of `portside serve`: a child of the engine's process. It ends with the engine. */
+import type { Socket } from "node:net";
+import type { EngineMessage, ServerMessage } from "./server-messages.ts";
+import { type PassedServing, startPassedServing } from "./serving.ts";
+
+let serving: Promise<PassedServing> | undefined;
+
+const send = (message: ServerMessage): void => void process.send?.(message);
+
+const start = async (message: EngineMessage & { readonly kind: "start" }): Promise<void> => {
+  serving = startPassedServing(message.settings, message);
+  try {
+    const { metrics, apiKey, capabilities } = await serving;
+    send({ kind: "ready", facts: { metrics, apiKey, capabilities } });
+  } catch (error) {
+    send({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+    process.exitCode = 1;
+    process.disconnect();
+  }
+};
+
+const accept = async (id: number, socket: Socket): Promise<void> => {
+  const started = await serving;
+  started?.accept(socket);
+  send({ kind: "accepted", id });
+};
+
+const stop = async (): Promise<void> => {
+  const started = await serving?.catch(() => undefined);
+  await started?.stop();
+  process.exit(0);
+};
+
+process.on("message", (message: EngineMessage, socket: Socket | undefined) => {
+  if (message.kind === "start") void start(message);
+  else if (message.kind === "stop") void stop();
+  // The client may have disconnected on the way.
+  else if (socket !== undefined) void accept(message.id, socket);
+});
+// Ctrl-C reaches every process of the terminal. The engine then stops this one.
+process.on("SIGINT", () => undefined);
+process.once("SIGTERM", () => void stop());
+process.once("disconnect", () => process.exit(process.exitCode ?? 1));

@@ -1,0 +1,136 @@
+/** Runs the server as a child process, and starts it again when it ends. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { packagedScript } from "../../../adapters/shared/runtime/packaged-script.ts";
+import type { createPino } from "../../composition/logger.ts";
+import { CommandError } from "../terminal/io.ts";
+import type { EngineMessage, ServerMessage } from "./server-messages.ts";
+import type { ServingFacts } from "./serving.ts";
+
+type Log = ReturnType<typeof createPino>;
+
+/** The script of the server; null in a bundle. */
+export const serverScript = packagedScript(
+  import.meta.url,
+  "hosts/cli/server/supervised-server",
+  "hosts/cli/server/server-process",
+);
+
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 30_000;
+/** A server that served the API this long starts again without delay. */
+const STABLE_MS = 1000;
+
+/** How long to wait before a server starts again. @param failures how many servers in a row ended early */
+export const restartDelay = (failures: number): number =>
+  failures === 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS);
+
+export class SupervisedServer {
+  readonly #script: URL;
+  readonly #log: Log;
+  #start: EngineMessage & { readonly kind: "start" };
+  #child: ChildProcess | undefined;
+  /** The child, once its API accepts connections. */
+  #ready: ChildProcess | undefined;
+  #failures = 0;
+  /** Connections that were passed and not accepted yet, by number. */
+  readonly #passing = new Map<number, { readonly socket: Socket; readonly onLost: (socket: Socket) => void }>();
+  #passed = 0;
+  #restart: NodeJS.Timeout | undefined;
+  #isStopping = false;
+
+  constructor(script: URL, start: Omit<EngineMessage & { readonly kind: "start" }, "kind">, log: Log) {
+    this.#script = script;
+    this.#start = { kind: "start", ...start };
+    this.#log = log;
+  }
+
+  /** Starts the first server. Throws a `CommandError` if it cannot start. */
+  async start(): Promise<ServingFacts> {
+    const facts = await this.#run();
+    // A later server must refuse a state that was damaged in the meantime.
+    this.#start = { ...this.#start, settings: { ...this.#start.settings, acceptState: false } };
+    return facts;
+  }
+
+  /**
+   * Passes a paused connection to the server.
+   * @param onLost called with the connection if there is no server, or if it ends before it has the connection
+   */
+  pass(socket: Socket, onLost: (socket: Socket) => void): void {
+    const child = this.#ready;
+    if (child === undefined) return onLost(socket);
+    const id = this.#passed++;
+    this.#passing.set(id, { socket, onLost });
+    child.send({ kind: "connection", id } satisfies EngineMessage, socket, { keepOpen: true }, () => undefined);
+  }
+
+  /** Stops the server: running deploys end, and then requests. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#restart);
+    const child = this.#child;
+    if (child === undefined) return;
+    const ended = once(child, "exit");
+    if (child.connected) child.send({ kind: "stop" } satisfies EngineMessage);
+    await ended;
+  }
+
+  /** Resolves when the server is ready. Throws if it ends before. */
+  #run(): Promise<ServingFacts> {
+    const { promise, resolve, reject } = Promise.withResolvers<ServingFacts>();
+    const child = fork(fileURLToPath(this.#script), { serialization: "advanced" });
+    this.#child = child;
+    let readyAt: number | undefined;
+    let problem: string | undefined;
+    child.on("message", (message: ServerMessage) => {
+      if (message.kind === "failed") problem = message.message;
+      else if (message.kind === "accepted") this.#accepted(message.id);
+      else {
+        readyAt = performance.now();
+        this.#ready = child;
+        resolve(message.facts);
+      }
+    });
+    child.once("error", (cause) => this.#log.error({ cause }, "could not start the server"));
+    child.once("exit", (code, signal) => {
+      this.#child = undefined;
+      this.#ready = undefined;
+      for (const { socket, onLost } of this.#passing.values()) onLost(socket);
+      this.#passing.clear();
+      if (readyAt !== undefined) this.#ended(performance.now() - readyAt, code ?? signal);
+      else reject(new CommandError(problem ?? `The server ended (${code ?? signal}) before it was ready.`));
+    });
+    child.send(this.#start);
+    return promise;
+  }
+
+  /** Closes this process's handle of a connection. The server has another one, so the connection stays open. */
+  #accepted(id: number): void {
+    this.#passing.get(id)?.socket.destroy();
+    this.#passing.delete(id);
+  }
+
+  #ended(millis: number, how: unknown): void {
+    if (this.#isStopping) return;
+    this.#failures = millis > STABLE_MS ? 0 : this.#failures + 1;
+    this.#log.warn({ how }, "the server ended; services continue while it starts again");
+    this.#runLater();
+  }
+
+  #runLater(): void {
+    this.#restart = setTimeout(async () => {
+      try {
+        await this.#run();
+        this.#log.info("the server serves the API again");
+      } catch (cause) {
+        if (this.#isStopping) return;
+        this.#failures++;
+        this.#log.error({ cause }, "the server could not start again; services continue");
+        this.#runLater();
+      }
+    }, restartDelay(this.#failures));
+  }
+}

@@ -1,0 +1,131 @@
+/** `portside serve` in two processes: the engine starts the server again, and the server ends with the engine. */
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { restartDelay } from "../../../../hosts/cli/server/supervised-server.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { serverOf } from "../../../support/http/serve-child.ts";
+import { Client, type Served, serve } from "../../../support/http/served.ts";
+
+const start = async (dataDir: string, options: Readonly<Record<string, string>> = {}): Promise<Served> => {
+  const served = await serve(dataDir, { runner: "process", ...options });
+  onTestFinished(() => void served.child.kill("SIGKILL"));
+  return served;
+};
+
+const statusOf = async (url: string): Promise<number | undefined> => (await fetch(url).catch(() => undefined))?.status;
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+
+test("waits longer before each restart of a server that ends early", () => {
+  expect([0, 1, 2, 3, 8, 50].map(restartDelay)).toEqual([0, 250, 500, 1000, 30_000, 30_000]);
+});
+
+test("while there is no server, the API responds 503 with Retry-After, over HTTP/1.1 and HTTP/2", async () => {
+  using folder = folderWith();
+  const { url, child } = await start(folder.path);
+  const server = serverOf(child.pid as number) as number;
+  process.kill(server, "SIGKILL");
+  await expect.poll(() => isAlive(server)).toBe(false);
+  const response = await fetch(`${url}/health`);
+  expect(response.status).toBe(503);
+  expect(response.headers.get("retry-after")).toBe("2");
+  expect(await response.json()).toEqual({ detail: "The server is restarting. Retry after 2 seconds." });
+  const h2 = spawnSync("curl", [
+    "-s",
+    "--http2-prior-knowledge",
+    "-o",
+    "/dev/null",
+    "-w",
+    "%{http_code}",
+    `${url}/health`,
+  ]);
+  expect(["503", "200"]).toContain(h2.stdout.toString());
+  await expect.poll(() => statusOf(`${url}/health`)).toBe(200);
+});
+
+test("the server ends with its engine, and the next start serves what was deployed", async () => {
+  using folder = folderWith();
+  const first = await start(folder.path);
+  const records = await Array.fromAsync(
+    new Client(first.url, first.apiKey ?? "").deploy("app", nodeSource(helloServer("app"))),
+  );
+  expect(records.at(-1)?.status).toBe("DONE");
+  const server = serverOf(first.child.pid as number) as number;
+  first.child.kill("SIGKILL");
+  await expect.poll(() => isAlive(server)).toBe(false);
+  const second = await start(folder.path);
+  const [deployment] = await new Client(second.url, first.apiKey ?? "").list();
+  expect(await (await fetch(deployment?.url ?? "")).text()).toBe("app");
+  const ended = once(second.child, "exit");
+  second.child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
+test("a stop during a restart ends both, and a server that cannot start again leaves the services alone", async () => {
+  using folder = folderWith();
+  const { url, apiKey, child, errors } = await start(folder.path);
+  const client = new Client(url, apiKey ?? "");
+  const records = await Array.fromAsync(client.deploy("app", nodeSource(helloServer("app"))));
+  const service = records.at(-1)?.url as string;
+  const server = serverOf(child.pid as number) as number;
+  process.kill(server, "SIGKILL");
+  await expect.poll(() => isAlive(server)).toBe(false);
+  // A newer Portside has changed the format.
+  using db = new DatabaseSync(join(folder.path, "state.sqlite"));
+  db.exec("PRAGMA user_version = 1000");
+  await expect.poll(() => errors.join("\n"), { timeout: 20_000 }).toContain("the server could not start again");
+  expect(await (await fetch(service)).text()).toBe("app");
+  expect(await statusOf(`${url}/health`)).toBe(503);
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
+test("a first start that fails prints the reason, and leaves no process", async () => {
+  using folder = folderWith();
+  const options = { "stripe-key": "sk_test", "keys-database": "postgres://127.0.0.1:1/none" };
+  await expect(serve(folder.path, { runner: "process", ...options })).rejects.toThrow(/keys database|PostgreSQL/i);
+});
+
+test("a client that ends its side after a request gets the response, and a shutdown closes idle connections", async () => {
+  using folder = folderWith();
+  const { url, child } = await start(folder.path);
+  const port = Number(new URL(url).port);
+  const half = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  half.end("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  const [text] = (await once(half.setEncoding("utf8"), "data")) as [string];
+  expect(text).toMatch(/^HTTP\/1.1 200/);
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const [response] = await once(request({ port, path: "/health", agent }).end(), "response");
+  response.resume();
+  await once(response, "end");
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
+test("metrics add those of the engine to those of the server", async () => {
+  using folder = folderWith();
+  const { url, apiKey, metrics } = await start(folder.path, { "metrics-port": "0" });
+  const records = await Array.fromAsync(new Client(url, apiKey ?? "").deploy("app", nodeSource(helloServer("app"))));
+  await fetch(records.at(-1)?.url as string);
+  const text = await (await fetch(metrics as string)).text();
+  expect(text).toMatch(/^portside_deploys_total\{[^}]*\} 1$/m);
+  expect(text).toMatch(/^portside_service_request_seconds_count\{status="2xx"\} 1$/m);
+  expect(text).toMatch(/^portside_instances\{state="idle"\} 1$/m);
+  expect(text).toMatch(/^portside_log_entries_stored_total [1-9]/m);
+});
