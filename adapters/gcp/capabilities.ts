@@ -18,11 +18,11 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   runner: "Cloud Run",
   resources: [...cloudRunSizes],
   // "determined by the lowest of the following relevant quota limits": docs.cloud.google.com/run/docs/configuring/max-instances-limits
-  instances: { preset: 100, max: 1000, note: "at most what the region's CPU and memory quotas allow" },
+  instances: { preset: 100, max: 1000, note: "limited by the region's CPU and memory quotas" },
   scale_to_zero: offered("Cloud Run stops an idle instance within 15 minutes"),
   concurrency_cap: offered(),
   request_timeout: offered("the client gets 504; the instance continues the request"),
-  session_affinity: offered("by cookie, best effort; another instance replaces one that is full or stopped"),
+  session_affinity: offered("by cookie, best effort: another instance replaces one that is full or stops"),
   http2: offered(),
   memory_limit: offered("a service with mounts gets at least 512Mi"),
   cpu_limit: offered(),

@@ -38,14 +38,14 @@ export const gcpConfigSchema = z.strictObject({
     .int()
     .min(1)
     .default(60)
-    .describe("Maximum log reads of this server per minute. With replicas, divide the project's 60 by their number"),
+    .describe("Maximum log reads of this server per minute. With several replicas, divide the project's 60 reads"),
   logDataset: text
     .optional()
     .describe("BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; required for SQL"),
   billingTable: text.optional().describe("Table of the detailed billing export, as PROJECT.DATASET.TABLE"),
   sqlLocation: text
     .optional()
-    .describe("Location of the linked dataset and the billing export, such as EU (default: as BigQuery reports it)"),
+    .describe("Location of the linked dataset and the billing export, such as EU (default: reported by BigQuery)"),
   sqlBytesBilled: z
     .int()
     .min(10_485_760)

@@ -61,7 +61,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       accountId: email.slice(0, email.indexOf("@")),
       serviceAccount: {
         displayName: "Portside runtime identity",
-        description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
+        description: `Runs the services of the account with the digest ${accountDigest(owner)}.`,
       },
     };
     return request("iam.serviceAccounts.create", signal, { url: accounts, method: "POST", data });
