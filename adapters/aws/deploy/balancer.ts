@@ -1,5 +1,5 @@
 /**
- * The calls to the load balancer, which has a target group per revision and rules that forward a host name to a group.
+ * The API calls to a load balancer. It has a target group per revision, and rules that forward a host name to a group.
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/
  */
 import type { Rule, TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
@@ -36,8 +36,8 @@ export interface Balancer {
   createGroup(input: TargetGroupInput, retry?: RetryOptions): Called<string>;
   setAttributes(group: string, attributes: Readonly<Record<string, string>>, retry?: RetryOptions): Called<void>;
   /**
-   * Never retried, because each call creates a rule. Fails with `exists` if the priority is taken. Returns undefined if
-   * the response names no rule.
+   * Sends one request without retries, because each request creates a rule. Fails with `exists` if the priority is
+   * taken. Returns undefined if the response contains no rule.
    */
   createRule(rule: NewRule, retry?: RetryOptions): Called<ForwardRule | undefined>;
   /** Fails with `not_found` if the rule or one of the groups does not exist. */
@@ -56,7 +56,7 @@ const hostsOf = ({ Conditions }: Rule): string[] =>
     Field === "host-header" ? (HostHeaderConfig?.Values ?? Values ?? []) : [],
   );
 
-/** An action has either one group without a weight, or several groups with weights. */
+/** An action contains either one group without a weight, or a list of groups with weights. */
 const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
   (Actions ?? []).flatMap(({ Type, TargetGroupArn, ForwardConfig }) => {
     if (Type !== "forward") return [];
@@ -66,8 +66,8 @@ const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
   });
 
 /**
- * The stickiness of groups, with the shortest duration; the range is 1 to 604,800 (TargetGroupStickinessConfig). A rule
- * with several groups must have it if one of the groups is sticky:
+ * Target group stickiness with the shortest duration in seconds (TargetGroupStickinessConfig: 1 to 604,800). A rule
+ * with several groups requires it if one of the groups is sticky:
  * https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2734. New clients go to the new revision's
  * group, because the other groups have the weight 0.
  */

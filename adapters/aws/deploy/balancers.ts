@@ -15,7 +15,7 @@ const DEPLOYMENTS_PER_BALANCER = 50;
 /** Returns whether a load balancer with this number of deployments can take another one. */
 export const hasRoom = (deployments: number): boolean => deployments < DEPLOYMENTS_PER_BALANCER;
 
-/** Returns the number of deployments with these rules. Also counts each rollout, which has a rule until it ends. */
+/** Counts the deployments that have these rules. Each running rollout has another rule and counts too. */
 export const deploymentsIn = (rules: readonly ForwardRule[]): number =>
   rules.filter(({ targets }) => targets.some(({ group }) => isOwnGroup(group))).length;
 
@@ -31,10 +31,10 @@ export const sharedByBalancer = (shared: SharedResources): readonly SharedResour
   }));
 
 /**
- * Returns the index of the load balancer of a new deployment: the first with room, else the one with the fewest
+ * Returns the index of the load balancer for a new deployment: the first with room, otherwise the one with the fewest
  * deployments.
  *
- * @param counts the number of each load balancer's deployments; not empty
+ * @param counts the number of deployments of each load balancer; not empty
  */
 export const balancerForNew = (counts: readonly number[]): number => {
   const withRoom = counts.findIndex(hasRoom);

@@ -16,7 +16,7 @@ const faults: ReadonlyMap<string, CallFault> = new Map([
   ["PriorityInUseException", state("exists")],
   ["DuplicateTargetGroupNameException", state("exists")],
   ["ResourceInUseException", state("changed")],
-  // A concurrent change of a scalable target or a service; transient.
+  // Another call is changing the scalable target or the service; transient.
   ["ConcurrentUpdateException", { kind: "busy" }],
   ["UpdateInProgressException", { kind: "busy" }],
 ]);

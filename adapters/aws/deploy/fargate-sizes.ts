@@ -2,7 +2,7 @@
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
 import { fitResources, type ResourceCatalogue, type Resources } from "../../../core/domain/deploy/resources.ts";
 
-/** Only whole CPUs. Omits 32 CPUs, because the three memory sizes for them have no fixed step. */
+/** Only whole CPUs. Omits 32 CPUs, because their three memory sizes are not evenly spaced. */
 export const fargateSizes: ResourceCatalogue = [
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },

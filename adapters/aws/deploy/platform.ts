@@ -62,7 +62,7 @@ export const createEcsPlatform = (
   );
   const [first] = byBalancer as [RolloutDeps, ...RolloutDeps[]];
 
-  /** The load balancer of each new deployment whose rule may not exist yet. */
+  /** The index of the load balancer of each new deployment whose rule may not exist yet. */
   const placed = new Map<DeploymentName, number>();
 
   const depsOf = ({ balancer, attempted }: HeldRecord): Result<RolloutDeps, Unavailable> => {

@@ -1,7 +1,7 @@
 /**
- * Removes a deployment with conditional writes: marks the record, which makes every rollout fail; deletes the
- * deployment's rules and its revisions' resources; and reserves the name for its account. The mark of an interrupted
- * removal stays, and the next removal resumes.
+ * Removes a deployment. First marks the record with a conditional write: running rollouts then fail, and new rollouts
+ * fail until the removal's deadline. Then deletes the deployment's rules and its revisions' resources, and reserves the
+ * name for its account. If a removal is interrupted, its mark stays, and the next removal resumes.
  */
 
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
@@ -41,7 +41,7 @@ const toServiceError = (error: NotFound | Conflict | CallState | Unavailable): N
 
 const changed = (name: DeploymentName): Conflict => conflict(`Another call changed '${name}'. Try again.`);
 
-/** Marks the record. From then on, every rollout of the deployment fails. */
+/** Marks the record. From then on, running rollouts fail, and new rollouts fail until the removal's deadline. */
 const markRecord = (
   deps: RemoveDeps,
   name: DeploymentName,

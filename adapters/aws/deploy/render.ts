@@ -1,7 +1,7 @@
 /**
- * Renders a template as input of ECS and the load balancer, based on the existing revision. Fields that Portside does
- * not manage keep their values. Pure. Source of the fields: models of RegisterTaskDefinition, CreateService and
- * CreateTargetGroup.
+ * Renders a template as requests to ECS and the load balancer. Fields that Portside does not manage keep the values of
+ * the previous revision. Pure. The models of RegisterTaskDefinition, CreateService and CreateTargetGroup describe the
+ * fields.
  */
 import type {
   ContainerDefinition,
@@ -23,7 +23,7 @@ import { CONTAINER, familyOf, tagsOf, targetGroupNameOf } from "./records/names.
 export type TargetGroupInput = CreateTargetGroupCommandInput;
 export type DefinitionInput = RegisterTaskDefinitionCommandInput;
 
-/** Name prefix of the platform's volumes; all others were added by hand. */
+/** Name prefix of the platform's volumes. Volumes with other names were added manually. */
 const VOLUME_PREFIX = "portside-";
 
 export interface DefinitionSettings {
@@ -34,7 +34,7 @@ export interface DefinitionSettings {
   readonly fileSystems: ReadonlyMap<string, MountSource>;
 }
 
-/** Returns one volume per mounted folder. A mount point, not a volume, sets whether a mount is read-only. */
+/** Returns one volume per mounted folder, and one mount point per mount. The mount point sets `readOnly`. */
 const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountSource>) => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
@@ -58,7 +58,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
   return { volumes, mountPoints };
 };
 
-/** Variables that the platform adds to the declared ones. */
+/** The variables that the platform adds to the declared ones. */
 const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate): Readonly<Record<string, string>> =>
   withAliases(
     {
@@ -71,7 +71,7 @@ const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate):
     envAliases,
   );
 
-/** Keeps variables that neither the former nor the new template names, because they were set by hand. */
+/** Keeps variables that are in neither the former nor the new template, because they were set manually. */
 const environmentOf = (
   template: ServiceTemplate,
   present: ContainerDefinition,
@@ -101,7 +101,7 @@ const isOurs = (name: string | undefined): boolean => name?.startsWith(VOLUME_PR
 
 /**
  * @param present the existing task definition
- * @param former the template that it was rendered from
+ * @param former the template of the existing task definition
  */
 export const renderDefinition = (
   { region, shared }: Pick<AwsConfig, "region" | "shared">,
@@ -181,9 +181,9 @@ export const renderService = (
   deploymentConfiguration: {
     minimumHealthyPercent: 100,
     maximumPercent: 200,
-    // No rollback, because the former revision is another service and still has the traffic. With mounts, no circuit
-    // breaker: it acts after three failed tasks, and more may fail before S3 Files allows the mounts. The rollout's
-    // deadline then applies.
+    // A rollback is unnecessary, because the former revision is another service and still has the traffic. The circuit
+    // breaker acts after three failed tasks. With mounts, more tasks may fail before S3 Files allows the mounts, so the
+    // breaker is off, and only the rollout's deadline applies.
     deploymentCircuitBreaker: { enable: template.mounts.length === 0, rollback: false },
   },
   networkConfiguration: {
@@ -200,7 +200,7 @@ export const renderService = (
   enableECSManagedTags: true,
 });
 
-/** Keeps health checks that were changed by hand. */
+/** Keeps health check settings that were changed manually. */
 const checksOf = (present: Partial<TargetGroupInput>): Partial<TargetGroupInput> => ({
   HealthCheckPath: present.HealthCheckPath ?? "/",
   HealthCheckIntervalSeconds: present.HealthCheckIntervalSeconds ?? 5,

@@ -1,8 +1,10 @@
 /**
- * Removes a revision's AWS resources. Every step can be repeated. No step can remove a revision that serves, because
- * the load balancer rejects the deletion of a group that a rule forwards to. ECS deployments stall after the group of
- * their service was deleted (https://github.com/aws/containers-roadmap/issues/1884 and /issues/2196). This does not
- * matter here, because Portside deletes the service next.
+ * Removes a revision's AWS resources. Every step can be repeated. Unless forced, the removal stops if the revision
+ * serves; the load balancer also rejects the deletion of a target group that a rule forwards to.
+ *
+ * ECS deployments stall if the target group of their service is deleted
+ * (https://github.com/aws/containers-roadmap/issues/1884 and /issues/2196). This does not matter here, because Portside
+ * deletes the service too.
  */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -30,7 +32,7 @@ const POLL_GROWTH = 4;
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
 
-/** Returns the revision that gets the host's requests; undefined if none does. */
+/** Returns the revision that gets the host's requests; undefined if no revision does. */
 export const routedTo = (
   rules: readonly ForwardRule[],
   host: string,
@@ -60,12 +62,12 @@ const dropFromRules = (
     return ok(undefined);
   });
 
-/** Stops the revision's instances. */
+/** Deletes the revision's scaling and ECS service, which stops its instances. */
 const stop = ({ scaling, services }: RetireDeps, revision: string, retry: RetryOptions): Called<void> =>
   scaling.remove(revision, retry).andThen(() => services.remove(revision, retry));
 
 /**
- * Waits until the instances have finished their requests, or the time is up. AWS may show targets as draining for the
+ * Waits until the instances have finished their requests or the time is up. AWS may show targets as draining for the
  * whole deregistration delay, so the pauses between polls grow:
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html
  */
@@ -90,13 +92,16 @@ export interface RetireOptions {
   readonly revision: string;
   /** The deployment's host name. */
   readonly host: string;
-  /** Milliseconds that instances get to finish requests; 0 if the revision never had traffic. */
+  /** Milliseconds for instances to finish their requests; 0 to remove the revision immediately. */
   readonly drain: number;
   /** Retires the revision even if it has traffic; the result is then never `serves`. */
   readonly force?: boolean;
 }
 
-/** How long the load balancer may report a group as in use after its last rule was deleted (eventual consistency). */
+/**
+ * How long to retry the deletion of a group, in milliseconds. The load balancer may report a group as in use for some
+ * seconds after its last rule was deleted.
+ */
 const IN_USE_MS = { min: 4000, max: 20_000 } as const;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
@@ -129,7 +134,7 @@ const deleteGroupWhenUnused = (
     return ok("serves" as const);
   });
 
-/** Deletes the group and all references to it. If the group has traffic, changes nothing and returns `serves`. */
+/** Deletes the group and all references to it. Returns `serves` if the group has traffic and `force` is not set. */
 const detach = (deps: RetireDeps, group: string, options: RetireOptions, retry: RetryOptions) =>
   safeTry(async function* () {
     const { revision, host, drain } = options;
@@ -144,7 +149,7 @@ const detach = (deps: RetireDeps, group: string, options: RetireOptions, retry: 
 
 /**
  * Removes the revision's resources and returns `deleted`. The revision can then never get traffic again, because a rule
- * cannot forward to a deleted group. If the revision has traffic, changes nothing and returns `serves`.
+ * cannot forward to a deleted group. If the revision has traffic and `force` is not set, keeps it and returns `serves`.
  */
 export const retire = (
   deps: RetireDeps,

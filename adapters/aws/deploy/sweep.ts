@@ -6,7 +6,7 @@ import { amend } from "./records/writes.ts";
 import { retire } from "./retire.ts";
 import type { RolloutAttempt } from "./rollout/rollout-attempt.ts";
 
-/** @param drain milliseconds that instances get to finish requests */
+/** @param drain milliseconds for instances to finish their requests */
 export const sweep = async (
   { deps, host, request }: RolloutAttempt,
   record: HeldRecord,

@@ -23,7 +23,7 @@ import { stageSource } from "./staging.ts";
 const MAX_LOG_PAGES = 20;
 /** How long to wait for late log lines, in milliseconds. Must fit within the time limit of an abort. */
 const SETTLE_MS = 4000;
-/** How long to repeat a start, in milliseconds, to get the id of a build if the first response was lost. */
+/** How long a cancellation repeats the start to get the build's id if its response was lost, in milliseconds. */
 const START_RETRY_MS = 1500;
 
 export const createCodeBuilder = (
@@ -68,7 +68,7 @@ export const createCodeBuilder = (
   const remote: RemoteBuilds = {
     service: "CodeBuild",
     buildpacks: "Google's",
-    // The project has its own, configured role, so a default identity cannot be used by mistake.
+    // The CodeBuild project has its own role, so builds cannot run with a default identity by mistake.
     problem: undefined,
     image: async ({ owner, source }, signal) =>
       builds.repository(signal).map((uri) => `${uri}:${tagOf(owner, source.digest)}`),

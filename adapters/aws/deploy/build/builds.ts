@@ -7,7 +7,7 @@ import type { ClientSource } from "../../clients.ts";
 import type { SharedResources } from "../../config.ts";
 
 const TIMEOUT_MS = 60_000;
-/** An abort may take five seconds in total. */
+/** Timeout of the call that stops a build. An abort may take five seconds in total. */
 const STOP_TIMEOUT_MS = 1500;
 
 export interface LogPage {

@@ -1,5 +1,6 @@
 /**
- * Determines why a build failed, from the codes in Build.buildStatus and BuildPhase (client-codebuild, models). Pure.
+ * Determines why a build failed, from its status, its failed phase (client-codebuild, models) and the end of its log.
+ * Pure.
  */
 import type { Build, BuildPhase } from "@aws-sdk/client-codebuild";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
@@ -43,14 +44,14 @@ const phases: Readonly<Record<string, DeployFailure>> = {
 };
 
 /*
- * Only errors of docker and pack begin with ERROR, because docker and pack prefix each line that the source's code
+ * Only docker's and pack's own errors begin with ERROR, because both tools prefix each line that the source's code
  * prints.
  * https://docs.docker.com/docker-hub/usage/#rate-limit, solver/llbsolver/ops/exec.go of moby/buildkit
  */
 const DOCKER_HUB_LIMIT = /^ERROR: .*(?:toomanyrequests|429 Too Many Requests)/;
 const STEP_FAILED = /^ERROR: .* did not complete successfully: exit code: (\d+)$/;
 
-/** Returns the exit code of a Dockerfile's step. `docker build` itself always exits with 1. */
+/** Returns the exit code of a Dockerfile's step. `docker build` itself exits with 1 if any step fails. */
 const exitCodeOfStep = (tail: readonly string[]): number | undefined => {
   const code = tail.map((line) => STEP_FAILED.exec(line)?.[1]).find(Boolean);
   return code === undefined ? undefined : Number(code);

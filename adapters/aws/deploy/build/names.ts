@@ -1,4 +1,4 @@
-/** Names of sources and images. All derive from the account and the source's digest. Pure. */
+/** Names of sources and images, derived from the account and the source's digest. Pure. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
@@ -10,8 +10,8 @@ const BUILDER_VERSION = "3";
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
 
 /**
- * One repository contains the images of all accounts, so a tag contains the account's digest. A tag has 97 characters,
- * and the limit is 128.
+ * One repository contains the images of all accounts, so a tag contains the account's digest. A tag has 97 characters;
+ * ECR allows 128.
  */
 export const tagOf = (owner: AccountId, digest: string): string => {
   const content = createHash("sha256")

@@ -21,22 +21,22 @@ const SOURCE_FOLDER = "/tmp/source";
 const DOCKER_BUILD = 'docker build --tag "$IMAGE" "$SOURCE_FOLDER"';
 
 /**
- * Runs the pack of the build image, without the variables that lead to the build's credentials. Names the builder by
- * its digest: pack trusts a builder whose name it knows, and then runs the source's code in a container that has
- * Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
+ * Runs `pack` from CodeBuild's image, without the variables that lead to the build's credentials. Refers to the builder
+ * by its digest, because `pack` trusts builders whose names it knows, and would then run the source's code in a
+ * container that has Docker's socket (docs/decisions/0034-builds-on-codebuild.md).
  */
 const packBuild = (variables: readonly string[]): string =>
   [
     `BUILDER="$(docker image inspect --format '{{index .RepoDigests 0}}' ${BUILDPACKS_BUILDER})" &&`,
-    // Without a key, pack warns that builds do not share a cache. Each build has a new machine, so this does not
-    // matter.
+    // Without a key, `pack` warns that builds do not share a cache. Each build runs on a new machine anyway.
     'env -i PATH="$PATH" HOME="$HOME" PACK_VOLUME_KEY=none pack build "$IMAGE"',
     '--builder "$BUILDER" --lifecycle-image "$BUILDER" --path "$SOURCE_FOLDER"',
     ...variables.map((name) => `--env "${name}=$${name}"`),
   ].join(" ");
 
 /**
- * Returns JSON, which is valid YAML. The commands contain no account or deployment names, and no text of the source.
+ * Returns JSON, which is valid YAML. The commands contain no names of accounts or deployments, and no text from the
+ * source.
  */
 export const buildspecOf = (by: RemoteBuild["by"]): string => {
   const isPack = by.kind === "buildpacks";

@@ -11,7 +11,7 @@ import { type ClientSource, sendCommand } from "../../clients.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** Uploads a source, unless the object exists. */
+/** Returns a function that stores a source in the bucket, unless the object already exists. */
 export const stageSource = (bucket: string, clients: ClientSource, call: ProviderCall) => {
   const send = commandSender("s3", "s3", clients, call);
   // Creates the object only if it does not exist. A concurrent upload of the same source has the same bytes.
@@ -25,7 +25,7 @@ export const stageSource = (bucket: string, clients: ClientSource, call: Provide
         try {
           await sendCommand(clients, "s3", "PutObjectCommand", input, signal);
         } finally {
-          // The SDK does not close the stream, and therefore the file, if the call is aborted.
+          // If the call is aborted, the SDK does not close the stream, so the file would stay open.
           Body.destroy();
         }
       }),

@@ -1,8 +1,10 @@
 /**
- * Marks images as used or in removal, in the objects `images/TAG.json` of the state bucket. A deploy marks its image as
- * used before it looks for the image. A removal marks the image only if the mark has not changed since the removal read
- * it. Therefore, no removal deletes an image that a running deploy has found. The age of an image does not show whether
- * it is used: if the same bytes are pushed again, even for another account, ECR keeps the time of the first push.
+ * Marks images as used or as being removed, in the objects `images/TAG.json` of the state bucket. A deploy marks its
+ * image as used before it looks for the image. A removal marks the image only if the mark has not changed since the
+ * removal read it. Therefore, no removal deletes an image that a running deploy has found.
+ *
+ * The age of an image does not show whether the image is used: if the same bytes are pushed again, even for another
+ * account, ECR keeps the time of the first push.
  */
 import { z } from "zod";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
@@ -31,8 +33,8 @@ export interface ImageMarks {
   /** Marks an image as used. Waits while another server removes the image. */
   use(tag: string, retry?: RetryOptions): ResultAsync<void, Unavailable>;
   /**
-   * Calls `remove` if no deploy has used the image since `cutoff`. Meanwhile, no deploy can begin to use the image.
-   * `remove` must end within half a minute. Returns whether `remove` was called.
+   * Calls `remove` if no deploy has used the image since `cutoff` and no other server is removing it. Until `remove`
+   * ends, deploys of the image wait. `remove` must end within half a minute. Returns whether `remove` was called.
    *
    * @param cutoff milliseconds since 1970; must be further back than the duration of a deploy
    */

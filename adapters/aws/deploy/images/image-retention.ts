@@ -1,6 +1,6 @@
 /**
- * Removes images that no deployment uses. Removes only tags that consist of an account's digest and a source's digest.
- * The records of deployments name the images that serve or may serve again.
+ * Removes images that no deployment uses. The records of deployments name the images that serve or may serve again.
+ * Tags that do not have the form of Portside's tags (two digests) are kept.
  */
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../../core/errors.ts";
@@ -42,7 +42,7 @@ export interface ImageRetention {
   keepUsed(builder: ImageBuilder): ImageBuilder;
   /** Removes unused images now. Returns their number. */
   sweep(retry?: RetryOptions): ResultAsync<number, Unavailable>;
-  /** Waits for a removal in the background. */
+  /** Waits until no removal runs in the background. */
   idle(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export const createImageRetention = (
       return ok(used);
     });
 
-  /** Removes a tag, because accounts with the same source share the image. ECR removes the image with its last tag. */
+  /** Removes only the tag, because several accounts may share the image. ECR removes an image with its last tag. */
   const remove = (imageTag: string, { signal }: RetryOptions): ResultAsync<void, Unavailable> =>
     ecr(
       "BatchDeleteImageCommand",

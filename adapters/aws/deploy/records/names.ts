@@ -1,6 +1,7 @@
 /**
- * Names of a deployment's AWS resources. Each name contains the name of a revision, or the name's unique suffix.
- * Therefore, two replicas that deploy under one name concurrently cannot change each other's resources.
+ * Names, host names and tags of a deployment's AWS resources. Names of task definitions and target groups contain the
+ * unique suffix of a revision. Therefore, two replicas that deploy the same service concurrently cannot change each
+ * other's resources.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
@@ -9,7 +10,7 @@ import { SUFFIX_CHARS } from "../../../cloud/deploy/revision-id.ts";
 import { accountDigest, shortAccountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { SharedResources } from "../../config.ts";
 
-/** Name of the service's container; other containers of the task were added by hand. */
+/** Name of the service's container. Operators may have added other containers to the task. */
 export const CONTAINER = "app";
 
 /** A task definition's family: "up to 255 letters, numbers, underscores, and hyphens" (RegisterTaskDefinition). */
@@ -27,7 +28,7 @@ export const targetGroupNameOf = (revision: string): string => `${GROUP_PREFIX}$
 /** The target group's name in its ARN, `...:targetgroup/NAME/ID`. */
 export const nameInArn = (arn: string): string => arn.split("/").at(-2) ?? "";
 
-/** True if Portside created the target group. */
+/** True if the target group's name shows that Portside created it. */
 export const isOwnGroup = (arn: string): boolean => nameInArn(arn).startsWith(GROUP_PREFIX);
 
 /** Returns a deployment's host name without a port, as rule conditions require. */
@@ -38,9 +39,10 @@ export const urlOf = ({ scheme, domain }: Pick<SharedResources, "scheme" | "doma
   `${scheme}://${name}.${domain}`;
 
 /**
- * Returns a host name that no client requests. A rule must reference a group before the group gets traffic, because the
- * load balancer does not check groups that no listener uses (TargetHealth, Target.NotInUse). The name contains a
- * write's random id.
+ * Returns a host name that no client requests, for a rule that references a target group before the group gets traffic.
+ * Without the rule, the load balancer would not check the group's targets (TargetHealth, Target.NotInUse).
+ *
+ * @param write the random id of the rollout's first write
  */
 export const placeholderHostOf = (write: string): string => `${write}.portside.invalid`;
 
@@ -50,7 +52,7 @@ export interface Tagged {
   readonly revision: string;
 }
 
-/** Tags for the console and for cost reports. A tag's value has at most 256 characters. */
+/** Returns tags for the AWS console and cost reports. A tag's value may have at most 256 characters. */
 export const tagsOf = ({ owner, name, revision }: Tagged): readonly (readonly [string, string])[] => [
   [OWNER_LABEL, accountDigest(owner)],
   [SERVICE_LABEL, name],

@@ -1,7 +1,7 @@
 /**
- * The state of a deployment: its owner, every template that may have traffic, the rollout's step, and the last deploy's
- * status. Portside stores it as one object in the state bucket, because ECS has no conditional writes. Templates
- * contain the services' environment variables, so only the platform may read the object. Pure.
+ * The record of a deployment: its owner, the template of every revision that may have traffic, the rollout's step, and
+ * the last deploy's status. Portside stores the record as one object in the state bucket, because ECS has no
+ * conditional writes. A template contains environment variables, so only the platform may read the object. Pure.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -60,7 +60,7 @@ export interface RevisionTemplate {
 
 export interface HeldRecord {
   readonly kind: "held";
-  /** Identifies this deployment of the name; a later deployment has another uid. */
+  /** Identifies the deployment. A later deployment of the same name gets another uid. */
   readonly uid: string;
   readonly createdAt: string;
   /** The index of the deployment's load balancer. */
@@ -117,5 +117,5 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   return { ...data, attempted, former };
 };
 
-/** The etag for the port's conditional writes. Every rollout write changes it; notes do not. */
+/** The etag for the port's conditional writes. Each step of a rollout changes it; notes do not. */
 export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

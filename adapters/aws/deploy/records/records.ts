@@ -1,10 +1,10 @@
 /**
  * Deployment records in the state bucket: `services/NAME.json`, one per name, across all accounts.
  *
- * Listing an account's deployments takes three reads: the names that the account ever had (`owners/DIGEST/NAME`,
- * written before the record), the ETags of all records (one call per thousand), and `lists/DIGEST.json`, a cache of the
- * account's records. The listing reads records with a changed ETag one by one and rewrites the cache. A cache entry
- * counts only if its ETag matches, so the cache may be stale.
+ * To list an account's deployments, Portside reads three things: all names that the account has used
+ * (`owners/DIGEST/NAME`, written before the record), the ETags of all records (one call per thousand), and
+ * `lists/DIGEST.json`, a cache of the account's records. It then reads the records whose ETags have changed, and
+ * rewrites the cache. A cache entry counts only if its ETag matches, so the cache may be stale.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
@@ -17,7 +17,7 @@ import { parseJson } from "../../parse-json.ts";
 import type { PutCondition, StateBucket } from "../../state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
-/** The object of a name, with its ETag for S3's conditions. */
+/** The object with a name's record, and the object's ETag for conditional writes. */
 export type Found =
   | { readonly kind: "none" }
   /** An object that is not a Portside record. */
@@ -39,7 +39,7 @@ const SUFFIX = ".json";
 /** Concurrent reads. */
 const CONCURRENCY = 20;
 /**
- * The bucket's lifecycle rule deletes objects with this tag after the name's reservation
+ * The bucket's lifecycle rule deletes objects with this tag after the reservation of a freed name has ended
  * (docs/providers/aws-template.yaml).
  */
 export const FREED_TAG = "portside-state=freed";

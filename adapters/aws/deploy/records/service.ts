@@ -1,4 +1,4 @@
-/** Converts a record to the port's service. Pure. */
+/** Converts a deployment's record to the port's `Service`. Pure. */
 
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import { type Instant, parseInstant, type Timestamp } from "../../../../core/domain/wire/instant.ts";
@@ -18,24 +18,24 @@ const hasExpired = (until: string, now: Instant): boolean => {
 export const isMoving = ({ state }: HeldRecord, now: Instant): boolean =>
   state.step === "moving" && !hasExpired(state.until, now);
 
-/** True while a removal is in progress. */
+/** True if a removal has begun and its deadline has not passed. */
 export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
   removing !== null && !hasExpired(removing, now);
 
 /**
- * True if the record does not show which revision has traffic: the process that moved traffic has died, or a removal
- * has begun. The listener's rule then decides.
+ * True if the record does not show which revision has traffic: the writer that moved traffic counts as dead, or a
+ * removal has begun. The listener's rule then decides.
  */
 export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
   (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;
 
-/** Returns all revisions that may serve. */
+/** Returns the attempted and the former revisions. Only these may serve. */
 export const knownOf = ({ state, attempted, former }: HeldRecord): RevisionTemplate[] => [
   { id: state.revision, template: attempted },
   ...former,
 ];
 
-/** Returns the serving revisions according to the record. */
+/** Returns the revisions that serve according to the record. */
 export const servingOf = (record: HeldRecord): readonly RevisionTemplate[] =>
   record.state.step === "moved" ? [{ id: record.state.revision, template: record.attempted }] : record.former;
 

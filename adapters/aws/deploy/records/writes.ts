@@ -1,9 +1,9 @@
 /**
- * Conditional writes of records. The port's etag identifies a rollout's last write, and the record contains it. The
- * ETag of the object is unsuitable, because every note changes it.
+ * Writes records conditionally. The port's etag identifies the last step of a rollout, and the record contains it. The
+ * object's ETag cannot replace the port's etag, because every note changes it.
  *
- * A write reads the record, compares the port's etag, and writes on condition that the object's ETag is still that of
- * the read. If it is not, the write starts over. Therefore, the comparison holds at the time of the write.
+ * A write reads the record, compares the port's etag, and then writes only if the object's ETag has not changed since
+ * the read. Otherwise, it starts over. Therefore, the comparison still holds at the time of the write.
  *
  * If the response of a write is lost, the next try finds the write's id in the record and does not repeat the write.
  */
@@ -69,7 +69,7 @@ export const serving = (
     .map((routed) => known.filter(({ id }) => id === routed));
 };
 
-/** Each attempt may collide with a note. This many collisions in a row indicate another problem. */
+/** Maximum attempts. Each may collide with a note, but this many collisions indicate another problem. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -77,10 +77,11 @@ const PAUSE_MS = 50;
 export type Decision<R, T> = { readonly put: R } | { readonly stop: T } | { readonly waitMs: number };
 
 /**
- * Writes the record that `decide` returns, and returns it. Starts over if another call has changed the record since the
- * read. Fails with a `CallState` if that happens too often.
+ * Writes the record that `decide` returns, and returns that record. Starts over if another call has changed the record
+ * since the read. Fails with a `CallState` if that happens too often.
  *
- * @param pauseMs pause before an attempt, times the number of earlier attempts; the second attempt follows immediately
+ * @param pauseMs the pause before an attempt, multiplied by the number of earlier attempts; the second attempt follows
+ *   immediately
  */
 export const rewriteRecord = <R extends NameRecord, T, E>(
   { records, clock }: Pick<WriteDeps, "records" | "clock">,
@@ -117,11 +118,11 @@ export interface ConditionalWrite {
   readonly change: (seen: Found) => PromiseLike<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
 }
 
-/** How long to wait until the writer that moves traffic has recorded the result, or counts as dead. */
+/** Milliseconds until the next check whether the writer that moves traffic has finished or counts as dead. */
 const waitMsOf = ({ state }: HeldRecord, now: Instant): number =>
   Math.min(Math.max(millisOf(parseInstant(state.until) ?? now) - millisOf(now), PAUSE_MS), 1000);
 
-/** Returns the current record once the write is applied. */
+/** Applies the write, and returns the written record. */
 export const writeConditionally = (
   deps: WriteDeps,
   { name, owner, expected, write, isLaterWrite = false, change }: ConditionalWrite,
@@ -146,8 +147,8 @@ export const writeConditionally = (
 };
 
 /**
- * Changes fields outside the rollout's state, and therefore not the port's etag. Writes nothing if `change` returns
- * undefined.
+ * Changes fields other than the rollout's state, which leaves the port's etag unchanged. Writes nothing if `change`
+ * returns undefined.
  */
 export const amend = (
   deps: Pick<WriteDeps, "records" | "clock">,

@@ -35,7 +35,7 @@ export const failRollout = async (
 ): Promise<RolloutEvent> => {
   if (isLost(failure)) return abandonRevision(attempt, failure);
   const { deps, request, revision, signal } = attempt;
-  // First remove a revision that may have traffic, so that no revision serves after its rollout was recorded as ended.
+  // First remove a revision that may have traffic, so that no revision serves after its rollout is recorded as ended.
   const fenced = record.state.step === "moving" ? await removeRevision(attempt) : ok("deleted" as const);
   if (fenced.isErr()) return failed(failure);
   if (fenced.value === "serves") return completeRollout(attempt, record, () => undefined);

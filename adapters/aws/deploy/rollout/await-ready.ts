@@ -16,14 +16,15 @@ const TOO_SLOW: DeployFailure = {
 };
 
 /**
- * Polls are rare, because all rollouts share the account's rate limits, and a start on Fargate takes a minute or more.
+ * The pauses between polls grow quickly, because all rollouts share the account's rate limits, and a start on Fargate
+ * takes a minute or more.
  */
 const FIRST_POLL_MS = 300;
 const MAX_POLL_MS = 10_000;
 const POLL_GROWTH = 3;
 /**
- * Milliseconds between the checks for two rare events: another writer has won, which the next write would also detect,
- * and a task has stopped although ECS counts no task as failed.
+ * Milliseconds between checks for two rare events. Another writer may have won, which the next write would also detect.
+ * A task may have stopped although ECS counts no task as failed.
  */
 const RARE_CHECK_MS = 20_000;
 

@@ -68,8 +68,8 @@ const firstRecordOver = (attempt: RolloutAttempt, seen: Found): Step<FirstRecord
   });
 
 /**
- * Takes over from a writer that died or stalled while it moved traffic. Retiring the writer's revision decides the
- * outcome: the revision serves now, or never will.
+ * Takes over from a writer that died or stalled while it moved traffic. The attempt to retire the writer's revision
+ * decides the outcome: the revision already serves, or it never will.
  */
 const takeOver = async (
   attempt: RolloutAttempt,

@@ -31,7 +31,8 @@ const recordMoved = (
     );
 
 /**
- * Deletes the rule early, because a listener's rules are limited. On failure, the rule is deleted with its revision.
+ * Deletes the rule early, because the number of rules per listener is limited. If this fails, the rule is deleted
+ * together with its revision.
  */
 const deletePlaceholderRule = async ({ deps, placeholderRule, revision }: RolloutAttempt): Promise<void> => {
   if (placeholderRule === undefined) return;

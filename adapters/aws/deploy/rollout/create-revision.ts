@@ -1,4 +1,4 @@
-/** Creates a revision without traffic: its service and its target group. */
+/** Creates a revision without traffic: its task definition, target group, placeholder rule and service. */
 import type { TaskDefinition } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
@@ -43,11 +43,11 @@ export interface NewRevision {
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
   readonly listenDeadlineMs: number;
-  /** The serving revision, whose settings the new revision inherits. */
+  /** The serving revision. The new revision keeps its manual changes. */
   readonly former: RevisionTemplate | undefined;
 }
 
-/** The former revision's resources, including manual changes. */
+/** The former revision's resources, which may contain manual changes. */
 interface FormerResources {
   readonly definition?: TaskDefinition;
   readonly group?: Partial<TargetGroupInput>;
@@ -85,11 +85,11 @@ export interface CreatedRevision {
 
 /**
  * How long ECS may reject a service because it does not see a new resource yet, in milliseconds. AWS documents no
- * bound. `named`: the error names the resource. `unnamed`: it reports any invalid parameter.
+ * bound. `named`: the error names the resource. `unnamed`: the error is the generic one for invalid parameters.
  */
 const LATE_MS = { named: 60_000, unnamed: 15_000 } as const;
 /**
- * Matches the errors for a rule that references the group, and for the service-linked role of ECS:
+ * Matches ECS's errors for a target group whose rule it does not see yet, and for a missing service-linked role:
  * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818
  */
 const LATE = /does not have an associated load balancer|assume the service linked role/;
@@ -123,14 +123,14 @@ const definitionBytes = (task: DefinitionInput): number => Buffer.byteLength(JSO
 const TOO_MUCH_ENVIRONMENT: DeployFailure = {
   reason: "quota_exceeded",
   message:
-    "The environment has too many variables. With their names, they exceed ECS's limit of 64 KB for a service. Combine or shorten some of them.",
+    "The environment is too large. With it, the service's task definition exceeds ECS's limit of 64 KB. Remove, combine or shorten some variables.",
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "");
 
 /**
  * ECS may reject a role that was just created: https://github.com/terraform-aws-modules/terraform-aws-ecs/issues/414.
- * https://github.com/hashicorp/terraform-provider-aws also retries when it registers an `aws_ecs_task_definition`.
+ * https://github.com/hashicorp/terraform-provider-aws also retries the registration of an `aws_ecs_task_definition`.
  */
 const isLateRole = (error: CallState | Unavailable): boolean =>
   isCallState(error)
@@ -147,9 +147,9 @@ const register = (deps: RevisionDeps, task: DefinitionInput, role: string, retry
   );
 
 /**
- * Right after the rule's creation, ECS may still see the group without a load balancer. ECS then fails with the
- * exception for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws retries here too. The client
- * token makes retries idempotent.
+ * Just after the rule is created, ECS may not see yet that the target group has a load balancer. It then throws the
+ * generic exception for invalid parameters. https://github.com/hashicorp/terraform-provider-aws also retries in this
+ * case. The client token makes retries idempotent.
  */
 const createService = (
   deps: RevisionDeps,

@@ -27,8 +27,8 @@ const SUPERSEDED: DeployFailure = {
 };
 
 /**
- * Starts at a hash of the seed, so that concurrent callers rarely choose the same priority. If they do, one fails and
- * tries another priority.
+ * Returns a free priority. The search starts at a hash of the seed, so concurrent callers rarely choose the same
+ * priority. If they do, one of them fails and tries another priority.
  */
 const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   const start = [...seed].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % PRIORITIES, 7);

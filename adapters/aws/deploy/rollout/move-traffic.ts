@@ -19,11 +19,11 @@ import {
 
 const retry = { timeoutMs: RETRY_TIMEOUT_MS };
 
-/** Routes all requests of the host to the group. The former revisions keep weight 0 to finish their requests. */
+/** Routes all requests for the host to the group. The former revisions' groups stay in the rule with weight 0. */
 const route = ({ deps, request, revision, host }: RolloutAttempt, group: string): Step<void> => {
   const tags = tagsOf({ ...request.template, revision });
   return ensureRule(deps, { host, group, tags }, retry).andThen(({ arn, targets }) => {
-    // A rule without targets was edited by hand, for example to return a fixed response.
+    // A rule without targets was edited manually, for example to return a fixed response.
     if (targets.length > 0 && targets.every((one) => one.group === group)) return okAsync(undefined);
     const others = targets.filter((one) => one.group !== group && one.weight > 0);
     const newTargets = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];

@@ -31,7 +31,7 @@ export type ReportProgress = (message: string) => void;
  * the health checks.
  */
 const SLACK_MS = 5 * 60_000;
-/** How long S3 Files may reject a new mount, in milliseconds: "several minutes"; `isRefusedMount` names the source. */
+/** How long S3 Files may reject a new mount, in milliseconds. AWS documents "several minutes" (`isRefusedMount`). */
 const MOUNT_MS = 8 * 60_000;
 /** How long to retry a call, in milliseconds. */
 export const RETRY_TIMEOUT_MS = 60_000;
@@ -47,7 +47,7 @@ export class RolloutAttempt {
   readonly deps: RolloutDeps;
   readonly request: RolloutRequest;
   readonly signal: AbortSignal;
-  /** The rollout's deadline. It starts once the prerequisites exist, because a first mount takes minutes. */
+  /** The rollout's deadline. Its time starts when the prerequisites exist, because creating them can take minutes. */
   readonly end: Instant;
   /** The time until which a rejected mount does not fail the rollout. */
   readonly mountsUntil: Instant;
@@ -80,7 +80,7 @@ export class RolloutAttempt {
     return { write, step, revision: this.revision, at, until: timestampOf(until) };
   }
 
-  /** Makes a later write of this rollout. Fails if another writer has changed the record since. */
+  /** Records a later step of this rollout. Fails if another writer has changed the record since `before`. */
   writeStep(
     before: HeldRecord,
     step: "moving" | "moved" | "ended",

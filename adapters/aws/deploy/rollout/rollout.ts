@@ -5,9 +5,9 @@
  *
  * Conditional writes record each step: `rolling`, then `moving`, then `moved` or `ended`. Each write depends on the
  * previous one and has a deadline, so the next deploy can repair the state after a crash of the control plane. Changes
- * of the rule itself cannot be conditional. If a writer died while it moved traffic, the next writer first tries to
- * delete the dead writer's target group. If a rule references the group, the deletion fails, and the revision serves.
- * Otherwise, the group is deleted, and no rule can ever reference it.
+ * to the rule itself cannot be conditional. If a writer died while it moved traffic, the next writer first tries to
+ * remove the dead writer's revision. If the rule already forwards to the revision, the revision stays and serves.
+ * Otherwise, its target group is deleted, and no rule can forward to it afterwards.
  */
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";

@@ -7,7 +7,7 @@ import type { Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { CONTAINER } from "../records/names.ts";
 
-/** Returns the error's name in `CannotPullContainerError: ...`. */
+/** Returns the error name at the start of a reason such as `CannotPullContainerError: ...`. */
 const errorIn = (reason: string | undefined): string =>
   /^\s*([A-Za-z]+(?:Error|Exception))\b/.exec(reason ?? "")?.[1] ?? "";
 
@@ -40,7 +40,7 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service. Deploy again." },
 };
 
-/** The text of EFS, which S3 Files is assumed to use too: https://github.com/aws-samples/aws-cdk-examples/issues/920 */
+/** EFS's error text, which S3 Files is assumed to use: https://github.com/aws-samples/aws-cdk-examples/issues/920 */
 const REFUSED_MOUNT = /access denied by server while mounting/i;
 
 const MOUNT_REFUSED: DeployFailure = {
@@ -56,7 +56,7 @@ const MOUNT_REFUSED: DeployFailure = {
 export const isRefusedMount = ({ stoppedReason, containers = [] }: Task): boolean =>
   [stoppedReason, ...containers.map(({ reason }) => reason)].some((text) => REFUSED_MOUNT.test(text ?? ""));
 
-/** The text of `Task failed ELB health checks in (target-group ...)`. */
+/** Matches `Task failed ELB health checks in (target-group ...)`. */
 const FAILED_CHECKS = /health checks/i;
 
 /** Stop codes that are not the service's fault; ECS starts a replacement. */

@@ -26,7 +26,7 @@ export interface VerdictDeps {
 
 /**
  * `starting`: no instance runs. `mounting`: no instance runs, because S3 Files rejects a mount that it may soon allow.
- * `running`: instances run, but not all are healthy. `ready`: all are healthy.
+ * `running`: instances run, but some are missing or not healthy yet. `ready`: all instances run and are healthy.
  */
 export type Progress = "starting" | "mounting" | "running" | "ready";
 
@@ -46,7 +46,7 @@ const RESOURCES_DELETED: DeployFailure = {
   message: "The revision's resources were deleted during the deploy. Deploy again.",
 };
 
-/** Adds the revision's last log lines to a failure. Waits once for late entries. */
+/** Adds the revision's last log lines to a failure. If there are no lines yet, waits once for late entries. */
 export const withLastLines = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   { template: { owner, name }, revision }: Candidate,
@@ -94,8 +94,8 @@ const verdictOnStopped = async (
 };
 
 /**
- * Returns whether to look for stopped tasks. ECS counts a stopped task as failed only after a delay, and may have
- * started another task by then. If enough tasks run, none has stopped.
+ * Returns whether to look for stopped tasks. If enough tasks run, this is not necessary. ECS counts a stopped task as
+ * failed only after a delay, and may have started another task by then.
  */
 const mayHaveStopped = (
   { desiredCount = 1, runningCount = 0, pendingCount = 0 }: Service,
@@ -107,8 +107,9 @@ const mayHaveStopped = (
 };
 
 /**
- * Returns `ready` once ECS reports the deployment as complete and the load balancer reports every target as healthy.
- * Fails as soon as a task has stopped, because ECS would only start another one. A rejected mount is an exception.
+ * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
+ * Fails as soon as a task has failed, because ECS would only start another one. Until `mountsUntil`, a rejected mount
+ * does not count as a failure.
  *
  * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */
