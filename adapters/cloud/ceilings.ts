@@ -13,7 +13,7 @@ export interface CeilingRule {
   readonly max: (quota: number, others: number) => number;
 }
 
-/** Returns the `max` of a rule whose resources each use `one` of the quota. */
+/** Returns the `max` function of a rule in which each resource uses `one` units of the quota. */
 export const per =
   (one: number) =>
   (quota: number): number =>
@@ -21,7 +21,7 @@ export const per =
 
 export interface Ceiling {
   readonly max: number;
-  /** The maximum, with the quota that it results from. */
+  /** The maximum as text, with the quota from which it is computed. */
   readonly words: string;
 }
 

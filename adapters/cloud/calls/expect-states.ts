@@ -1,4 +1,4 @@
-/** Converts the expected states of a cloud's resource to values. */
+/** Converts the expected error states of a cloud call to values. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result, type ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState } from "./provider-call.ts";

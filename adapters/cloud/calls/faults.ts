@@ -1,4 +1,4 @@
-/** The faults to which the adapters map the errors of their clouds. */
+/** The categories to which the adapters map the errors of their clouds. */
 
 /** The meaning of a cloud error for the caller. */
 export type CallFault =
@@ -13,7 +13,7 @@ export const stateFault = (code: Extract<CallFault, { kind: "state" }>["code"]):
 export const busy: CallFault = { kind: "busy" };
 export const refused: CallFault = { kind: "refused" };
 
-/** A failed or cut connection: https://nodejs.org/api/errors.html#common-system-errors */
+/** Error codes of failed or broken connections: https://nodejs.org/api/errors.html#common-system-errors */
 export const connectionErrors: readonly string[] = [
   "ECONNREFUSED",
   "ECONNRESET",

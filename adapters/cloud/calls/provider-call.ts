@@ -1,6 +1,6 @@
 /**
- * Calls a cloud's API. Retries transient errors with jitter until the timeout, and converts the final error to an error
- * of the port. The adapter classifies errors by their codes, never by their messages.
+ * Calls a cloud's API. Retries transient errors with jitter until the timeout, and converts the final error to a port
+ * error. The adapter classifies errors by their codes, never by their messages.
  */
 
 import { millisOf } from "../../../core/domain/wire/instant.ts";
@@ -28,7 +28,7 @@ export interface CallNeeds {
   readonly what: string;
   /** Milliseconds within which the call may be retried. */
   readonly timeoutMs?: number;
-  /** Milliseconds for which the call may wait until the cloud's rate limit permits it; defaults to `timeoutMs`. */
+  /** Milliseconds for which the call may wait for the cloud's rate limit; defaults to `timeoutMs`. */
   readonly turnMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -50,7 +50,7 @@ export const isCallState = (error: CallState | Unavailable): error is CallState 
 
 export type ProviderCall = <T>(needs: CallNeeds, call: () => Promise<T>) => Promise<Result<T, CallState | Unavailable>>;
 
-/** Returns the pause, or the pause that the cloud requests if that is longer. */
+/** Returns the longer of `millis` and the pause that the cloud requests. */
 const pauseOf = (fault: CallFault, millis: number): number =>
   Math.max(millis, (fault.kind === "busy" ? (fault.retryAfterSeconds ?? 0) : 0) * 1000);
 

@@ -18,7 +18,7 @@ export const noteSchema = z.object({
 
 export type DeployNote = DeployOutcome & { readonly at: string };
 
-/** Longer than a deploy may take within the contract's deadlines. An older status without an end was abandoned. */
+/** Longer than any deploy may take. If the status of an unfinished deploy is older, the deploy was abandoned. */
 const NOTE_MS = 2 * 60 * 60_000;
 
 export interface NotedService {
@@ -27,7 +27,7 @@ export interface NotedService {
   readonly until: string;
 }
 
-/** Returns the time since which no server can be running an unfinished deploy, or undefined before that time. */
+/** Returns the time by which an unfinished deploy must have ended, or undefined if that time is in the future. */
 const silentSince = (
   { at, deployId }: DeployNote,
   { serving, until }: NotedService,

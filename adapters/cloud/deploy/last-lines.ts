@@ -17,7 +17,7 @@ export interface RevisionScope extends LogScope {
 export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
-/** More than a minute, after which an exhausted quota is available again. */
+/** Longer than a minute, so that an exhausted quota per minute is available again. */
 const READ_TIMEOUT_MS = 75_000;
 
 const ofRevision = (revision: string): LogFilter => ({

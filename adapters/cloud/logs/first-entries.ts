@@ -22,7 +22,7 @@ export interface FirstEntries extends FollowedPage {
   readonly pages: number;
 }
 
-/** Pages without progress after which the search gives up. */
+/** Number of pages without progress after which the read gives up. */
 const MAX_PAGES = 5;
 
 /**

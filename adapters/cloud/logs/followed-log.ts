@@ -21,11 +21,11 @@ export interface FollowedLog {
   /** False if the last read ended before the newest entry. */
   isCaughtUp: boolean;
   /**
-   * The reason why the log is read alone: `busy` until it has caught up, `unjoinable` if the filter does not fit or the
-   * cloud rejects it. False if it is read with others.
+   * The reason why the log is read alone: `busy` until it has caught up, `unjoinable` if the cloud rejected a shared
+   * call with its filter. False if the log is read with others.
    */
   alone: false | "busy" | "unjoinable";
-  /** The time when the platform appended an entry. Reads must not use the range before it reaches this time. */
+  /** The time when the platform appended an entry. Reads must not use the range until it reaches this time. */
   mustReach: Instant | undefined;
   /** The time of the last read by a follower, in milliseconds; 0 before the first read. */
   followedAt: number;

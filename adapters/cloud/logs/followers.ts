@@ -1,7 +1,7 @@
 /**
  * Answers the reads of many followers with few calls to a cloud. One call reads as many followed logs as the cloud's
- * limits allow, and every follower gets its entries from the result. There is no timer: the read of a follower makes
- * the next call once that call is due.
+ * limits allow, and every follower gets its entries from the result. There is no timer: a follower's read makes the
+ * next call once it is due.
  */
 import { before, behind, comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
 import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
@@ -46,17 +46,19 @@ type Found = Result<LogFindings, Unavailable>;
 
 /** Milliseconds for which a log counts as followed after a read. */
 const FOLLOWED_MS = 60_000;
-/** Milliseconds after which searches may use the calls of followers, if no client follows a log. */
+/** Milliseconds without a follower's read after which searches may use the followers' calls. */
 const UNUSED_MS = 10_000;
 const LENT_WAIT_MS = 2000;
-/** Age in milliseconds at which entries are dropped, and the characters of messages to keep in total. */
+/**
+ * Entries are dropped at this age in milliseconds, or while their messages have more than this number of characters.
+ */
 const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Reads of further logs are searches. */
 const MAX_LOGS = 2000;
 /** Maximum age in milliseconds of a range that answers reads before the next call is due. Greater for long cycles. */
 const FRESH_MS = 10_000;
-/** A log is read alone if an incomplete page contains at least this number and this share of its entries. */
+/** A log is read alone if its entries are at least this many, and at least this share, of an incomplete page. */
 const BUSY_ENTRIES = 250;
 const BUSY_PART = 1 / 4;
 /** Longest pause between calls after failures, in milliseconds. */
@@ -102,7 +104,7 @@ export class LogFollowers {
   #round: Promise<Result<unknown, Unavailable>> | undefined;
   /** The number of rounds so far. */
   #rounds = 0;
-  /** The number of rounds in which each log is read once. */
+  /** The number of rounds that it takes to read each log once. */
   #cycle = 1;
 
   constructor(deps: FollowersDeps) {
@@ -227,7 +229,7 @@ export class LogFollowers {
     );
   }
 
-  /** Returns the milliseconds until a call may read newer entries of the log; 0 if a call may start or already runs. */
+  /** Returns the milliseconds for which a reader should wait for newer entries of the log. */
   #wait({ through }: FollowedLog, until: Instant): number {
     const age = millisBetween(through.instant, until);
     const untilCall = this.#round === undefined ? this.#nextAt - this.#now() : 0;
@@ -247,7 +249,7 @@ export class LogFollowers {
   }
 
   /**
-   * Waits until a call is due, and reads the logs that were read longest ago.
+   * Waits until a call is due. Then reads as many logs as fit, the least recently read ones first.
    *
    * @param lag age in milliseconds of the newest entry that a page may contain
    */

@@ -1,4 +1,4 @@
-/** Limits calls to a quota that all tenants share. */
+/** Limits the rate of calls to a quota that all tenants share. */
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
@@ -9,7 +9,7 @@ export class ReadLimiter {
   readonly #clock: Clock;
   readonly #perMinute: number;
   readonly #perSecond: number;
-  /** The times of the calls of the last minute, and of the calls that wait, in milliseconds. */
+  /** The times of the last minute's calls and of the waiting calls, in milliseconds. */
   #made: number[] = [];
 
   /**

@@ -6,7 +6,7 @@ export interface ReadQuota {
   /** For the last lines of failed deploys. */
   readonly deploys: ReadLimiter;
   readonly searches: ReadLimiter;
-  /** Reads per minute for logs that clients follow; 0 if the quota is not divided, and followers search. */
+  /** Reads per minute for logs that clients follow; 0 if the quota is not divided. Followers then use searches. */
   readonly followsPerMinute: number;
 }
 
@@ -19,7 +19,7 @@ export interface QuotaShares {
   readonly isPerSecond: boolean;
 }
 
-/** Divides the reads per minute. Fewer reads than parts are not divided, because a share would be empty. */
+/** Divides the reads per minute. Does not divide fewer reads than `parts`, because a share would be empty. */
 export const divideQuota = (clock: Clock, perMinute: number, shares: QuotaShares): ReadQuota => {
   const limiter = (reads: number) =>
     new ReadLimiter(clock, reads, shares.isPerSecond ? Math.ceil(reads / 60) : undefined);

@@ -31,14 +31,14 @@ export type List = (range: Range, order: Order, size: number, token: string | un
 
 export interface Scan {
   readonly list: List;
-  /** How much of the filter the cloud evaluates. */
+  /** How much of the filter the cloud evaluates; `nothing` if no entry can match. */
   readonly pushed: "everything" | "some" | "nothing";
   readonly matches: (entry: LogEntry) => boolean;
   readonly limit: number;
   readonly until: Instant | undefined;
   /** False if the caller does not use `seen`, which may cost a call. */
   readonly needsSeen: boolean;
-  /** Returns true when the search must end. Called after each page that is not empty. */
+  /** Returns true when the search must end. Checked between pages. */
   readonly isOver: () => boolean;
   /** Nanoseconds within which the listing has no order, for each direction; 0 if it is sorted. */
   readonly grain: Readonly<Record<Order, bigint>>;

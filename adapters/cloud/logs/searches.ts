@@ -18,7 +18,7 @@ import { SharedReads } from "./shared-reads.ts";
 
 /** Milliseconds for which equal searches share a result. */
 const SHARED_MS = 1000;
-/** Milliseconds that a search may wait for the quota, and the minimum timeout of a call. */
+/** Minimum time that a search may wait for the quota, and minimum timeout of a call, in milliseconds. */
 const TURN_MS = 2000;
 
 /** Thrown to end a search. `invalid` means that the cloud rejects the filter. */
@@ -61,7 +61,7 @@ type Read = (
   options: SearchOptions,
 ) => Promise<Result<LogFindings, Unavailable>>;
 
-/** A cloud's log store, and the reads that have their own share of the quota. */
+/** A cloud's log store, and the reads of deploys, which have their own share of the quota. */
 export interface CloudLogs extends LogStore {
   readonly deployReads: Pick<LogStore, "newest">;
 }
@@ -120,7 +120,7 @@ export class LogSearches {
     this.#followers?.appended(scope);
   }
 
-  /** Equal searches share a result, which names the position up to which it is complete and thus stays correct. */
+  /** Equal searches share a result. It stays correct, because it contains the position up to which it is complete. */
   async #shareSearch(
     scope: LogScope,
     query: SettledQuery,

@@ -1,4 +1,4 @@
-/** Shares one read between equal requests at about the same time, so that several followers of a log cause one poll. */
+/** Shares a read among equal requests made at about the same time, so several followers of a log cause one poll. */
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
@@ -21,7 +21,7 @@ export class SharedReads<T> {
 
   /**
    * @param until upper bound of the request. Uses a shared result only if its bound is not higher.
-   * @param isGood returns true if a result may be shared. Callers also share a result that is not available yet.
+   * @param isGood returns true if a result may be shared. Callers also share a read that is still running.
    */
   read(key: string, until: bigint, work: () => Promise<T>, isGood: (value: T) => boolean): Promise<T> {
     const now = millisOf(this.#clock.now());

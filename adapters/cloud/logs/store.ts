@@ -16,7 +16,7 @@ import { divideQuota } from "./read-quota.ts";
 import { type Scan, scanAfter, scanNewest } from "./scan.ts";
 import { type CloudLogs, LogSearches, type SearchOptions, Stopped } from "./searches.ts";
 
-/** Characters that distinguish the entries of one instant. */
+/** Number of random characters that distinguish the entries of one instant. */
 const RANDOM_CHARS = 7;
 
 export interface CloudLogsDeps {
@@ -95,7 +95,7 @@ export const createCloudLogs = (
     }
     if (found.error !== "invalid") return err(found.error);
     if (filtered.length === 0) return err(rejected);
-    logger.warn(`${service} rejected a filter of a follower; it is evaluated separately`);
+    logger.warn(`${service} rejected a follower's filter; the log is read separately`);
     return ok({ ...nothing, unjoinable: filtered });
   };
 

@@ -1,4 +1,4 @@
-/** Runs work on volumes for which no caller waits. Only logs failures: a later listing of volumes retries the work. */
+/** Runs work on volumes in the background. Only logs failures, because the next listing of volumes retries the work. */
 import type { Logger } from "../../../core/ports/system.ts";
 import type { ApiResult } from "../calls/expect-states.ts";
 import type { VolumeRecord } from "./record.ts";

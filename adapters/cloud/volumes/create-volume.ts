@@ -1,6 +1,6 @@
 /**
- * Creates a volume. Of several concurrent calls, the one that makes the volume live returns `created`. The next call
- * for the name completes an interrupted creation or restore.
+ * Creates a volume. Of several concurrent calls, only the one that makes the volume live returns `created: true`. The
+ * next call for the name completes an interrupted creation or restore.
  */
 import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import { type Conflict, conflict, type Unavailable, unavailable } from "../../../core/errors.ts";

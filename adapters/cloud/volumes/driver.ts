@@ -82,8 +82,8 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   isHeldByOther(name: VolumeName): ApiResult<boolean>;
 
   /**
-   * Claims the name, creates the bucket, and makes the volume live in one conditional step. Returns the record that
-   * already holds the name if there is one.
+   * Claims the name, creates the bucket, and then makes the volume live with one conditional write. Returns the record
+   * that already holds the name if there is one.
    */
   create(name: VolumeName): ApiResult<Creation<R>>;
   /**
@@ -95,7 +95,10 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   claimTrashed(id: string): ResultAsync<R | "again", NotFound | Conflict | Unavailable>;
   /** Makes the objects of a restored volume reachable. Returns its record, or undefined if its bucket is lost. */
   open(restored: R): ApiResult<R | undefined>;
-  /** Returns work that an interrupted call left or that is due at the volume's age; undefined if there is none. */
+  /**
+   * Returns the volume's pending work: work that an interrupted call left behind, or that is due at the volume's age.
+   * Undefined if there is no work.
+   */
   readonly dueWork: (record: R) => (() => ApiResult<unknown>) | undefined;
 }
 

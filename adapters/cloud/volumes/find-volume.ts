@@ -5,7 +5,7 @@ import type { ApiResult } from "../calls/expect-states.ts";
 import type { VolumeRecords } from "./driver.ts";
 import { holderOf, type VolumeRecord } from "./record.ts";
 
-/** Milliseconds after which a hidden volume reappears if its caller neither completes nor aborts the delete. */
+/** Milliseconds after which a hidden volume reappears if the delete is neither completed nor aborted. */
 const HIDDEN_MS = 60_000;
 
 /** True if the volume has been hidden for so long that it must reappear. */

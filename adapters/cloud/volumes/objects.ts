@@ -8,7 +8,7 @@ import type { BucketObject, Missing, ObjectDriver } from "./driver.ts";
 
 type Found<T> = ResultAsync<T, NotFound | Unavailable>;
 
-/** Maximum page size of every cloud's listing. */
+/** The largest page size that every cloud accepts. */
 const PAGE_MAX = 1000;
 
 const noVolume = ({ name }: StoredVolume): NotFound => notFound(`The volume '${name}' does not exist.`);

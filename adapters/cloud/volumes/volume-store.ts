@@ -1,6 +1,6 @@
 /**
  * `VolumeStore` on a cloud's object storage: each volume has its own bucket, and a record with its state. Every change
- * of the state is one conditional write of the record, so only one of several concurrent calls makes it:
+ * of the state is one conditional write of the record, so it succeeds in only one of several concurrent calls:
  *
  * `making` → `live` ⇄ `hidden` → `deleting` (the trash) → `restoring` → `live`
  *

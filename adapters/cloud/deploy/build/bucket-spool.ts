@@ -1,6 +1,7 @@
 /**
- * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces during the
- * validation, and creates the object only if the archive is valid. Builders copy the object within the cloud.
+ * A source spool in a bucket, for servers whose disk is in memory. The spool uploads an archive in pieces while it
+ * validates the archive, and creates the object only if the archive is valid. Builders copy the object within the
+ * cloud.
  */
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
@@ -10,10 +11,13 @@ import { ok, type Result, ResultAsync } from "../../../../core/result.ts";
 import { receiveArchive } from "../../../shared/archives/receive-archive.ts";
 import { type CallState, isCallState } from "../../calls/provider-call.ts";
 
-/** Bytes of a piece. An upload buffers one piece. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
+/** Piece size in bytes. An upload buffers one piece. S3 requires at least 5 MiB, Cloud Storage a multiple of 256 KiB. */
 export const PIECE_BYTES = 8 * MiB;
 
-/** The prefix of all objects of the spool. A lifecycle rule of the bucket deletes objects that a killed server left. */
+/**
+ * The prefix of all objects of the spool. A lifecycle rule of the bucket deletes objects that a killed server left
+ * behind.
+ */
 export const SPOOL_PREFIX = "spool/";
 
 export type Called<T> = Promise<Result<T, CallState | Unavailable>>;

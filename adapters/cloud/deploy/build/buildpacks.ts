@@ -1,15 +1,20 @@
-/** Settings of buildpacks for a source, and the failure if no buildpack supports it. Pure functions. */
+/**
+ * Computes the buildpack settings for a source, and detects builds that failed because no buildpack supports it. Pure
+ * functions.
+ */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { SourceFiles } from "../../../../core/domain/deploy/source/files.ts";
 import { planSource, type SourcePlan } from "../../../../core/domain/deploy/source/plan.ts";
 import { STATIC_COMMAND } from "../../../shared/deploy/static-site.ts";
 
-/** The message of the `detector` of https://buildpacks.io. Cloud builds do not report its exit code. */
+/**
+ * The message of the buildpacks' detector (https://buildpacks.io). Cloud builds do not report the detector's exit code.
+ */
 const NOTHING_DETECTED = /No buildpack groups passed detection/;
 
 /**
- * Google's builder. Both clouds use it, so a source builds the same way on both. The tag names the operating system;
- * `latest` moves to the next one. Google publishes no digests, and updates the tag with patches of the build tools:
+ * Google's builder. Both clouds use it, so a source builds the same way on both. The tag pins the release of the
+ * operating system, unlike `latest`. Google publishes no digests, and moves the tag to images with patched build tools:
  * https://docs.cloud.google.com/docs/buildpacks/builders
  */
 export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:google-24";
@@ -41,7 +46,10 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
   }
 };
 
-/** Returns settings for the same command as on every provider, or the reason why the source cannot start. */
+/**
+ * Returns the settings with which a source starts by the same command as on other providers, or the reason why it
+ * cannot start.
+ */
 export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
   if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;
   const planned = planSource(files);

@@ -1,6 +1,7 @@
 /**
- * An `ImageBuilder` on a cloud's build service, which the adapter calls. The source's digest determines the name of the
- * upload and the tag of the image. The builder does not build an image again if its tag exists.
+ * An `ImageBuilder` on a cloud's build service. The adapter implements the calls to the service (`RemoteBuilds`). The
+ * source's digest determines the name of the upload and the tag of the image. The builder does not build an image again
+ * if its tag exists.
  */
 
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
@@ -24,11 +25,11 @@ const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build 
 export interface RemoteBuild {
   readonly request: BuildRequest;
   readonly image: string;
-  /** With Docker, or with buildpacks that receive these variables. */
+  /** The build tool: Docker, or buildpacks with these variables. */
   readonly by:
     | { readonly kind: "dockerfile" }
     | { readonly kind: "buildpacks"; readonly environment: BuildpackPlan["environment"] };
-  /** Identifies this attempt, so that a build whose response was lost can be found again. */
+  /** Identifies this attempt, so that its build can be found if the response is lost. */
   readonly mark: string;
 }
 
@@ -64,7 +65,7 @@ export interface RemoteBuilds {
 export interface RemoteBuilderDeps {
   readonly builds: RemoteBuilds;
   readonly failureOfUnavailable: (error: Unavailable) => DeployFailure;
-  /** Returns the failure for a request that the cloud rejected; undefined if the adapter knows no reason. */
+  /** Returns the failure for a request that the cloud rejected; undefined if the reason is unknown. */
   readonly failureOfRejection?: (error: unknown) => DeployFailure | undefined;
   readonly newMark: () => string;
   readonly clock: Clock;
@@ -89,7 +90,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     if (result.isOk()) return result.value;
     const { error } = result;
     if (!isCallState(error)) throw new BuildFailed(failureOfUnavailable(error));
-    logger.error("the cloud rejected a request of a build", { what, error: error.error });
+    logger.error("the cloud rejected a build request", { what, error: error.error });
     const known = deps.failureOfRejection?.(error.error);
     if (known !== undefined) throw new BuildFailed(known);
     throw new BuildFailed({
@@ -98,7 +99,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
     });
   };
 
-  /** Polls a build to its end and passes on its log. Returns the failure, or undefined if the build succeeded. */
+  /** Polls a build until it ends, and forwards its log. Returns the failure, or undefined if the build succeeded. */
   const follow = async (running: RunningBuild, say: (line: string) => void, signal: AbortSignal) => {
     const lines = new LogLines(say);
     for (const pause of backoff(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
