@@ -1,6 +1,6 @@
 /**
- * Retry policy and timeouts for calls to Google Cloud. Only `providerCall` retries; the retries of Google's clients are
- * off.
+ * Retry policy and timeouts for calls to Google Cloud. `providerCall` does the retries, so the adapter turns off the
+ * retries of Google's clients where their options permit it.
  */
 import type { Unavailable } from "../../core/errors.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
@@ -21,7 +21,7 @@ export interface GoogleRuntimeDeps {
   readonly random?: () => number;
 }
 
-/** Dependencies of the provider on its runtime: time, random ids, the operator's log and the environment. */
+/** Runtime dependencies of the provider: time, random ids, the operator's log and the environment. */
 export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly ids: Ids;
   /** Defaults to the process's environment; tests inject their own. */

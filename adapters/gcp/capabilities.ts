@@ -47,7 +47,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     visible_seconds: 60,
   },
   source_object: offered(),
-  // Cloud Run's documents differ on the longest startup probe; all of them allow this one.
+  // Cloud Run's documents differ on the longest startup probe; all of them allow this duration.
   deadlines: deadlinesIn({ ...cloudDeadlines, listenDeadlineMs: PROBE_SECONDS.period * 1000 }),
   cron: gcpCron,
   logs: gcpLogCapabilities(config),

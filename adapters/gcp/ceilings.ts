@@ -16,13 +16,13 @@ interface GcpCeilingRule extends CeilingRule {
 
 const RUN = "run.googleapis.com";
 
-/** CPU of a build's machine, e2-standard-2: https://cloud.google.com/build/pricing */
+/** CPUs of a build machine, e2-standard-2: https://cloud.google.com/build/pricing */
 const BUILD_CPUS = 2;
 /** A deploy that changes a service writes the new revision, and then its traffic. */
 const WRITES_PER_DEPLOY = 2;
 /**
- * Calls a minute for each followed log. One call reads at least 120 followed logs. With 15 calls a minute, entries
- * appear within 15 s. Half of all calls are for followers.
+ * Log reads a minute that one followed log uses. One read covers at least 120 followed logs, and at 15 reads a minute,
+ * new entries appear within 15 s. Followers get half of all reads.
  */
 const READS_PER_LOG = (2 * 15) / 120;
 

@@ -36,7 +36,7 @@ const serviceAccountsOf = (get: Get, project: string) =>
     ({ accounts }) => accounts as { email: string }[],
   );
 
-/** Warns if fewer service accounts than this are left. */
+/** The check warns if fewer service accounts than this are left. */
 const MIN_LEFT = 10;
 
 /** Each Portside account uses one service account. */

@@ -1,4 +1,4 @@
-/** Checks the project's setup. Each finding names a missing part and the command that fixes it. */
+/** Checks the project's setup. A finding about a missing part contains the command that fixes it. */
 import { randomUUID } from "node:crypto";
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
@@ -132,7 +132,7 @@ interface Policy {
 
 /**
  * Roles that the build identity needs on each resource. A resource's policy does not list roles that the project
- * grants. `command` grants `role`; each of the `broader` roles suffices as well.
+ * grants. `command` grants `role`; any of the `broader` roles also suffices.
  */
 const buildGrants = ({ project, region, repository, stagingBucket }: DoctorConfig) => [
   {
@@ -203,7 +203,10 @@ async function* signing({ project }: DoctorConfig, clients: ClientSource, member
   }
 }
 
-/** Reports the tables that a dry run lists for the log view. The check of each SQL statement depends on them. */
+/**
+ * Reports the tables that a dry run lists for each of the platform's tables. The check of each SQL statement depends on
+ * them.
+ */
 async function* sqlTables(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding> {
   if (config.logDataset === undefined) return;
   const what = "SQL tables";

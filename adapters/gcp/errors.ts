@@ -54,7 +54,7 @@ const faults: ReadonlyMap<number, CallFault> = new Map([
   [429, busy],
 ]);
 
-/** An aborted or timed-out request, in fetch and gaxios. */
+/** Error codes of aborted, timed-out and cut requests in fetch and gaxios. */
 const requestErrors: readonly string[] = ["AbortError", "TimeoutError", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** True if the client received no token. OAuth errors are strings instead of objects (RFC 6749, section 5.2). */
@@ -66,7 +66,7 @@ const retryAfterOf = ({ response }: GoogleFailure): string | null | undefined =>
   return headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
 };
 
-/** Returns undefined if the error is a bug: it is not from a client of Google. */
+/** Returns undefined if the error is not a known error of Google's clients, and therefore a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);

@@ -1,4 +1,4 @@
-/** Maps outages, denied calls and violated quotas to deploy failures. */
+/** Maps outages, denied calls and exceeded quotas to deploy failures. */
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import { formatMemory } from "../../core/domain/deploy/resources.ts";
 import type { Unavailable } from "../../core/errors.ts";
@@ -21,7 +21,7 @@ export const failureOfUnavailable = ({ cause, message }: Unavailable): DeployFai
 
 /**
  * Cloud Run compares `max_instances` times the size of an instance with the region's quotas for CPU (in thousandths)
- * and memory (in bytes). Messages of Cloud Run:
+ * and memory (in bytes). Cloud Run's messages:
  * "Max instances must be set to 5 or fewer [...] Quota violated: CpuAllocPerProjectRegion requested: 60000 allowed: 20000"
  * (https://github.com/googlecodelabs/feedback/issues/1856),
  * "For the specified value, maxScale may not exceed 10" (https://github.com/firebase/firebase-tools/pull/5867).
@@ -35,7 +35,7 @@ const resourceOf = (quota: string, amount: number): string => {
   return `${amount} of ${quota}`;
 };
 
-/** Returns undefined if the text reports no violated quota of instances. */
+/** Returns undefined if the text does not report an exceeded quota of instances. */
 export const failureOfQuota = (text: string): DeployFailure | undefined => {
   const violated = [...text.matchAll(VIOLATED)].map(([, quota = "", requested, allowed]) => {
     return `${resourceOf(quota, Number(requested))} requested, ${resourceOf(quota, Number(allowed))} allowed`;

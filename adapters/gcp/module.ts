@@ -1,4 +1,4 @@
-/** The Google Cloud provider for `portside serve`. Google's packages load only when it starts or is checked. */
+/** The Google Cloud provider for `portside serve`. Its packages load only when the provider starts or is checked. */
 import type { z } from "zod";
 import type { ProviderModule } from "../../core/ports/provider-module.ts";
 import { gcpConfigSchema } from "./config.ts";

@@ -1,4 +1,4 @@
-/** Sends the requests of the setup checks to Google's REST APIs. */
+/** Calls Google's REST APIs for the setup checks. */
 import { ResultAsync } from "../../core/result.ts";
 import type { ClientSource } from "./clients.ts";
 

@@ -1,5 +1,6 @@
 /**
- * Runtime identities of services: one service account per Portside account, with access to its own buckets only.
+ * Runtime identities of services: one service account per Portside account, which may access only that account's
+ * buckets.
  * https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -68,7 +69,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
   };
 
   /**
-   * Returns false if IAM does not find the service account. IAM responds to a missing one with 404 or 403:
+   * Returns whether IAM finds the service account. If it does not exist, IAM responds with 404 or 403:
    * https://github.com/hashicorp/terraform-provider-google, resource_google_service_account.go.
    */
   const isVisible = async (email: string, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
@@ -143,7 +144,7 @@ export const createIdentities = (project: string, clients: ClientSource, runtime
       return (yield* await waitUntilVisible(email, signal)) ? ok(email) : err(notVisible());
     });
 
-  /** The accounts whose identity is being created. A build and its rollout share the wait. */
+  /** The creations that are in progress, by account. A build and its rollout share one. */
   const running = new Map<AccountId, Promise<Result<string, Unavailable>>>();
 
   return {

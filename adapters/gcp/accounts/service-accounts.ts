@@ -25,7 +25,7 @@ export const serviceAccountOf = (project: string, id: string): string => {
   return `${id}@${domain === undefined ? project : `${name}.${domain}`}.iam.gserviceaccount.com`;
 };
 
-/** A service account ID has 6 to 30 characters and starts with a letter. */
+/** The digits after `portside-`: a service account ID has at most 30 characters. */
 const ID_DIGITS = 21;
 const RUNTIME = new RegExp(`^portside-[0-9a-f]{${ID_DIGITS}}@`);
 

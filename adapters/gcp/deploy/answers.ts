@@ -32,7 +32,10 @@ const { INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION } = 
 export const isUnknownIdentity = (error: unknown): boolean =>
   isRejected(error, [PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND], /actAs|service ?account/i);
 
-/** Switches the answer that the error of a rejected write contradicts. Returns true if it has switched an answer. */
+/**
+ * Switches to the other answer if the error of a rejected write contradicts the current one. Returns whether it has
+ * switched.
+ */
 export const learnFrom = (answers: RunAnswers, error: unknown, logger?: Logger): boolean => {
   if (
     answers.probeSeconds > PROBE_SECONDS.period &&

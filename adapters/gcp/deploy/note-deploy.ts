@@ -1,7 +1,7 @@
 /**
  * Persists the last deploy's status. Cloud Run allows few writes, so the two writes of a rollout also store the status.
  * A deploy needs a separate write only if those writes did not store its end. The separate write does not change the
- * port's etag. The status of a running deploy stays in the process.
+ * port's etag. The status of a running deploy is kept in the process's memory.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
@@ -15,7 +15,7 @@ import type { DeployNote } from "../../cloud/deploy/deploy-note.ts";
 import { renderNote } from "./record.ts";
 import { cloudRunBusy, readState, type WriteDeps } from "./writes.ts";
 
-/** Limits the retries. Every concurrent write of the service makes an attempt fail. */
+/** Limits the retries. An attempt fails if another call writes the service concurrently. */
 const TRIES = 20;
 
 /** True if the stored status records the same end. The times may differ by a few seconds. `DONE` has no reason. */

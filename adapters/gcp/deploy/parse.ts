@@ -31,7 +31,10 @@ interface ParseContext {
   readonly running?: ReadonlyMap<DeploymentName, RunningNote>;
 }
 
-/** The etag for the port's conditional writes. Every rollout write changes it; notes do not. */
+/**
+ * The etag for the port's conditional writes. Every write of a rollout changes it; a write that stores only a deploy's
+ * status does not.
+ */
 export const etagOf = (uid: string, { state }: ServiceRecord): string => `${uid}/${state.write}`;
 
 export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService): OwnService["traffic"] =>
@@ -48,8 +51,8 @@ const revisionsInUse = ({ traffic }: RunService, actual: OwnService["traffic"]):
 };
 
 /**
- * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a first revision before
- * that, because it has no other; until then only the platform may call it.
+ * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a service's first
+ * revision earlier, but the service stays private until the move.
  */
 const servingOf = ({ state, attempted, former }: ServiceRecord, inUse: ReadonlySet<string>): Revision[] => {
   const known = [...(state.step === "moved" ? [{ id: state.revision, template: attempted }] : []), ...former];
@@ -65,7 +68,10 @@ const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now
 export const hasAllTraffic = (revision: string, traffic: OwnService["traffic"]): boolean =>
   traffic.some(({ id, percent }) => id === revision && percent === 100);
 
-/** The write that moves traffic already stores DONE. The status stays DEPLOYING until the traffic has moved. */
+/**
+ * The write that moves traffic already stores DONE. Until the traffic has moved, this function returns DEPLOYING
+ * instead.
+ */
 const notedOf = ({ lastDeploy: note, attempted }: ServiceRecord, rolling: boolean): DeployNote | null =>
   rolling && note?.status === "DONE" && note.deployId === attempted.deployId
     ? { ...note, status: "DEPLOYING", finishedAt: null }

@@ -18,7 +18,7 @@ import { type CurrentState, readState } from "./writes.ts";
 
 export interface RunPlatformDeps {
   readonly lastLines: LastLines;
-  /** Defaults to IAM through the same clients. */
+  /** Defaults to identities that use the same clients. */
   readonly identities?: Identities;
 }
 

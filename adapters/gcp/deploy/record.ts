@@ -1,8 +1,8 @@
 /**
  * Data that Portside stores on a Run service besides Run's own fields: the owner, every declaration that may have
  * traffic, the rollout's progress, and the last deploy's status. Portside stores the data in annotations, because Run
- * preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit of 256 KiB: they contain at
- * most two declarations, each with up to 32 KiB of environment variables.
+ * preserves them (run/v2/service.proto). The annotations stay far below Kubernetes' limit of 256 KiB: they rarely
+ * contain more than two declarations, each with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
 import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -25,9 +25,9 @@ const stateSchema = z.object({
   at: z.string(),
   /** The revision of the attempted template. */
   revision: z.string(),
-  /** `rolling`: has no traffic yet. `moved`: has all traffic. `ended`: never had traffic. */
+  /** `rolling`: traffic has not moved yet. `moved`: all traffic is assigned to it. `ended`: the rollout failed. */
   step: z.enum(["rolling", "moved", "ended"]),
-  /** Time after which an unfinished rollout counts as failed, because its process has died, RFC 3339. */
+  /** Time after which an unfinished rollout counts as failed, because its process must have died, RFC 3339. */
   until: z.string(),
   /** The service's URL, once it is known. Run may not report the URL while it reconciles. */
   url: z.string().optional(),

@@ -1,5 +1,5 @@
 /**
- * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep their
+ * Merges a template into the existing Cloud Run revision template. Fields that Portside does not manage keep their
  * values. Pure functions. For the fields, see run/v2/revision_template.proto and k8s.min.proto.
  */
 import type { protos } from "@google-cloud/run";
@@ -70,7 +70,7 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
 
 const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
-/** Value of the mounts variable: a JSON object from path to bucket, empty without mounts. */
+/** Value of the mounts variable: a JSON object that maps paths to buckets. */
 const bucketsOf = ({ mounts }: ServiceTemplate): string =>
   JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
 

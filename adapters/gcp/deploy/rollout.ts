@@ -44,7 +44,7 @@ const TOO_SLOW: DeployFailure = {
   message: "Cloud Run did not finish the rollout within its time limit.",
 };
 
-/** Added to the time to listen, for pulling the image, finding an instance and moving traffic. */
+/** Milliseconds added to the time to listen, for pulling the image, finding an instance and moving traffic. */
 const SLACK_MS = 3 * 60_000;
 const FIRST_POLL_MS = 300;
 const MAX_POLL_MS = 2000;
@@ -171,7 +171,7 @@ export class Rollout {
     const mayRetry = async (error: unknown): Promise<boolean> => {
       if (learnFrom(answers, error, logger)) {
         if (answers.probeSeconds * 1000 < listenDeadlineMs)
-          report(`Time to listen reduced to ${PROBE_SECONDS.period} s, the maximum of Cloud Run`);
+          report(`Time to listen reduced to ${PROBE_SECONDS.period} s, Cloud Run's maximum`);
         return true;
       }
       if (!isUnknownIdentity(error) || clock.now() >= identityUntil || this.#signal.aborted) return false;

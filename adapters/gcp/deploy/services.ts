@@ -55,7 +55,7 @@ export const runServices = (location: GcpLocation, clients: ClientSource, runtim
     kept = undefined;
     changes++;
   };
-  /** A write without a response may have been applied. */
+  /** Counts a failed write as a change, because the write may have been applied. */
   const writing = <T>(write: () => Promise<T>): Promise<T> => write().finally(changed);
 
   const send = <K extends "services" | "revisions", T>(

@@ -11,7 +11,7 @@ const toRevision = (revision: string, percent: number, tag = ""): Traffic[number
   ...(tag === "" ? {} : { tag }),
 });
 
-/** Tagged URLs of single revisions, added by hand. */
+/** Targets without traffic for the tagged URLs that were added by hand. */
 const tagged = (run: RunService | null): Traffic =>
   (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
 

@@ -41,7 +41,7 @@ export const verdictOn = async (
   run: RunService,
   retry: RetryOptions,
 ): Promise<DeployFailure | "ready" | undefined> => {
-  // Not `observedGeneration`: after a failure it stays behind (`reconciling`, run/v2/service.proto).
+  // `observedGeneration` is unsuitable: it stays behind after a failure (`reconciling`, run/v2/service.proto).
   if (run.reconciling === true) return undefined;
   const conditions = await deps.services.conditions(name, revision, retry);
   if (conditions.isErr()) return failureOfUnavailable(conditions.error);

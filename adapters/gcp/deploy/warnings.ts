@@ -1,4 +1,4 @@
-/** Warnings for the deploy's event stream about deviations of Cloud Run from the declaration. Pure functions. */
+/** Warnings for a deploy's stream if Cloud Run deviates from the declaration. Pure functions. */
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";

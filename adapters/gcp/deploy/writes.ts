@@ -34,7 +34,7 @@ export interface Change {
   readonly mask: readonly string[];
 }
 
-/** The failure of a write that collided with other writes of the service in every attempt. */
+/** The error if every attempt of a write collided with another write of the service. */
 export const cloudRunBusy = (cause?: unknown): Unavailable =>
   unavailable("Cloud Run is busy with this service. Try again.", 5, cause);
 
@@ -93,10 +93,10 @@ export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
   readonly expected: Expected;
-  /** The id that the record has in `state.write`. */
+  /** The id that `change` stores in `state.write`. */
   readonly write: string;
   readonly change: (seen: CurrentState) => Change;
-  /** Called with the error of a rejected write. If it returns true, the write is retried with a new `change`. */
+  /** Called with the error of a failed write. If it returns true, `change` is called again and the write is retried. */
   readonly mayRetry?: (error: unknown) => Promise<boolean>;
 }
 
@@ -120,7 +120,7 @@ export const writeConditionally = async (
       own === undefined
         ? await deps.services.create(name, service, retry)
         : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, retry);
-    // Read again instead of trusting the response: the read returns a new service's uid, and also finds lost writes.
+    // The next read confirms the write: it returns a new service's uid, and also finds a write whose response was lost.
     if (written.isOk()) continue;
     const failure = (await mayRetry(causeOf(written.error)))
       ? undefined

@@ -26,7 +26,10 @@ export interface ProtoEntry extends Pick<protos.google.logging.v2.ILogEntry, Pro
   readonly payload?: string;
 }
 
-/** Marks entries that the platform wrote. Their severity is final: even DEFAULT is not inferred from the line. */
+/**
+ * Marks entries that the platform wrote. Their severity is final: the adapter does not infer another one from the line,
+ * even for DEFAULT.
+ */
 export const WRITTEN_LABEL = "portside-written";
 
 /** The label in which Cloud Run names the instance that wrote a line. */

@@ -41,7 +41,7 @@ const plainEntry = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
 });
 
-/** Returns a condition that matches the passing values of a field with few possible values. */
+/** For a field with few possible values: returns a condition that matches the values that pass. */
 const oneOf = <T>(values: readonly T[], passes: (value: T) => boolean, filterOf: (value: T) => Bound): Bound => {
   const passing = values.filter(passes);
   return passing.length === values.length ? true : any(passing.map(filterOf));

@@ -1,4 +1,7 @@
-/** Conditions that restrict a call to a deployment's log. They are trees, so text from clients cannot change them. */
+/**
+ * Conditions that restrict a call to a deployment's log. They are syntax trees, so text from clients cannot change
+ * their structure.
+ */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
 import type { Comparison, FieldPath, LogFilter } from "../../../core/domain/logs/filter/tree.ts";
@@ -16,7 +19,7 @@ const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare",
 export const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] =>
   instant === undefined ? [] : [{ kind: "compare", path: ["timestamp"], op, literal: { text: timestampOf(instant) } }];
 
-/** The logs that contain entries of deployments. */
+/** Conditions that select the logs with entries of deployments. */
 export const logsOf = ({ project, region }: GcpLocation): readonly Bound[] => [
   equals(["resource", "type"], RESOURCE_TYPE),
   equals(["resource", "labels", "location"], region),
@@ -28,7 +31,7 @@ export const ownerIs = (owner: AccountId): LogFilter => equals(["labels", OWNER_
 export const serviceIs = ({ service }: Pick<LogScope, "service">): LogFilter =>
   equals(["resource", "labels", "service_name"], service);
 
-/** Returns a function that finds an entry's scope among these. */
+/** Returns a function that finds an entry's scope among the given ones. */
 export const scopeFinder = (scopes: readonly LogScope[]): ((entry: ProtoEntry) => LogScope | undefined) => {
   const byLabels = new Map(scopes.map((scope) => [`${scope.service} ${accountDigest(scope.owner)}`, scope]));
   return ({ resource, labels }) => byLabels.get(`${resource?.labels?.["service_name"]} ${labels?.[OWNER_LABEL]}`);

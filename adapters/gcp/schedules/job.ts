@@ -1,6 +1,6 @@
 /**
- * Converts a schedule to a Cloud Scheduler job and back. `parse(render(job))` equals the job, and no other record of it
- * exists. Source: google/cloud/scheduler/v1/{job,target}.proto.
+ * Converts a schedule to a Cloud Scheduler job and back. The job is the only record of the schedule. Source:
+ * google/cloud/scheduler/v1/{job,target}.proto.
  */
 import type { protos } from "@google-cloud/scheduler";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
@@ -83,7 +83,7 @@ export const renderJob = (location: GcpLocation, job: CronJob): ProtoJob => ({
   retryConfig: retryConfig(),
 });
 
-/** Every field that `renderJob` sets. */
+/** The fields that an update changes: all that `renderJob` sets, except the name. */
 export const renderedFields = [
   "description",
   "schedule",

@@ -117,7 +117,7 @@ export class GcpSql implements SqlEngine {
 
   /**
    * Returns the tables behind the platform's own. A dry run may list them instead of the platform's tables. Caches the
-   * tables, but no failure.
+   * tables, but not failures.
    */
   async #tablesBehind(client: BigQuery, signal: AbortSignal): Promise<readonly string[]> {
     if (this.#behind !== undefined) return this.#behind;

@@ -16,7 +16,7 @@ const trashSeconds = trashDays * 86_400;
 const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadata => ({
   location: region,
   iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
-  // With "any", the platform keeps the soft-delete default of the project or its organisation.
+  // With "any", the platform keeps the soft-delete default of the project or its organization.
   ...(softDelete === "any" ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
 });
 
@@ -48,8 +48,9 @@ const formatForeignBucket = (bucket: string): string =>
 
 /**
  * Creates the claims bucket if it does not exist, and checks it. Returns a message for the operator if the platform
- * must not start: the bucket belongs to another project, or the project retains deleted objects for less time than the
- * contract promises. Returns undefined if the bucket is fine, or if the operator has accepted the shorter retention.
+ * must not start: the bucket belongs to another project, a policy forbids the settings, or deleted objects are retained
+ * for less time than the contract promises. Returns undefined if the bucket is fine, or if the operator has accepted
+ * the shorter retention.
  */
 export const softDeleteProblem = (api: StorageApi, config: GcpConfig): ApiResult<string | undefined> =>
   safeTry(async function* () {

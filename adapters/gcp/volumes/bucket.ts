@@ -27,11 +27,11 @@ export interface VolumeBucket extends VolumeRecord {
   /** The digest of the account. */
   readonly owner: string;
   readonly state: BucketState;
-  /** Objects deleted after this time were deleted with the volume. By the clock of Cloud Storage. */
+  /** Objects deleted after this time were deleted with the volume. Set by Cloud Storage's clock. */
   readonly since: Instant;
   readonly generation: string;
   readonly metageneration: string;
-  /** By the clock of Cloud Storage. */
+  /** When the bucket last changed, by Cloud Storage's clock. */
   readonly updated: Instant;
 }
 

@@ -31,8 +31,9 @@ const nameOf = (object: FileMetadata): string => object.name ?? "";
 const generationOf = (object: FileMetadata): string => String(object.generation);
 
 /**
- * Deletes every live object. Deletes only the listed generations, so concurrent uploads survive. Returns `stopped` if
- * `mayContinue` returned false, and `not_found` if the bucket does not exist.
+ * Deletes live objects until a listing is empty. Each delete names the listed generation, so it does not hit an object
+ * that a concurrent upload has replaced. Returns `stopped` if `mayContinue` returned false, and `not_found` if the
+ * bucket does not exist.
  *
  * @param mayContinue called before deleting each page
  */

@@ -21,7 +21,7 @@ const dropBucket = ({ api, buckets }: VolumeCall, id: string): Attempt =>
     return ok("again" as const);
   });
 
-/** Makes the bucket live if its claim still exists. Otherwise, another bucket may have the name. */
+/** Makes the bucket live if its claim still exists. Otherwise deletes it, because another bucket may have the name. */
 const makeLive = (call: VolumeCall, { id, name }: VolumeBucket, claim: Claim): Attempt =>
   safeTry(async function* () {
     const standing = yield* call.claims.read(name);

@@ -1,6 +1,6 @@
 /**
- * Bucket names. They are global, so each ends in random characters. They must not contain "google" or close
- * misspellings: https://cloud.google.com/storage/docs/buckets#naming
+ * Bucket names. They are global, so the name of a volume's bucket ends in random characters. Names must not contain
+ * "google" or close misspellings: https://cloud.google.com/storage/docs/buckets#naming
  */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

@@ -13,10 +13,15 @@ import type { VolumeBucket } from "./bucket.ts";
 import { restoreObjects } from "./bulk.ts";
 import type { VolumeCall } from "./volume-call.ts";
 
-/** Milliseconds after which a claim is stale if its bucket is not live. The call that claimed it has then failed. */
+/**
+ * Milliseconds after which a claim is stale if its bucket is not live. The call that made the claim has then failed.
+ */
 const STALE_CLAIM_MS = 120_000;
 
-/** Returns the bucket that holds the name. While a bucket is being created, its claim holds the name instead. */
+/**
+ * Returns the bucket that holds the name. Returns undefined while the bucket is being created: its claim then holds the
+ * name.
+ */
 export const current = ({ buckets }: VolumeCall, name: VolumeName): ApiResult<VolumeBucket | undefined> =>
   holder(buckets, name).map((bucket) => (bucket?.state === "making" ? undefined : bucket));
 

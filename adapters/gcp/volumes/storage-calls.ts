@@ -1,5 +1,5 @@
 /**
- * The calls of Cloud Storage's JSON API that volumes need. Each call returns the states that it expects as values.
+ * The calls of Cloud Storage's JSON API that volumes need. Each call returns its expected error states as values.
  * https://cloud.google.com/storage/docs/json_api/v1
  */
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
@@ -74,7 +74,10 @@ export class StorageApi {
     return this.#send({ what: "buckets.get", uri: bucketUri(id) }, "not_found");
   }
 
-  /** `exists`: the name is taken, in any project. `changed` or `invalid`: an organization policy forbids the bucket. */
+  /**
+   * `exists`: the name is taken, possibly in another project. `changed` or `invalid`: an organization policy forbids
+   * the bucket.
+   */
   insertBucket(json: BucketMetadata): ApiResult<BucketMetadata | "exists" | "changed" | "invalid"> {
     const query = { project: this.#deps.project };
     const request = { what: "buckets.insert", uri: "/b", timeoutMs: BUCKET_RETRY_MS } as const;

@@ -25,13 +25,15 @@ import { claimTrashed, openBucket } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
 import { type VolumeStoreDeps, volumeCall } from "./volume-call.ts";
 
-/** Milliseconds after which background work completes a deletion or removes a creation, because its call has failed. */
+/**
+ * Milliseconds after which background work completes an unfinished deletion or removes an unfinished creation. The call
+ * has then failed.
+ */
 const ABANDONED_MS = { deleting: 60_000, making: 600_000 };
 
 export interface GcpVolumes extends VolumeStore {
   /**
-   * Returns a message for the operator if the settings of the claims bucket do not permit the platform to start, or
-   * undefined.
+   * Returns a message for the operator if the claims bucket does not permit the platform to start; otherwise undefined.
    */
   softDeleteProblem(): ResultAsync<string | undefined, Unavailable>;
   /** Ok if Cloud Storage responds; makes one read-only call. */
@@ -62,7 +64,10 @@ const driverOf =
     };
   };
 
-/** Grants the account's services access to a new volume in the background, because a grant takes minutes to act. */
+/**
+ * Grants the account's services access to a new volume in the background, because a grant takes minutes to become
+ * effective.
+ */
 const startGrant = (identities: Identities, background: BackgroundWork, { id, owner }: StoredVolume): void => {
   const grant = () => identities.ensure(owner).andThen((email) => identities.allow(id, email));
   background.start(id, [{ volume: id, run: () => grant().orElse(() => okAsync(undefined)) }]);

@@ -5,7 +5,7 @@ import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { GcpConfig } from "../../config.ts";
 import { parentOf } from "../../location.ts";
 
-/** Increment this version to build existing sources again, because the builder has changed. */
+/** Increment this version when the builder changes. Existing sources then get new image tags and are built again. */
 const BUILDER_VERSION = "3";
 
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
@@ -26,7 +26,7 @@ const tagOf = (digest: string): string =>
 export const imageOf = (config: Named, owner: AccountId, digest: string): string =>
   `${config.region}-docker.pkg.dev/${config.project.replaceAll(":", "/")}/${config.repository}/${packageOf(owner)}:${tagOf(digest)}`;
 
-/** The resource name of that image's tag: google/devtools/artifactregistry/v1/tag.proto. */
+/** The resource name of the image's tag: google/devtools/artifactregistry/v1/tag.proto. */
 export const tagNameOf = (config: Named, owner: AccountId, digest: string): string => {
   const repository = `${parentOf(config)}/repositories/${config.repository}`;
   return `${repository}/packages/${packageOf(owner)}/tags/${tagOf(digest)}`;

@@ -34,8 +34,8 @@ const PACK = "gcr.io/k8s-skaffold/pack@sha256:221c0c0d9a90f46f108bb888a1da9e99c8
 
 /**
  * The builder is also the lifecycle image, as on AWS (docs/decisions/0034-builds-on-codebuild.md). For an untrusted
- * builder, `pack` would otherwise pull a lifecycle image from Docker Hub, whose pull limit all of Cloud Build's
- * addresses share.
+ * builder, `pack` would otherwise pull a lifecycle image from Docker Hub, whose pull limit applies to addresses that
+ * Cloud Build's users share.
  */
 const PACK_BUILD = ["--builder", BUILDPACKS_BUILDER, "--lifecycle-image", BUILDPACKS_BUILDER];
 

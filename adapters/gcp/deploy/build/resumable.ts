@@ -10,7 +10,7 @@ import { withTimeout } from "../../call-policy.ts";
 const RETRY_MS = 60_000;
 /** Timeout for the transfer of a piece, in milliseconds. */
 const PIECE_TIMEOUT_MS = 120_000;
-/** Timeout of an abort, in milliseconds. An unfinished upload is not an object, and expires after a week. */
+/** Timeout of an abort, in milliseconds. An unfinished upload creates no object, and expires after a week. */
 const ABORT_TIMEOUT_MS = 5000;
 
 const INCOMPLETE = 308;

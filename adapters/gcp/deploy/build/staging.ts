@@ -1,4 +1,4 @@
-/** Stores sources of builds and reads their logs: https://cloud.google.com/storage/docs/json_api/v1/objects */
+/** Stores build sources and reads build logs: https://cloud.google.com/storage/docs/json_api/v1/objects */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Source } from "../../../../core/ports/source-spool.ts";
