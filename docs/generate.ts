@@ -100,7 +100,7 @@ const limits = (): string => {
   ];
   const deploy = [
     [
-      "time of a build",
+      "duration of a build",
       `${seconds(deployLimits.buildDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.buildDeadlineMs)}`,
     ],
     [
@@ -108,13 +108,13 @@ const limits = (): string => {
       `${seconds(deployLimits.listenDeadlineMs)}; on AWS ${seconds(cloudDeadlines.listenDeadlineMs)}, on Google Cloud ${PROBE_SECONDS.period} s`,
     ],
     [
-      "time of a complete rollout",
+      "duration of a rollout",
       `${seconds(deployLimits.rolloutDeadlineMs)}; on a cloud ${seconds(cloudDeadlines.rolloutDeadlineMs)}`,
     ],
     ["time to set the schedule", seconds(deployLimits.scheduleDeadlineMs)],
     ["interval of repeated records during a silent step", seconds(deployLimits.heartbeatMs)],
     ["waiting deploys of one name", String(deployLimits.queuedPerName)],
-    ["time to follow a finished deploy", seconds(deployLimits.keptMs)],
+    ["time during which a client can follow a finished deploy", seconds(deployLimits.keptMs)],
     [
       "build output in the stream",
       `the first ${deployLimits.outputLines} lines or ${formatMemory(deployLimits.outputBytes)}, and the last ${deployLimits.lastOutputLines} lines or ${formatMemory(deployLimits.lastOutputBytes)}`,
@@ -141,7 +141,7 @@ const limits = (): string => {
   ];
   const fires = [
     ["delays before the retries of a failed fire", fireLimits.retryDelays.map(seconds).join(", ")],
-    ["maximum delay of a fire, after which it is skipped", seconds(fireLimits.lateness)],
+    ["maximum delay of a fire; a later fire is skipped", seconds(fireLimits.lateness)],
   ];
   return `# Limits
 
@@ -151,13 +151,13 @@ ${MADE}
 
 A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, and a volume's at most ${VOLUME_NAME_MAX}. Names may contain lower-case letters a-z,
 digits and '-'. A name must begin with a letter (a volume's name also with a digit), and must not end with '-'. Portside converts '_'
-in a deployment's name to '-'. Reserved names of deployments (a setting of the library): ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
+in a deployment's name to '-'. Reserved deployment names (a setting of the library): ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
 
 ## Fields of a deploy
 
 ${table(["field", "minimum", "maximum", "default"], fields)}
 
-A deploy may have at most ${mounts.max} mounts, and environment variables of at most ${formatMemory(env.maxBytes)}. A JSON body may have at most 1 MiB.
+A deploy may have at most ${mounts.max} mounts and ${formatMemory(env.maxBytes)} of environment variables. A JSON body may have at most 1 MiB.
 
 ## Source archive
 
@@ -165,9 +165,9 @@ ${table(["limit", "maximum"], archive)}
 
 ## Accounts
 
-An operator can change these limits with settings.
+An operator can change these quotas with settings.
 
-${table(["limit", "maximum"], account)}
+${table(["quota", "maximum"], account)}
 
 ## Deploys
 
@@ -255,10 +255,10 @@ const capabilities = (): string => {
 
 ${MADE}
 
-This table shows the response of \`GET /v1/capabilities\` for each provider. The column *local* is for a server that runs as root
-with bubblewrap, npm and python3; on your machine, the response depends on the installed programs. The columns *gcp*
-([gcp.md](../providers/gcp.md)) and *aws* ([aws.md](../providers/aws.md)) are for an installation with SQL, without a billing table,
-and for *aws* with a certificate.
+This table shows the features in the response of \`GET /v1/capabilities\` for each provider. The column *local* describes a server
+that runs as root on a machine with bubblewrap, npm and python3. On your machine, the response depends on the server's user and the
+installed programs. The columns *gcp* ([gcp.md](../providers/gcp.md)) and *aws* ([aws.md](../providers/aws.md)) describe installations
+with SQL but no billing table. The *aws* installation also has a certificate.
 
 ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 `;

@@ -126,9 +126,9 @@ Every endpoint requires an API key in \`X-API-Key\`, or a bearer token in \`Auth
 \`GET /ready\`, \`GET /openapi.json\`, \`GET /docs\` and \`GET /schema/portside.json\`.
 
 Request bodies are JSON, except the form of a deploy. A request with an unknown field in its body fails with 422; unknown query
-parameters are ignored. Every response has an \`X-Request-Id\`, which is the value from the request if that is valid. In the types
+parameters are ignored. Every response has an \`X-Request-Id\`: the request's own id if it is valid, otherwise a new one. In the types
 below, \`?\` marks an optional field, and a \`date-time\` is an RFC 3339 string. A platform publishes its OpenAPI 3.1 document at
-\`/openapi.json\`, and readable documentation at \`/docs\`.
+\`/openapi.json\`, and browsable documentation at \`/docs\`.
 
 | status | meaning |
 | --- | --- |
@@ -136,7 +136,7 @@ ${refusals()
   .map(([status, words]) => `| ${status} | ${words} |`)
   .join("\n")}
 
-The body of an error is \`{"detail": …}\`, where \`detail\` is a message, or for 422 a list of all broken rules. [errors.md](errors.md) lists
+The body of an error is \`{"detail": …}\`. \`detail\` is a message; for a 422, it is a list of all broken rules. [errors.md](errors.md) lists
 the errors and the reasons of failed deploys, with a remedy for each.
 
 ${endpointGroups.map(group).join("\n")}`;

@@ -21,7 +21,9 @@ const optionsOf = ({ options }: Command): string => {
   const own = Object.fromEntries(
     Object.entries(options).filter(([name, one]) => name === "config" || one !== settingOptions[name]),
   );
-  const settings = takesSettings ? "Every setting of [configuration.md](configuration.md).\n\n" : "";
+  const settings = takesSettings
+    ? "Accepts every setting of [configuration.md](configuration.md) as an option.\n\n"
+    : "";
   return `${settings}${Object.keys(own).length === 0 ? "" : `${table(["option", "description"], optionRows(own))}\n\n`}`;
 };
 
@@ -51,9 +53,9 @@ export const commandsPage = async (): Promise<string> => {
 
 ${MADE}
 
-This page contains the output of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`, in
+This page lists every command, with the text of \`portside COMMAND --help\`. Commands that call a platform use the address in \`--url\`, in
 \`PORTSIDE_URL\`, or from \`portside login\`, in this order. The default is port 8787 of this machine. They use the key in
-\`PORTSIDE_API_KEY\` or from \`portside login\`. The exit code is 0 after success, 1 after an error of the platform, 2 after a
+\`PORTSIDE_API_KEY\` or from \`portside login\`. The exit code is 0 after success, 1 after a platform error, 2 after a
 usage error, and 130 after Ctrl-C.
 
 ${table(
@@ -67,7 +69,7 @@ ${table(["option", "description"], optionRows(commonOptions))}
 
 ## Shell completion
 
-\`portside completion\` prints a script that completes commands, options, the values of options and paths. Add one line to the
+\`portside completion\` prints a script that completes commands, options, option values and paths. Add one line to the
 configuration file of the shell, and start a new shell:
 
 ${table(

@@ -48,7 +48,7 @@ The file declares the complete service. An omitted field gets its default instea
 
 ${table(["field", "type", "required", "meaning"], Object.entries(properties).map(row))}
 
-The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all broken rules together. A server
+The file is JSON without comments. Unknown fields and repeated keys are errors. Portside reports all broken rules together. Every server
 publishes the JSON Schema at \`/schema/portside.json\`, and the package contains it as \`portside/schema/portside.json\`.
 
 ## name
@@ -67,14 +67,14 @@ ${json({
   },
 })}
 
-\`sub_path\` mounts one folder of the volume. With \`read_only\`, writes fail. A service may have ${fieldLimits.mounts.max} mounts. A mount must not be
-inside another mount. A deploy creates missing volumes. The field is required so that no deploy detaches storage by mistake: \`{}\` declares
-a service without storage. See [volumes.md](../volumes.md).
+\`sub_path\` mounts one folder of the volume. With \`read_only\`, writes fail (except in plain processes). A service may have ${fieldLimits.mounts.max} mounts.
+A mount must not be inside another mount. A deploy creates missing volumes. The field is required, because a deploy that omits it by
+mistake would detach storage: \`{}\` declares a service without storage. See [volumes.md](../volumes.md).
 
 ## env
 
 The environment variables of the service. If the field is absent, the service keeps its current variables; \`{}\` removes all. The flags
-\`--env\` and \`--env-file\` add to the field and take precedence. Do not write secrets to the file: pass them with the flags.
+\`--env\` and \`--env-file\` add to the field and take precedence. Do not store secrets in the file: pass them with the flags.
 [environment.md](../guides/environment.md) lists the reserved names.
 
 ## schedule
