@@ -6,44 +6,46 @@ import type { AwsClients } from "./clients.ts";
 const text = z.string().min(1);
 
 /**
- * The resources that all deployments share. Each name except `moreListenerArns` is also the name of an output of
+ * The resources that all deployments share. Each field except `moreListenerArns` has the same name as an output of
  * `docs/providers/aws-template.yaml`. A configured value takes precedence over the stack's output.
  */
 export const sharedResourcesSchema = z.strictObject({
   cluster: text.describe("Name of the ECS cluster"),
-  vpc: text.describe("ID of the VPC of tasks"),
-  subnets: z.array(text).min(1).describe("IDs of the subnets of tasks"),
-  serviceSecurityGroup: text.describe("ID of the security group of tasks, which must admit the load balancer"),
+  vpc: text.describe("ID of the VPC for tasks"),
+  subnets: z.array(text).min(1).describe("IDs of the subnets for tasks"),
+  serviceSecurityGroup: text.describe(
+    "ID of the security group for tasks, which must allow traffic from the load balancer",
+  ),
   listenerArn: text.describe("ARN of the load balancer's listener that routes by host name"),
   moreListenerArns: z
     .array(text)
     .optional()
-    .describe("ARNs of the listeners of further load balancers: the second serves NAME.2.DOMAIN"),
+    .describe("ARNs of the listeners of additional load balancers; the second load balancer serves NAME.2.DOMAIN"),
   domain: text.describe(
-    "Domain of services, whose subdomains must all resolve to the load balancer: a service has the host NAME.DOMAIN. Add the port if it is not the scheme's default, as in apps.example.com:8443",
+    "Domain for services, each at the host NAME.DOMAIN; all subdomains must resolve to the load balancer. Add the port if it is not the scheme's default, as in apps.example.com:8443",
   ),
   scheme: z.enum(["http", "https"]).describe("Scheme of the listener"),
   executionRoleArn: text.describe("ARN of the role that starts tasks, pulls images and writes logs"),
   permissionsBoundaryArn: text.describe("ARN of the policy that limits every account's role"),
-  buildProject: text.describe("Name of the CodeBuild project that builds sources, with a separate role"),
+  buildProject: text.describe("Name of the CodeBuild project that builds sources under a separate role"),
   repository: text.describe("Name of the ECR repository for images"),
-  stateBucket: text.describe("Bucket for records of deployments and volumes, and for the sources of builds"),
-  filesRoleArn: text.describe("ARN of the role with which S3 Files reads and writes volumes"),
-  filesSecurityGroup: text.describe("ID of the security group of mount targets"),
-  logGroup: text.describe("CloudWatch log group of services"),
-  scheduleGroup: text.describe("Name of the EventBridge Scheduler group of schedules"),
-  schedulerRoleArn: text.describe("ARN of the role with which EventBridge Scheduler calls the function for schedules"),
-  cronFunctionArn: text.describe("ARN of the function for schedules, which sends POST /cron to services"),
+  stateBucket: text.describe("Bucket for deployment records, volume records and build sources"),
+  filesRoleArn: text.describe("ARN of the role that S3 Files uses to read and write volumes"),
+  filesSecurityGroup: text.describe("ID of the security group for mount targets"),
+  logGroup: text.describe("CloudWatch log group for services"),
+  scheduleGroup: text.describe("Name of the schedule group in EventBridge Scheduler"),
+  schedulerRoleArn: text.describe("ARN of the role that EventBridge Scheduler uses to call the cron function"),
+  cronFunctionArn: text.describe("ARN of the cron function, which sends scheduled POST /cron requests to services"),
 });
 
 /** The names of the resources that all deployments share. */
 export type SharedResources = z.output<typeof sharedResourcesSchema>;
 
 export const awsConfigSchema = z.strictObject({
-  region: text.describe("Region of services, such as eu-west-1"),
+  region: text.describe("Region for services, such as eu-west-1"),
   stack: text.default("portside").describe("CloudFormation stack whose outputs name the shared resources"),
   shared: sharedResourcesSchema.partial().default({}),
-  dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
+  dataDir: text.describe("Folder on the server's machine for API keys and for sources that wait to be built"),
   sourceSpool: spoolSetting,
   settleSeconds: z
     .number()
@@ -56,16 +58,14 @@ export const awsConfigSchema = z.strictObject({
     .min(1)
     .default(300)
     .describe(
-      "Maximum log reads of this server per minute. AWS allows an account 600 in most regions. With replicas, divide the limit by their number",
+      "Maximum log reads per minute by this server. AWS allows 600 per account in most regions. Divide that quota among all replicas",
     ),
-  imageRetentionDays: z
-    .int()
-    .min(1)
-    .default(30)
-    .describe("Days after an image's last deploy until it is deleted, if no deployment uses it"),
-  athenaWorkgroup: text.optional().describe("Athena workgroup of queries; required for SQL"),
-  logTable: text.optional().describe("Athena table of the log, as CATALOG.DATABASE.TABLE"),
-  billingTable: text.optional().describe("Athena table of the cost and usage report, as CATALOG.DATABASE.TABLE"),
+  imageRetentionDays: z.int().min(1).default(30).describe("Days to keep an unused image after its last deploy"),
+  athenaWorkgroup: text.optional().describe("Athena workgroup for queries; required for SQL"),
+  logTable: text.optional().describe("Athena table that contains the log, as CATALOG.DATABASE.TABLE"),
+  billingTable: text
+    .optional()
+    .describe("Athena table that contains the cost and usage report, as CATALOG.DATABASE.TABLE"),
 });
 
 /** The configuration as an application passes it. Omitted settings have their defaults. */

@@ -1,4 +1,7 @@
-/** The configuration of the Google Cloud provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
+/**
+ * The configuration of the Google Cloud provider. `docs/reference/configuration.md` and the CLI help are generated from
+ * it.
+ */
 import { z } from "zod";
 import { GiB } from "../../core/domain/accounts/limits.ts";
 import { spoolSetting } from "../shared/archives/spool-place.ts";
@@ -11,15 +14,15 @@ const region = z.string().regex(/^[a-z][a-z0-9-]*$/, "must be the name of a regi
 /** The schema of the configuration, with its defaults. */
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("ID of the Google Cloud project"),
-  region: region.describe("Region of services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
+  region: region.describe("Region for services, such as europe-west1 (https://cloud.google.com/run/docs/locations)"),
   buildRegion: region
     .optional()
     .describe(
-      "Region of builds (default: the region of services). Google lets some projects build only in a few regions",
+      "Region for builds (default: the region for services). Google restricts builds of some projects to a few regions",
     ),
-  dataDir: text.describe("Folder for data on the server's machine: sources that wait for their build, and API keys"),
+  dataDir: text.describe("Folder on the server's machine for API keys and for sources that wait to be built"),
   sourceSpool: spoolSetting,
-  repository: text.default("portside").describe("Docker repository of Artifact Registry for images"),
+  repository: text.default("portside").describe("Artifact Registry repository for images"),
   stagingBucket: text.optional().describe("Bucket that builds read sources from (default: PROJECT-portside-sources)"),
   buildIdentity: text
     .check(({ value, issues }) => {
@@ -27,7 +30,7 @@ export const gcpConfigSchema = z.strictObject({
       if (message !== undefined) issues.push({ code: "custom", message, input: value });
     })
     .optional()
-    .describe("Service account of builds (default: portside-build@PROJECT.iam.gserviceaccount.com)"),
+    .describe("Service account for builds (default: portside-build@PROJECT.iam.gserviceaccount.com)"),
   settleSeconds: z
     .number()
     .min(0)
@@ -38,11 +41,11 @@ export const gcpConfigSchema = z.strictObject({
     .int()
     .min(1)
     .default(60)
-    .describe("Maximum log reads of this server per minute. With several replicas, divide the project's 60 reads"),
+    .describe("Maximum log reads per minute by this server. Divide the project's quota of 60 among all replicas"),
   logDataset: text
     .optional()
-    .describe("BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; required for SQL"),
-  billingTable: text.optional().describe("Table of the detailed billing export, as PROJECT.DATASET.TABLE"),
+    .describe("BigQuery dataset linked to the log bucket, as PROJECT.DATASET; required for SQL"),
+  billingTable: text.optional().describe("BigQuery table with the detailed billing export, as PROJECT.DATASET.TABLE"),
   sqlLocation: text
     .optional()
     .describe("Location of the linked dataset and the billing export, such as EU (default: reported by BigQuery)"),
@@ -50,7 +53,7 @@ export const gcpConfigSchema = z.strictObject({
     .int()
     .min(10_485_760)
     .default(10 * GiB)
-    .describe("Maximum billed bytes of one SQL statement"),
+    .describe("Maximum bytes billed per SQL statement"),
   softDelete: z
     .enum(["required", "any"])
     .default("required")
@@ -61,7 +64,7 @@ export const gcpConfigSchema = z.strictObject({
 
 /** The configuration as the operator writes it: fields with a default are optional. */
 export type GcpConfigInput = z.input<typeof gcpConfigSchema> & {
-  /** Replaces the clients that would use the machine's credentials. */
+  /** Clients to use instead of those created with the machine's credentials. */
   readonly clients?: Partial<GcpClients>;
 };
 

@@ -19,12 +19,12 @@ export const localConfigSchema = z.strictObject({
   host: z.string().default("127.0.0.1").describe("Address to listen on, for the API and for services"),
   ingressPort: port(
     8080,
-    "Port of all services, which differ by host name; 0 picks a free port and reuses it at the next start",
+    "Port shared by all services; the host name selects the service. 0 picks a free port and reuses it at the next start",
   ),
   servicePorts: z
     .record(z.string(), z.int().min(1).max(65_535))
     .default({})
-    .describe("Fixed ports of services, by service name"),
+    .describe("Fixed ports for services, by service name"),
   domain: z
     .string()
     .refine(
@@ -33,12 +33,12 @@ export const localConfigSchema = z.strictObject({
     )
     .optional()
     .describe(
-      "Domain under which each service is also served, as NAME.DOMAIN; https://DOMAIN if a proxy in front terminates TLS",
+      "Domain for additional service URLs of the form NAME.DOMAIN. Write https://DOMAIN if a proxy in front terminates TLS",
     ),
   runner: z
     .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")
-    .describe("How to run sources without a Dockerfile; auto chooses the best runner that works"),
+    .describe("How to run sources without a Dockerfile; `auto` chooses the best available runner"),
   uidRange: z
     .string()
     .superRefine((text, context) => {
@@ -46,12 +46,14 @@ export const localConfigSchema = z.strictObject({
       if (typeof range === "string") context.addIssue({ code: "custom", message: range });
     })
     .default("2100000000-2100999999")
-    .describe("Uids for accounts, as FROM-TO. As root, Portside runs the services of each account as a separate user"),
+    .describe(
+      "Range of user IDs, as FROM-TO. If started as root, Portside runs the services of each account under a separate user ID",
+    ),
   allowHostPort: z
     .array(z.int().min(1).max(65_535))
     .default([])
     .describe(
-      "Loopback port of this machine that sandboxed services may call, such as 5432 for a database, or that a registry of base images may use (repeatable)",
+      "Loopback port that sandboxed services may connect to, such as 5432 for a database on this machine. Builds may also pull base images from a registry on this port (repeatable)",
     ),
   maxInstances: z
     .int()
@@ -71,12 +73,12 @@ export const localConfigSchema = z.strictObject({
   elsewhereSeconds: seconds(4, "How long a starting service may listen on another port or address before it fails"),
   logRetentionDays: z.int().min(1).default(30).describe("How long to store log entries"),
   logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Maximum log bytes per account"),
-  priceList: z.string().min(1).optional().describe("JSON file with the prices of infrastructure"),
+  priceList: z.string().min(1).optional().describe("JSON file with infrastructure prices"),
   buildMemory: z
     .int()
     .min(64_000_000)
     .default(4 * GiB)
-    .describe("Memory of one build, in bytes"),
+    .describe("Maximum memory per build, in bytes"),
 });
 
 export type LocalConfig = z.output<typeof localConfigSchema>;

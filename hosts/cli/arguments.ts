@@ -47,8 +47,9 @@ const isOption = (word: string, options: Options): boolean =>
   Object.entries(options).some(([name, { short }]) => word === `--${name}` || word === `-${short}`);
 
 /**
- * Joins an option and a value that begins with `-`, such as `-q '-logName=requests'`, which parseArgs would parse as an
- * option. If the value is itself an option of the command, the user forgot the value, and the two stay separate.
+ * Joins each option and its value, because parseArgs would parse a value that begins with `-` as an option, as in
+ * `-q '-logName=requests'`. If the value is itself an option of the command, the user forgot the value, and the two stay
+ * separate.
  */
 export const joinValues = (args: readonly string[], options: Options): string[] => {
   const joined: string[] = [];

@@ -45,7 +45,7 @@ export const apiErrorMessage = (status: number, body: unknown): string => {
     : typeof detail === "string"
       ? detail
       : `The platform responded with status ${status}.`;
-  // Many messages already end with "Try again." or "Try again in a moment."
+  // Some messages already end with "Try again." or "Try again in a moment."
   const step = / again\b[^.]*\.$/.test(message) ? undefined : nextStep[status];
   return step === undefined ? message : `${message} ${step}`;
 };

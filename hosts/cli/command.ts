@@ -14,9 +14,9 @@ export interface Input {
 }
 
 export interface Command {
-  /** Describes a subcommand in its help, in place of the summary of its command. */
+  /** The summary in a subcommand's help. Defaults to the summary in the table of commands. */
   readonly summary?: string;
-  /** The help's text after `portside NAME`. */
+  /** The usage line of the help without `portside`: the command's name and its arguments. */
   readonly usage: string;
   readonly options: Options;
   /** How many positional arguments the command takes. Defaults to none. */
@@ -113,7 +113,7 @@ export const printResult = (input: Input, io: Io, value: unknown, text: string):
 export interface List<T> {
   readonly head: readonly string[];
   readonly row: (item: T) => readonly string[];
-  /** Replaces an empty table. */
+  /** The message to print in place of an empty table. */
   readonly empty?: string;
 }
 
@@ -138,7 +138,7 @@ const missingArgumentMessage = (usage: string, given: number): string => {
 const parseErrorMessage = (message: string, options: Options): string => {
   const wanting = /^Option '(?:-\w, )?-?-([\w-]+)(?: <value>)?' argument/.exec(message)?.[1];
   const option = Object.entries(options).find(([name, { short = name }]) => name === wanting || short === wanting);
-  if (option !== undefined) return `Missing value of the option ${optionLine(option)[0].trim()}.`;
+  if (option !== undefined) return `Missing value for the option ${optionLine(option)[0].trim()}.`;
   const unknown = /Unknown option '(--?[^']+)'/.exec(message)?.[1];
   if (unknown === undefined) return message.split(". ")[0] ?? message;
   const near = unknown.startsWith("--") ? closest(unknown.slice(2), Object.keys(options)) : undefined;

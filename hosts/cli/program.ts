@@ -77,7 +77,7 @@ const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   return 0;
 };
 
-/** Runs a command line. Resolves to the exit code: 0 success, 1 rejected by the platform, 2 usage error, 130 Ctrl-C. */
+/** Runs a command line. Resolves to the exit code: 0 success, 1 failure, 2 usage error, 130 Ctrl-C. */
 export const runProgram = async (args: readonly string[], io: Io): Promise<number> => {
   try {
     return await dispatch(args, io);

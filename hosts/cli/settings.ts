@@ -27,7 +27,7 @@ const textOf = (input: Input, key: SettingKey): string | undefined => {
   return given.length === 0 ? undefined : given.join(",");
 };
 
-/** Resolves settings from the command's flags, variables and config file. Throws with a message if they are invalid. */
+/** Resolves settings from the command's flags, variables and config file. Throws `UsageError` if they are invalid. */
 export const settingsFrom = (input: Input, io: Io): ServeSettings => {
   for (const problem of misspeltVariables(io.env)) warn(io, problem);
   const flags = Object.fromEntries(settingKeys.map((key) => [key, textOf(input, key)]));

@@ -87,7 +87,7 @@ const rebind = (container: Container, overrides: PlatformOverrides): void => {
  * Builds and starts a platform, without any HTTP listener. The caller must call `close()` when it is done.
  *
  * @param overrides replacements of single parts
- * @param deps for the local provider: the socket of its engine in another process
+ * @param deps for the local provider: the socket of an engine in another process
  * @throws SettingsError if the settings are invalid for the provider or the keys database cannot be used
  * @example
  * const platform = await buildPlatform(resolveSettings({ dataDir: "./data" }, process.env));

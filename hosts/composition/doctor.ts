@@ -5,7 +5,7 @@ import { chooseProvider } from "./providers/choose-provider.ts";
 import { listed, providers } from "./providers/index.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
-/** The names of the providers of this repository that the doctor can check. */
+/** The names of the built-in providers that the doctor can check. */
 export const diagnosable: readonly string[] = providers
   .filter(({ module }) => module.doctor !== undefined)
   .map(({ module }) => module.name);

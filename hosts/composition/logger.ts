@@ -6,7 +6,10 @@ import { formatLogLine } from "./log-line.ts";
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Logs to standard error: readable lines on a terminal, otherwise JSON. Standard output belongs to the command. */
+/**
+ * Logs to standard error: readable lines on a terminal, otherwise JSON. Standard output is reserved for the command's
+ * result.
+ */
 export const createPino = (level: LogLevel): Pino =>
   pino(
     {

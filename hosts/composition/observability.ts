@@ -20,7 +20,7 @@ export interface Observability {
 
 type Tracing = Pick<Observability, "ports" | "controlPlane">;
 
-/** Always on if `@opentelemetry/api` is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
+/** Enabled if a usable `@opentelemetry/api` is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
 const loadTracing = async (logger: Logger): Promise<Tracing> => {
   try {
     const { tracePorts, traceControlPlane } = await import("../../adapters/decorators/tracing/index.ts");

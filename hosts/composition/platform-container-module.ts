@@ -1,4 +1,4 @@
-/** Binds everything but the provider: the runtime's dependencies, credentials, billing and policies. */
+/** Binds everything except the provider: runtime dependencies, observability, credentials, billing and policies. */
 import { ContainerModule } from "inversify";
 import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { Logger } from "../../core/ports/system.ts";

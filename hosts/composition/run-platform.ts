@@ -9,7 +9,7 @@ import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import { createPino, loggerOf } from "./logger.ts";
 
-/** Also deletes deployments left behind by an earlier run that was killed. */
+/** Deletes all deployments, including those of an earlier run that was killed. */
 const deleteDeployments = async (controlPlane: ControlPlane, principal: Principal, logger: Logger): Promise<void> => {
   const deployments = await controlPlane.listDeployments(principal);
   if (deployments.isErr()) return logger.error("could not delete the deployments", { cause: deployments.error });
@@ -34,7 +34,7 @@ export const buildRunPlatform = async (config: {
   const controlPlane = createControlPlane(local.ports);
   return {
     controlPlane,
-    /** Removes everything but the account's volumes from the data folder. */
+    /** Deletes the deployments, logs, images and other temporary data. Keeps the volumes and the state. */
     close: async () => {
       await controlPlane.close();
       await deleteDeployments(controlPlane, principal, logger);

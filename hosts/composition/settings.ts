@@ -1,5 +1,5 @@
 /**
- * The settings of `portside serve`. The help, the error messages and `docs/reference/configuration.md` come from one schema.
+ * The settings of `portside serve`. The help, the error messages and `docs/reference/configuration.md` use one schema.
  * Each setting is a flag (`--data-dir`), an environment variable (`PORTSIDE_DATA_DIR`) and a key of the configuration
  * file (`dataDir`).
  */
@@ -28,13 +28,13 @@ export const serveShape = {
     .default("local")
     .describe(`Where services run: ${providerNames.join(", ")}, or a module's path`),
   sourceSpool: spoolSetting.describe(
-    "Where gcp and aws store sources until their build; `auto` selects the bucket if the disk is in memory",
+    "Where gcp and aws store sources before the build; `auto` selects the bucket if the data folder is in memory",
   ),
   engine: z
     .enum(["process", "inline"])
     .default("process")
     .describe(
-      "Where the API of the local provider runs: `process` is a separate process, so that services continue while it restarts; `inline` is the process that serves requests to services",
+      "Where the local provider runs the API: `process` uses a separate process, so services stay reachable while the API restarts; `inline` uses the process that routes requests to services",
     ),
   ...providerSettings,
   deployments: count(accountLimits.deployments, "Maximum deployments per account"),
@@ -44,9 +44,9 @@ export const serveShape = {
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Maximum concurrent uploads per account"),
   requestsPerMinute: count(accountLimits.requestsPerMinute, "Maximum API requests per minute for each account"),
   deploysQueued: count(deployLimits.queuedPerName, "Maximum queued deploys per deployment"),
-  buildSeconds: seconds.describe("Timeout of a build (default: the provider's `deadlines` in /v1/capabilities)"),
+  buildSeconds: seconds.describe("Build timeout (default: the provider's `deadlines` in /v1/capabilities)"),
   listenSeconds: seconds.describe(
-    "How long a new instance may take until it listens (default: the provider's `deadlines`)",
+    "How long a new instance may take to start listening (default: the provider's `deadlines`)",
   ),
   envAliases: z
     .record(z.string(), z.string())
@@ -56,12 +56,12 @@ export const serveShape = {
       if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
     })
     .describe(
-      "Additional names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services, such as OTHER_TOKEN=CRON_TOKEN, separated by commas; an object in the configuration file",
+      "Additional names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services, as comma-separated pairs such as OTHER_TOKEN=CRON_TOKEN. In the configuration file, the value is an object",
     ),
   keysDatabase: url(/^postgres(ql)?$/, "postgres://user:password@host/database")
     .optional()
     .describe(
-      "URL of a PostgreSQL database for API keys that replicas share (default: keys are in the data folder). Use the variable, because process lists show flags",
+      "URL of a PostgreSQL database for API keys that replicas share (default: the data folder stores the keys). Set the variable, because process lists show flags",
     ),
   jwtIssuer: z.string().optional().describe("Accept bearer tokens from this OpenID Connect issuer"),
   jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
@@ -70,7 +70,7 @@ export const serveShape = {
   stripeKey: text
     .optional()
     .describe(
-      "Stripe key with read access to customers, subscriptions and products. Use the variable, because process lists show flags",
+      "Stripe key with read access to customers, subscriptions and products. Set the variable, because process lists show flags",
     ),
   stripeUrl: url(/^https?$/, "http://127.0.0.1:12111")
     .optional()
@@ -91,9 +91,9 @@ type Parsed = z.output<typeof serveSchema>;
 /** Validated settings with all defaults applied. */
 export type ServeSettings = Omit<Parsed, "dataDir"> & {
   readonly dataDir: string;
-  /** Only a flag, because it must apply to a single start. */
+  /** Set only by the flag, because it must apply to a single start. */
   readonly acceptState?: boolean;
-  /** Sections of the configuration file by name. A provider module receives the section with its own path. */
+  /** Sections of the configuration file by name. A provider module receives the section named after its path. */
   readonly sections: Readonly<Record<string, unknown>>;
 };
 
@@ -105,7 +105,7 @@ const endOf = (key: string): string => flagOf(key).replaceAll("-", "_").toUpperC
 /** Returns a setting's environment variable: `PORTSIDE_DATA_DIR` for `dataDir`. */
 export const variableOf = (key: string): string => PREFIX + endOf(key);
 
-/** Thrown for an invalid setting. The message names its source (flag, variable or file) and the accepted values. */
+/** Thrown for an invalid setting. The message names the setting's source: flag, variable or file. */
 export class SettingsError extends Error {}
 
 interface Given {
@@ -152,7 +152,7 @@ const mayEnter = (folder: string): boolean => {
   }
 };
 
-/** @param dataDir the folder of the default file, which may be absent; undefined if the user named the file */
+/** @param dataDir the data folder if `path` is the default file, which may be missing; otherwise undefined */
 const readFile = (path: string, dataDir: string | undefined): Record<string, unknown> => {
   let text: string;
   try {
@@ -214,7 +214,7 @@ const sectionsOf = (file: Record<string, unknown>, path: string): Record<string,
   return sections;
 };
 
-/** Describes the accepted numbers or words. Returns undefined for other settings, because their values may be secrets. */
+/** Describes the accepted numbers or words. Returns undefined for other settings, whose values may be secrets. */
 const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: JsonSchema): string | undefined => {
   if (words !== undefined) return `one of ${words.join(", ")}`;
   if (exclusiveMinimum !== undefined) return `a number greater than ${exclusiveMinimum}`;
@@ -237,9 +237,9 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
 };
 
-/** Returns the path itself or its ancestor that is a file, or undefined if there is no such file. */
+/** Returns the first of the path and its ancestors that exists, if it is a file. Otherwise returns undefined. */
 const fileIn = (path: string): string | undefined => {
-  // Also undefined if an ancestor is a file.
+  // Undefined if the path does not exist or an ancestor is a file.
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined) return stats.isDirectory() ? undefined : path;
   return dirname(path) === path ? undefined : fileIn(dirname(path));
@@ -263,7 +263,7 @@ export const dataDirProblem = (folder: string): string | undefined => {
  * Resolves every setting. Precedence: flag, environment variable, config file, default.
  * @param flags unparsed values by setting key, for example `{ port: "8080" }`
  * @param env variables by name; an empty variable counts as unset
- * @param configFile defaults to `portside.config.json` in the data folder, which may be absent
+ * @param configFile defaults to `portside.config.json` in the data folder; only the default file may be missing
  * @throws SettingsError if a setting is unknown or invalid, or the file cannot be read
  */
 export const resolveSettings = (

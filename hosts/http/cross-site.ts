@@ -4,7 +4,7 @@
  */
 import { type ControlPlaneError, forbidden } from "../../core/errors.ts";
 
-/** The headers that name the site behind a request. Only current browsers send both. */
+/** The headers that identify the site that made a request. Either may be missing. */
 export interface RequestSource {
   /** `Sec-Fetch-Site`. Browsers send it to HTTPS addresses and to the loopback only. */
   readonly fetchSite: string | undefined;
@@ -17,7 +17,7 @@ const originOf = (text: string): string | undefined => {
   return url === undefined || url.origin === "null" ? undefined : url.origin;
 };
 
-/** Throws if an entry is not an origin as browsers serialize it, because such an entry would never match. */
+/** Throws if an entry is not an origin in the form that browsers send, because it would never match. */
 export const checkOrigins = (origins: readonly string[]): ReadonlySet<string> => {
   for (const [index, text] of origins.entries()) {
     const origin = originOf(text);
@@ -32,7 +32,8 @@ export const checkOrigins = (origins: readonly string[]): ReadonlySet<string> =>
 };
 
 /**
- * Returns an error if another site made the request. Sibling hosts count as other sites: deployed services run there.
+ * Returns an error if another site made the request. Sibling hosts count as other sites, because deployed services run
+ * on them.
  *
  * @param own the scheme and host by which the client reached the application, such as `https://app.example.com`
  * @param configured further origins, for applications behind a proxy that changes the scheme or the host

@@ -1,4 +1,4 @@
-/** An endpoint: path, fields, response and use case. */
+/** Describes an endpoint: its method, path, fields, response and use case. */
 import type { z } from "zod";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/accounts/account.ts";

@@ -10,7 +10,7 @@ export interface ErrorResponse {
   readonly body: { readonly detail: unknown };
 }
 
-/** The status of each kind. A test compares `docs/reference/errors.md` with it. */
+/** The HTTP status of each error kind. A test compares `docs/reference/errors.md` with this table. */
 export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   invalid_input: 422,
   unauthenticated: 401,

@@ -12,8 +12,8 @@ const textValues = (headers: unknown): Record<string, string> =>
 
 /**
  * Reads the status in Fastify's order: `statusCode`, `status`, then the status of the reply. Returns undefined if none
- * of them is an error status. Messages of 5xx errors go to the log only, because they may contain internals of the
- * server.
+ * of them is an error status or if the status is 500, which the plugin handles as a bug. The response omits messages
+ * of 5xx errors, because they may contain internals of the server.
  */
 export const hostErrorResponse = (
   error: unknown,

@@ -37,8 +37,8 @@ export interface PortsideOptions {
   /**
    * Further origins of the application's pages, such as `https://app.example.com`, needed if a proxy changes the scheme
    * or the host. A request that `caller` authenticates fails with 403 if its `Origin` is neither one of these nor the
-   * request's own, or if its `Sec-Fetch-Site` is neither `same-origin` nor `none`. Requests with a key or a token are
-   * not checked.
+   * request's own, or if its `Sec-Fetch-Site` is neither `same-origin` nor `none`. Portside does not check requests
+   * that it authenticates by key or token.
    */
   readonly origins?: readonly string[];
   /** Called when a request ends, for metrics. */
@@ -48,7 +48,7 @@ export interface PortsideOptions {
 /** A request that ended: the response was sent, or the client disconnected. */
 export interface ServedCall {
   readonly method: string;
-  /** The endpoint's path in the documentation; undefined if no endpoint matches. */
+  /** The path pattern of the route, such as `/v1/deploy/:deploy_id`; undefined if no route matches. */
   readonly route: string | undefined;
   readonly status: number;
   /** From the request's headers to the last byte of the response. */

@@ -1,5 +1,5 @@
 /**
- * Chooses where sources are stored until their build: on the server's disk, or in a bucket if that disk is in memory.
+ * Chooses where a source is stored before its build: on the server's disk, or in a bucket if that disk is in memory.
  */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,7 +9,7 @@ import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 export const spoolSetting = z
   .enum(["auto", "disk", "bucket"])
   .default("auto")
-  .describe("Where gcp and aws store sources until their build. `auto` selects the bucket if the disk is in memory.");
+  .describe("Where gcp and aws store sources before the build. `auto` selects the bucket if the disk is in memory.");
 
 export type SpoolSetting = z.output<typeof spoolSetting>;
 

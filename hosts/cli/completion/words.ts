@@ -13,7 +13,7 @@ export const valuesOf = ({ choices, value }: Option): Values => {
 export const optionsOf = ({ options }: Command): readonly (readonly [string, Option])[] =>
   Object.entries({ ...options, ...commonOptions });
 
-/** Returns whether positional arguments are local paths, by the placeholders in the usage. */
+/** Returns whether positional arguments are local paths, judging by the placeholders in the usage. */
 export const takesFiles = ({ usage }: Command): boolean =>
   /\b(DIR|FILE|SOURCE|DEST)\b/.test(usage.replace(/-[\w-]+ \w+/g, ""));
 
@@ -21,5 +21,5 @@ export const takesFiles = ({ usage }: Command): boolean =>
 export const nextWords = ({ subcommands, choices }: Command): readonly string[] =>
   subcommands === undefined ? (choices ?? []) : Object.keys(subcommands);
 
-/** Returns the words that start each command, such as `volume put`. */
+/** Returns the name of a command, such as `volume put`, and its aliases. */
 export const namesOf = ({ name, aliases }: ListedCommand): readonly string[] => [name, ...aliases];

@@ -12,7 +12,7 @@ const actionOf = (values: Values): string => {
   return values === "none" ? " " : `(${values.words.join(" ")})`;
 };
 
-/** Returns a specification of `_arguments`. */
+/** Returns a specification for `_arguments`. */
 const specOf = ([name, option]: readonly [string, Option]): string => {
   const { type, short, multiple, optional, value = "VALUE", description } = option;
   const takesValue = type === "string";

@@ -20,8 +20,8 @@ const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =
   client.call("/v1/deploy/plan", { body: formBody(formFields(deployable)) });
 
 /**
- * Rejects a deploy without `portside.json` that would reset settings of the running deployment: a deploy is a complete
- * declaration.
+ * Rejects a deploy without `portside.json` if it would reset settings of the deployment. A deploy is a complete
+ * declaration, so it would reset every setting that differs from the default.
  */
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
   const resets = resetsOf(changes);

@@ -9,7 +9,7 @@ import { ago } from "../terminal/table.ts";
 const HEAD = ["NAME", "STATUS", "URL", "REVISION", "SIZE", "UPDATED"];
 const colours = { READY: "green", BUILDING: "yellow", DEPLOYING: "yellow", FAILED: "red" } as const;
 
-/** A deployment has no URL until its first build ends. */
+/** A deployment has no URL during its first build. */
 const shownStatus = ({ status, url }: Deployment) => (url === "" ? "BUILDING" : status);
 
 export const command: Command = {

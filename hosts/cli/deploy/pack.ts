@@ -1,4 +1,4 @@
-/** Packs a folder into a reproducible tar.gz: the same files give the same bytes. */
+/** Packs a folder into a reproducible tar.gz: the same files produce the same bytes. */
 import { createReadStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ const pack = async (folder: string): Promise<Packed> => {
   const { size } = await stat(path);
   if (size > archiveLimits.fileBytes)
     throw new CommandError(
-      `The packed source has ${mebibytes(size)}, more than the limit of ${formatMemory(archiveLimits.fileBytes)}. Use .portsideignore to exclude files that the build can download.`,
+      `The packed source is ${mebibytes(size)}, more than the limit of ${formatMemory(archiveLimits.fileBytes)}. Use .portsideignore to exclude files that the build can download.`,
     );
   const kept = stack.move();
   const open = () => createReadStream(path);

@@ -23,7 +23,7 @@ const resetLine = ({ field, from, to }: Change): string => {
   return `  env: without ${(from as readonly string[]).filter((name) => !kept.includes(name)).join(", ")}`;
 };
 
-/** Explains why a folder without a declaration must not replace a deployment that has one, and what to do. */
+/** Explains which settings a deploy without a declaration would reset, and how to avoid it. */
 export const resetLines = (name: string, folder: string, resets: readonly Change[]): string[] => {
   const declared = resets.filter(({ field }) => field !== "env");
   const file = { name, volumes: {}, ...Object.fromEntries(declared.map(({ field, from }) => [field, from])) };

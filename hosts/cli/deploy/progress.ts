@@ -64,10 +64,10 @@ export const withSpinner = async <T>(io: Io, text: string, work: () => Promise<T
 
 const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red" } as const;
 
-/** The number of printed messages to remember. It exceeds the number of last lines that a failure repeats. */
+/** How many printed messages to remember: more than a failure's `log_tail` contains. */
 const REMEMBERED = 100;
 
-/** Returns a function that prints a deploy's records as lines. A failure includes details that were not yet printed. */
+/** Returns a function that prints a deploy's records. After a failure, it prints the log lines not printed before. */
 export const recordPrinter = (io: Io): ((record: DeployEvent) => void) => {
   const printed: string[] = [];
   return ({ status, message, log_tail = [], exit_code, reason = "internal" }) => {

@@ -153,7 +153,7 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["run hello --port 3000"],
   notes: [
-    "Needs no server and no API key. Stores its data in DIR/.portside. When it stops, it deletes everything except the volumes.",
+    "Needs no server and no API key. Stores its data in DIR/.portside. When it stops, it deletes this data, except the volumes.",
   ],
   run,
 };

@@ -1,6 +1,6 @@
 /**
  * Lists the files of a source folder, except files that match `.gitignore` or `.portsideignore` and files that never
- * belong in a deploy. Follows links within the folder, and fails on links that lead out of it.
+ * belong in a deploy. Follows links within the folder. Fails if a link leads out of the folder.
  */
 import { readFileSync } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -50,7 +50,7 @@ export const isOutside = (root: string, real: string): boolean => {
 };
 
 export interface SourceFolder {
-  /** Its real path. */
+  /** The folder's real path. */
   readonly path: string;
   /** Returns whether an entry of this name would be packed. */
   concerns(name: string): boolean;

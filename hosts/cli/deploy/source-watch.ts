@@ -1,7 +1,7 @@
 /**
- * Reports changes of a source. It watches folders, not files: many programs save a file by renaming another one over
- * it, and a watch on a file would keep following the old one. For the same reason it does not use the `recursive`
- * option of `fs.watch`, which watches files on Linux.
+ * Reports changes of a source. Watches folders, not files: many programs save a file by renaming a new file over it,
+ * and a watch on the file would continue to follow the old one. The `recursive` option of `fs.watch` has the same
+ * problem, because it watches files on Linux.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, join, sep } from "node:path";
@@ -13,7 +13,7 @@ export interface SourceWatchOptions {
   list(): Promise<readonly SourceFolder[]>;
   /** Called once the folders have been quiet for a moment, with the absolute paths that changed. */
   changed(paths: ReadonlySet<string>): void;
-  /** Called when a folder cannot be listed or watched, once for each message. */
+  /** Called when a folder cannot be listed or watched. Not called again while the message stays the same. */
   failed(message: string): void;
   readonly signal: AbortSignal;
   readonly settleMs?: number;
@@ -59,7 +59,7 @@ export class SourceWatch {
     }
   }
 
-  /** Lists again if there are new folders: a folder created between its parent's listing and watch causes no event. */
+  /** Lists again after finding new folders: a folder created between its parent's listing and watch causes no event. */
   async #watchAll(): Promise<string | undefined> {
     for (;;) {
       const folders = Map.groupBy(await this.#options.list(), ({ path }) => path);

@@ -1,4 +1,4 @@
-/** A deploy's form as a stream of known length, so that a large source needs no memory. */
+/** A deploy's form as a stream of known length, so that memory use does not depend on the source's size. */
 import { randomUUID } from "node:crypto";
 import type { CallInit } from "../client.ts";
 import type { Packed } from "./pack.ts";

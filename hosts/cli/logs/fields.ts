@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns whether the text would be ambiguous without quotes, such as a number, a list or two words. */
+/** Returns whether the text needs quotes to be unambiguous, such as a number, a list or two words. */
 const needsQuotes = (text: string): boolean =>
   text === "" ||
   /[\s"'=,\\]|^[[{]/.test(text) ||
@@ -29,7 +29,7 @@ const nameText = (name: string): string => (name === "" || /[\s"'=,\\]/.test(nam
 const pair = (name: string, value: unknown): string =>
   `${nameText(name)}=${typeof value === "string" ? word(value) : JSON.stringify(value)}`;
 
-/** Fields that contain stack traces, which are printed without the field's name. */
+/** Names of fields that contain stack traces. A multi-line value is printed without the name. */
 const stackNames = new Set(["stack", "stack_trace", "exception", "exc_info", "traceback"]);
 
 const textField = (name: string, value: string): FieldText => {

@@ -1,4 +1,4 @@
-/** Follows a deployment's log page by page with the cursor: each entry once, across restarts of the server. */
+/** Follows a deployment's log by its cursor. Yields each entry once, even across restarts of the server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fieldLimits } from "../../../core/domain/accounts/limits.ts";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
@@ -22,8 +22,8 @@ export interface FollowOptions {
 }
 
 /**
- * The pause between pages while entries arrive. It delays an entry by at most 200 ms, and limits a follower to five
- * requests per second.
+ * The pause between pages while entries arrive. It limits a follower to five requests per second, and delays an entry
+ * by at most 200 ms.
  */
 const PAUSE_MS = 200;
 /** The pause between pages of a quiet log, and between retries while the platform does not respond. */
@@ -31,7 +31,7 @@ const QUIET_MS = 1000;
 const IDLE_MS = 10_000;
 const IDLE_AGAIN_MS = 60_000;
 
-/** Returns the pause before the next page after `idle` milliseconds without an entry. It grows after ten seconds. */
+/** Returns the pause before the next page, after `idle` milliseconds without an entry. Grows after ten seconds. */
 export const pauseAfter = (idle: number): number => Math.min(QUIET_MS, Math.max(PAUSE_MS, idle / (IDLE_MS / PAUSE_MS)));
 
 const waitFor = (millis: number, signal: AbortSignal): Promise<unknown> =>

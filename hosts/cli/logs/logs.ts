@@ -23,7 +23,7 @@ export const command: Command = {
     ...clientOptions,
     follow: flag("Follow new entries until Ctrl-C", "f"),
     query: option("FILTER", "Show only entries that match, such as 'severity>=ERROR'", { short: "q" }),
-    since: option("TIME", "Show entries since TIME: a duration ago (30m, 1h30m, 7d), a date or a date-time", {
+    since: option("TIME", "Show entries since TIME: an age (30m, 1h30m, 7d), a date or a date-time", {
       short: "s",
     }),
     lines: option("N", "Show the newest N entries (default: 100, or all with -s)", { short: "n" }),
@@ -32,7 +32,7 @@ export const command: Command = {
   examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'"],
   notes: [
     "Filters use the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
-    "Times are in UTC and can be copied to -s. The exit code after Ctrl-C is 130.",
+    "Times are in UTC. To continue from a time, paste it, in quotes, after -s. The exit code after Ctrl-C is 130.",
   ],
   run: async (input, io) => {
     const count = readCount(input.text("lines"));

@@ -1,4 +1,4 @@
-/** Marks the error position in a rejected filter. The platform's message contains only the number of the position. */
+/** Marks the error position in a rejected filter. The platform's message contains the position only as a number. */
 
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError } from "../terminal/io.ts";

@@ -1,4 +1,4 @@
-/** Reads the requested number of entries over several pages. Returns the cursor from which a follower continues. */
+/** Reads the requested entries page by page. Returns the cursor from which a follower continues. */
 import { LOG_PAGE, type LogRow } from "./follow.ts";
 import type { LogReader } from "./reader.ts";
 
@@ -6,8 +6,7 @@ type Show = (row: LogRow) => void;
 
 /**
  * Shows the entries since a time.
- * @param count the number of newest entries to show, after all are read; undefined shows every entry as soon as it is
- * read
+ * @param count how many of the newest entries to show, once all pages are read; undefined shows every entry immediately
  */
 export const readSinceThen = async (
   reader: LogReader,
@@ -36,7 +35,7 @@ const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${time
 
 /**
  * Shows the newest entries. A page has at most 1000 entries, so further requests read the entries before the oldest
- * one. If the filter has a lower time bound, a page contains the first entries after the bound, and further pages
+ * entry. If the filter has a lower time bound, a page contains the first entries after the bound, and further pages
  * follow the cursor.
  */
 export const readNewest = async (reader: LogReader, count: number, show: Show, onCut: () => void): Promise<string> => {

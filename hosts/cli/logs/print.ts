@@ -20,13 +20,13 @@ const colours: Partial<Record<LogRow["severity"], Parameters<typeof paint>[1]>> 
 const SEVERITY_WIDTH = "EMERGENCY".length;
 const SOURCE_WIDTH = "platform".length;
 
-/** Formats a timestamp with milliseconds and a time zone, so that users can paste it after -s. */
+/** Formats a timestamp with milliseconds and a time zone. Users can paste it, in quotes, after -s. */
 export const timeText = (timestamp: string): string => {
   const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
   return `${timestamp.slice(0, 19).replace("T", " ")}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
 };
 
-/** Prints an entry. Its origin is in a column that no service can write to. */
+/** Prints an entry. The third column names its log, so a service cannot imitate entries of the platform. */
 export const printRow = (io: Io, row: LogRow): void => {
   const time = paint(io, "dim", timeText(row.timestamp));
   const source = paint(io, "dim", row.log_name.padEnd(SOURCE_WIDTH));

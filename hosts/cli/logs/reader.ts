@@ -25,7 +25,7 @@ export class LogReader {
     this.#query = query;
   }
 
-  /** @param bound an additional filter. It may precede any filter, because OR binds tighter than AND. */
+  /** @param bound a filter to put before the user's. Needs no parentheses, because OR binds tighter than AND. */
   async page(
     request: { readonly since?: string | undefined; readonly limit?: number },
     bound?: string,

@@ -1,4 +1,4 @@
-/** Parses the value of `-s`: a duration ago, a date, or a date-time, including one copied from the output. */
+/** Parses the value of `-s`: an age, a date, or a date-time, including a time copied from the output. */
 
 import { durationOf } from "../../../core/domain/logs/filter/literals.ts";
 import { parseInstant } from "../../../core/domain/wire/instant.ts";
@@ -6,7 +6,7 @@ import { UsageError } from "../terminal/io.ts";
 
 const PIECE = /(\d{1,9}(?:\.\d{1,9})?)(w|d|h|ms|m|s)/g;
 
-/** Milliseconds of `30m`, `1h30m`, `1.5h`, `2w`; undefined for anything else. */
+/** Returns the milliseconds of an age such as `30m`, `1h30m`, `1.5h` or `2w`; undefined for other texts. */
 const millisOf = (text: string): number | undefined => {
   if (text === "" || text.replace(PIECE, "") !== "") return undefined;
   return [...text.matchAll(PIECE)].reduce((sum, [piece, count, unit]) => {
@@ -34,6 +34,6 @@ export const readSince = (text: string | undefined, now: number): string | undef
   if (parseInstant(`${whole}Z`) !== undefined)
     throw new UsageError(`-s ${text} has no time zone. Add Z for UTC, or an offset such as +02:00.`);
   throw new UsageError(
-    `-s must be a time ago (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
+    `-s must be an age (30m, 1h30m, 7d), a date or a date-time (2026-01-31T09:00:00Z), not '${text}'.`,
   );
 };

@@ -30,7 +30,7 @@ const hasText = (value: unknown): boolean => value !== undefined && value !== nu
 const isTime = (value: unknown): boolean =>
   typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(value);
 
-/** True for fields that the line shows elsewhere or that do not help a reader. */
+/** True for fields that the line already shows elsewhere or that are noise. */
 const isKnown = (row: LogRow, fields: Fields, name: string): boolean => {
   const value = fields[name];
   switch (name) {

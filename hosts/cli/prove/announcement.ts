@@ -1,4 +1,4 @@
-/** Describes what a run creates, what the platform keeps afterwards, and the cost. */
+/** Describes the resources that a run creates, those that the platform keeps afterwards, and the cost. */
 import { freedNameDays, trashDays } from "../../../core/domain/accounts/limits.ts";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
 import type { RunNames } from "./names.ts";
@@ -12,10 +12,10 @@ const costOf = ({ provider, builders }: Capabilities): string[] =>
     ? ["It costs nothing."]
     : [
         `The provider '${provider}' charges for two builds of a few minutes, a service with ${declaredSize.cpu} CPU for 10 to 40 minutes,`,
-        "1 MiB of storage, a scheduled job, and a few reads of the log. At the list prices of Google Cloud and AWS this is less than 1 USD.",
+        "1 MiB of storage, a scheduled job, and a few log reads. At the list prices of Google Cloud and AWS, this is less than 1 USD.",
       ];
 
-/** Returns the lines that the command prints before it asks. */
+/** Returns the lines to print before the command asks for confirmation. */
 export const announce = (url: string, { run, volume }: RunNames, capabilities: Capabilities): string[] => {
   const { provider, region, runs, volumes, cron, names, logs } = capabilities;
   const { cpu, memory, max_instances } = declaredSize;
@@ -32,7 +32,7 @@ export const announce = (url: string, { run, volume }: RunNames, capabilities: C
   return [
     `This run creates the following on ${url} (${provider}, ${region}), and deletes it at the end:`,
     ...created.map((one) => `  - ${one}`),
-    `Afterwards the platform keeps ${kept.join(", ")}.`,
+    `Afterwards, the platform keeps ${kept.join(", ")}.`,
     ...costOf(capabilities),
   ];
 };

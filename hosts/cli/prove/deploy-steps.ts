@@ -1,4 +1,4 @@
-/** The steps about deploys: the first response, a redeploy under requests, a changed variable, a failure. */
+/** The steps about deploys: a first deploy, a redeploy under load, a changed variable, and a failing deploy. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
@@ -7,7 +7,7 @@ import { deployService, sendDeploy } from "./send-deploy.ts";
 import { askService } from "./service.ts";
 import { EXIT_CODE, exitLine } from "./source.ts";
 
-/** The duration of the longest deploy that the platform permits, plus a minute for the step's own requests. */
+/** The platform's deadlines for a deploy, plus a minute for the step's own requests. */
 export const deploySeconds = ({ deadlines }: Capabilities): number => deadlines.build + deadlines.rollout + 60;
 
 /** How long the previous revision may answer after DONE, because a cloud's edge moves traffic with a delay. */
@@ -27,7 +27,7 @@ export const answerStep: Step = {
   after: ["deploy"],
   seconds: () => 120,
   run: async (proof) => {
-    // DONE promises that the service answers, so there is no second attempt.
+    // After DONE, the service must answer the first request, so the step does not retry.
     const begun = Date.now();
     const { version, value } = await askService(proof);
     if (version !== 1 || value !== "first")
@@ -89,7 +89,7 @@ export const redeployStep: Step = {
   },
 };
 
-/** Waits until the revision of the last deploy answers. Notes for how long the previous revision still answered. */
+/** Waits until the newest revision answers. Adds a note if the previous revision still answered after DONE. */
 const expectValue = async (proof: Proof, value: string): Promise<void> => {
   const begun = Date.now();
   let seen = "";

@@ -1,4 +1,4 @@
-/** The steps that need the log: reading and following it, the fire of a schedule, and SQL. */
+/** The steps that need the log: reading and following it, a schedule, and SQL. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { followLog, LOG_PAGE, type LogRow } from "../logs/follow.ts";
 import { readSinceThen } from "../logs/pages.ts";
@@ -13,7 +13,7 @@ import { firedLine, lineStart } from "./source.ts";
 /** How long a printed line may take to appear, beyond the delay that the provider declares. */
 const GRACE_SECONDS = 60;
 
-/** The number of lines in each part of the step. They are read in smaller pages. */
+/** How many lines each part of the step prints. The reader uses smaller pages. */
 const LINES = 120;
 const PAGE_LINES = 50;
 const BURSTS = 6;
@@ -44,7 +44,7 @@ export const explainLines = (seen: readonly number[], from: number, to: number):
   const problems = [
     missing.length === 0 ? "" : `${missing.length} lines are missing, the first is ${missing[0]}`,
     repeated.length === 0 ? "" : `${repeated.length} lines are repeated, the first is ${repeated[0]}`,
-    others.length === 0 ? "" : `${others.length} lines are from elsewhere, the first is ${others[0]}`,
+    others.length === 0 ? "" : `${others.length} lines are outside this range, the first is ${others[0]}`,
   ].filter((problem) => problem !== "");
   return problems.length === 0 ? undefined : `Of the lines ${from} to ${to}, ${problems.join("; ")}.`;
 };
@@ -56,7 +56,7 @@ const expectLines = (how: string, seen: readonly number[], from: number, to: num
 
 const patience = ({ capabilities }: Proof): number => capabilities.logs.settle_seconds + GRACE_SECONDS;
 
-/** The pause between reads. Reads of a cloud's log count against a quota that all deployments share. */
+/** The pause between reads. Log reads on a cloud count against a quota that all deployments share. */
 const pauseOf = ({ capabilities: { logs } }: Proof): number => (logs.settle_seconds === 0 ? 1 : 3);
 
 /** Reads pages until all lines have been seen. Returns the cursor after them. */
@@ -151,7 +151,7 @@ export const scheduleStep: Step = {
   },
 };
 
-/** Counts the service's lines or, where no service runs, the platform's own entries: two for each deploy. */
+/** Counts the service's lines. If the provider does not run services, counts the platform's two entries per deploy. */
 const countQuery = ({ run, capabilities }: Proof, since: string): string =>
   `SELECT COUNT(*) AS n FROM logs WHERE timestamp > TIMESTAMP '${since}' AND ` +
   (capabilities.runs.supported
@@ -166,7 +166,7 @@ export const sqlStep: Step = {
   run: async (proof) => {
     const { client, io, state, capabilities } = proof;
     const wanted = capabilities.runs.supported ? state.lines : 2 * state.deploys;
-    // A bound in time limits what a cloud scans and bills.
+    // A time bound limits the bytes that a cloud scans and bills.
     const hourAgo = Date.parse(`${(await currentCursor(proof)).slice(0, 19)}Z`) - 3_600_000;
     const json = { query: countQuery(proof, new Date(hourAgo).toISOString()) };
     let counted: unknown;

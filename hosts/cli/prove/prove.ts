@@ -1,4 +1,4 @@
-/** `portside prove`: deploys a service on a platform, tests each feature with it, and reports which parts work. */
+/** `portside prove`: deploys a service on a platform, tests each feature with it, and reports the results. */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -29,7 +29,7 @@ const colours: Readonly<Record<StepResult, Parameters<typeof paint>[1]>> = {
 const detailOf = ({ notes, reason }: StepReport): string =>
   [...(reason === undefined ? [] : [reason]), ...notes].join("; ");
 
-/** Prints a line when a step ends. On a terminal, also shows what the current step is doing. */
+/** Prints a line when a step ends. On a terminal, also shows the progress of the current step. */
 const progressOf = (io: Io, spinner: Spinner): Pick<Runner, "show" | "report"> => ({
   show: (step, text) => spinner.begin(`${step}: ${text}`),
   report: (report) => {
@@ -142,7 +142,7 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["prove", "prove -y --json report.json", "prove --clean"],
   notes: [
-    "Deploys a small service with a unique name, calls it, redeploys it under load, reads its log, and uses a volume, a schedule and SQL. Deletes everything at the end, even after Ctrl-C.",
+    "Deploys a small service with a unique name, calls it, redeploys it under load, reads its log, and uses a volume, a schedule and SQL. Deletes these resources at the end, even after Ctrl-C.",
     "Steps that the provider does not support are skipped, with the reason. The exit code is 1 if a step fails.",
   ],
   run: (input, io) => {

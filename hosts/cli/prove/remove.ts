@@ -1,4 +1,4 @@
-/** Deletes the resources that runs created, and lists what the platform keeps by contract. */
+/** Deletes the resources that runs created, and lists those that the platform keeps by contract. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
@@ -42,7 +42,7 @@ const remove = async (client: Client, path: string, name: string, signal: AbortS
   }
 };
 
-/** A request of a killed run may still arrive: the server may be reading it. */
+/** The pause between rounds, because the server may still be processing a request of a killed run. */
 const SETTLE_MS = 2000;
 /** Maximum rounds. A volume stays mounted while its deployment is being deleted. */
 const ROUNDS = 10;
@@ -50,7 +50,7 @@ const ROUNDS = 10;
 export interface RemoveOptions {
   /** All runs if undefined. */
   readonly run: string | undefined;
-  /** The number of empty listings in a row that end the deletion: two if requests may still be on their way. */
+  /** How many empty listings in a row end the deletion: two if requests may still be in flight. */
   readonly emptyListings: number;
 }
 
@@ -96,7 +96,7 @@ const keptLog = async (client: Client, name: string, days: number, signal: Abort
 };
 
 /**
- * Lists what the platform keeps after the deletion by contract: the volume in the trash, the reserved name, the log.
+ * Lists what the platform keeps by contract after the deletion: the volume in the trash, the reserved name, the log.
  */
 export const listRetained = async (
   client: Client,

@@ -12,11 +12,11 @@ export interface DeployChange {
   readonly version?: number;
   readonly volumes?: Readonly<Record<string, string>>;
   readonly schedule?: string;
-  /** The variables besides the token. If omitted, the deploy also omits `env`, which keeps the current variables. */
+  /** The variables in addition to the token. If undefined, the deploy omits `env` and keeps the current variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The declared size of the service, which the announcement repeats. */
+/** The declared size of the service, also shown in the announcement. */
 export const declaredSize = { cpu: 1, memory: "512Mi", max_instances: 2 };
 
 /** Messages that occur in every rollout. Other messages report what the provider changed or does not enforce. */

@@ -43,7 +43,7 @@ export const textOfService = async (...request: Parameters<typeof requestService
   );
 };
 
-/** Returns the service's description of itself. Throws a `StepError` if another service answers. */
+/** Returns the service's run, version and variable. Throws a `StepError` if another service answers. */
 export const askService = async (proof: Proof): Promise<ServiceAnswer> => {
   const text = await textOfService(proof, "/");
   if (!text.startsWith(`{"run":"${proof.run}"`))

@@ -12,7 +12,7 @@ export const TOKEN_HEADER = "x-prove-token";
 export const EXIT_CODE = 3;
 
 export interface ServiceSource {
-  /** Makes the source unique, so that no build is reused, and begins the service's log lines. */
+  /** Makes the source unique, so that the platform must build it. Also the prefix of the service's log lines. */
   readonly run: string;
   readonly version: number;
 }
@@ -70,7 +70,7 @@ const server = createServer(async (request, response) => {
   }
 });
 
-// Longer than load balancers keep idle connections (AWS: 4000 s).
+// Longer than the idle timeout of load balancers (AWS: 4000 s).
 server.keepAliveTimeout = 4_010_000;
 if (PROVE_EXIT === undefined) server.listen(PORT);
 else {
@@ -89,7 +89,7 @@ const entryOf = (path: string, text: string): Buffer[] => {
   return [header, content, Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK)];
 };
 
-/** Returns the source as a tar.gz. Nothing is written to disk, so that a killed run leaves no files on this machine. */
+/** Returns the source as a tar.gz. Writes nothing to disk, so that a killed run leaves no files on this machine. */
 export const packService = (source: ServiceSource): Packed => {
   const project = { name: "portside-prove", private: true, type: "module", scripts: { start: "node server.js" } };
   const files = { "package.json": JSON.stringify(project), "server.js": serverOf(source) };

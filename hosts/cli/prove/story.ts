@@ -1,4 +1,4 @@
-/** Runs the steps in order, each within its deadline, and always deletes the run's resources at the end. */
+/** Runs the steps in order, each within its deadline. Then deletes the run's resources, even after a failure. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Capabilities } from "../../../core/domain/wire/capabilities.ts";
 import { answerStep, deployStep, envStep, failureStep, redeployStep } from "./deploy-steps.ts";
@@ -151,7 +151,7 @@ export const runStory = async (runner: Runner, all: readonly Step[] = steps): Pr
   for (const step of all) end(obstacle(runner, step, reports) ?? (await runStep(runner, step, known)));
   const retained: string[] = [];
   const stopped = runner.proof.io.signal.aborted;
-  // A request of an interrupted step may still be on its way.
+  // A request of an interrupted step may still be in flight.
   const removal = removeStep(stopped ? 2 : 1, retained);
   const proof = { ...runner.proof, io: { ...runner.proof.io, signal: new AbortController().signal } };
   end(await runStep({ ...runner, proof }, removal, known));

@@ -1,4 +1,4 @@
-/** The steps about a volume: upload and download through signed URLs, a mount, and the deletion of its objects. */
+/** The steps about a volume: transfers through signed URLs, a mount, and the deletion of objects. */
 import { randomBytes } from "node:crypto";
 import { ApiError } from "../client.ts";
 import { downloadObject, type Sink } from "../volumes/transfer/download.ts";
@@ -74,7 +74,7 @@ const visibleSeconds = ({ capabilities }: Proof): number => capabilities.volumes
 
 const readInService = async (proof: Proof): Promise<void> => {
   let seen = "";
-  const problem = () => `The service does not read the uploaded object in its mount: ${seen}.`;
+  const problem = () => `The service cannot read the uploaded object in its mount: ${seen}.`;
   await waitUntil(proof, visibleSeconds(proof), problem, async () => {
     const response = await requestService(proof, "/file?name=in.txt");
     seen = `${response.status} ${await response.text()}`;

@@ -1,4 +1,4 @@
-/** The API's port in the engine's process. It passes each connection to the server, and responds 503 while there is none. */
+/** The API's port in the engine's process. Passes each connection to the server; responds 503 while no server runs. */
 import { createServer, type Server, type Socket } from "node:net";
 import { type Listening, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
@@ -45,7 +45,7 @@ export class ApiPort {
     return this.#listening.port;
   }
 
-  /** @param pass takes a paused connection, and returns it to `onLost` if there is no server */
+  /** @param pass takes a paused connection, and passes it to `onLost` if no server accepts it */
   passTo(pass: Pass): void {
     this.#pass = pass;
   }

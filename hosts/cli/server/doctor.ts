@@ -9,6 +9,7 @@ import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint } from "../terminal/colour.ts";
 import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
 import { safeText } from "../terminal/safe-text.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
 
 const colours = { ok: "green", warning: "yellow", missing: "red" } as const;
 
@@ -30,11 +31,16 @@ const examine = async (input: Input, io: Io, settings: ServeSettings): Promise<n
 const purge = async (input: Input, io: Io, settings: ServeSettings): Promise<number> => {
   const { path, entries, bytes, purge: purgeAll } = await findQuarantine(settings);
   if (entries > 0) {
-    const question = `Delete ${entries} volume folders with ${bytes} bytes from ${path}? They cannot be restored.`;
+    const question = `Delete ${pluralize(entries, "volume folder")} (${bytes} bytes) from ${path}? This cannot be undone.`;
     await confirm(io, question, input.flag("yes"));
     await purgeAll();
   }
-  return printResult(input, io, { deleted: entries, bytes }, `Deleted ${entries} entries with ${bytes} bytes.`);
+  return printResult(
+    input,
+    io,
+    { deleted: entries, bytes },
+    `Deleted ${pluralize(entries, "volume folder")} (${bytes} bytes).`,
+  );
 };
 
 const mend =
@@ -59,7 +65,7 @@ export const command: Command = {
     ...jsonOption,
     repair: flag("Restore the newest intact copy of the state, and add all volumes on disk"),
     rebuild: flag("Create a new state from the volumes' records, if no copy of the state is readable"),
-    "purge-quarantine": flag("Delete volume folders that are missing from the state"),
+    "purge-quarantine": flag("Delete quarantined volume folders, which the state does not list"),
     ...yesOption,
     ...settingOptions,
   },

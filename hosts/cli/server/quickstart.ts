@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: starts a platform in a temporary folder, deploys one service through the real API, and shows its
- * response and what to try next. Exits then with `--once`; otherwise runs until Ctrl-C.
+ * `npm run quickstart`: starts a platform in a temporary folder, deploys a service through the real API, and shows its
+ * response and further commands. With `--once`, it then exits; otherwise it runs until Ctrl-C.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

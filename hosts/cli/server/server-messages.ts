@@ -2,13 +2,13 @@
 import type { ServeSettings } from "../../composition/settings.ts";
 import type { ServingFacts } from "./serving.ts";
 
-/** Messages of the engine. A `connection` has the socket as its handle. */
+/** Messages of the engine. A `connection` is sent with the socket as its handle. */
 export type EngineMessage =
   | { readonly kind: "start"; readonly settings: ServeSettings; readonly engineSocket: string; readonly port: number }
   | { readonly kind: "connection"; readonly id: number }
   | { readonly kind: "stop" };
 
-/** Messages of the server. After `failed` it exits. */
+/** Messages of the server. After `failed`, the server exits. */
 export type ServerMessage =
   | { readonly kind: "ready"; readonly facts: ServingFacts }
   /** The server has a connection, so the engine must close its own handle. */

@@ -34,10 +34,10 @@ const stop = async (): Promise<void> => {
 process.on("message", (message: EngineMessage, socket: Socket | undefined) => {
   if (message.kind === "start") void start(message);
   else if (message.kind === "stop") void stop();
-  // The client may have disconnected on the way.
+  // The socket is missing if the client has disconnected.
   else if (socket !== undefined) void accept(message.id, socket);
 });
-// Ctrl-C reaches every process of the terminal. The engine then stops this one.
+// Ctrl-C reaches every process of the terminal. This one waits until the engine stops it.
 process.on("SIGINT", () => undefined);
 process.once("SIGTERM", () => void stop());
 process.once("disconnect", () => process.exit(process.exitCode ?? 1));

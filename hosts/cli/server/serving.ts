@@ -11,7 +11,7 @@ import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
 
-/** What the command prints about a running platform. */
+/** Facts about a running platform, which the command prints. */
 export interface ServingFacts {
   /** The URL of the metrics, if enabled. */
   readonly metrics: string | undefined;
@@ -36,7 +36,7 @@ export const urlOf = (host: string, port: number): string => {
 
 type Listen = (host: string, port: number) => Promise<Listening>;
 
-/** Listens on the API's address. Port 0 means the port of the last start if it is free. */
+/** Listens on the API's address. Port 0 reuses the port of the last start, or picks a free one. */
 export const listenForApi = async (
   listen: Listen,
   { host, port }: Pick<ServeSettings, "host" | "port">,
@@ -79,7 +79,7 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
-/** Opens a platform and the server of its API. `accept` makes the server accept connections, and returns its port. */
+/** Opens a platform and the server of its API. `accept` starts accepting connections and returns the API's port. */
 const open = async (
   settings: ServeSettings,
   engineSocket: string | undefined,
@@ -135,7 +135,7 @@ export interface PassedServing extends ServingFacts {
   stop(): Promise<void>;
 }
 
-/** Starts the API for the engine in another process, which listens on the API's port and passes the connections. */
+/** Starts the API behind an engine process, which accepts the connections and passes them to this process. */
 export const startPassedServing = async (
   settings: ServeSettings,
   { engineSocket, port }: { readonly engineSocket: string; readonly port: number },
@@ -158,7 +158,7 @@ export const startPassedServing = async (
     accept: (socket) => {
       connections.add(socket);
       socket.once("close", () => connections.delete(socket));
-      // As for a socket that the server accepts: a client may end its side after the request.
+      // As for sockets of Node's own server: a client may end its side after the request.
       socket.allowHalfOpen = true;
       server?.server.emit("connection", socket);
     },

@@ -1,4 +1,4 @@
-/** Runs the server as a child process, and starts it again when it ends. */
+/** Runs the server as a child process, and restarts it when it ends. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -20,10 +20,10 @@ export const serverScript = packagedScript(
 
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 30_000;
-/** A server that served the API this long starts again without delay. */
+/** A server that ran for this long restarts without delay. */
 const STABLE_MS = 1000;
 
-/** How long to wait before a server starts again. @param failures how many servers in a row ended early */
+/** Returns the delay before a restart. @param failures how many servers in a row ended early */
 export const restartDelay = (failures: number): number =>
   failures === 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS);
 
@@ -35,7 +35,7 @@ export class SupervisedServer {
   /** The child, once its API accepts connections. */
   #ready: ChildProcess | undefined;
   #failures = 0;
-  /** Connections that were passed and not accepted yet, by number. */
+  /** Connections that the server has not accepted yet, by number. */
   readonly #passing = new Map<number, { readonly socket: Socket; readonly onLost: (socket: Socket) => void }>();
   #passed = 0;
   #restart: NodeJS.Timeout | undefined;
@@ -50,14 +50,14 @@ export class SupervisedServer {
   /** Starts the first server. Throws a `CommandError` if it cannot start. */
   async start(): Promise<ServingFacts> {
     const facts = await this.#run();
-    // A later server must refuse a state that was damaged in the meantime.
+    // A later server must reject a state that was damaged in the meantime.
     this.#start = { ...this.#start, settings: { ...this.#start.settings, acceptState: false } };
     return facts;
   }
 
   /**
    * Passes a paused connection to the server.
-   * @param onLost called with the connection if there is no server, or if it ends before it has the connection
+   * @param onLost called with the connection if no server runs, or if the server ends before it accepts the connection
    */
   pass(socket: Socket, onLost: (socket: Socket) => void): void {
     const child = this.#ready;
@@ -67,7 +67,7 @@ export class SupervisedServer {
     child.send({ kind: "connection", id } satisfies EngineMessage, socket, { keepOpen: true }, () => undefined);
   }
 
-  /** Stops the server: running deploys end, and then requests. */
+  /** Stops the server, which first ends running deploys and then waits for requests. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#restart);
@@ -78,7 +78,7 @@ export class SupervisedServer {
     await ended;
   }
 
-  /** Resolves when the server is ready. Throws if it ends before. */
+  /** Resolves when the server is ready. Rejects if the server ends before that. */
   #run(): Promise<ServingFacts> {
     const { promise, resolve, reject } = Promise.withResolvers<ServingFacts>();
     const child = fork(fileURLToPath(this.#script), { serialization: "advanced" });

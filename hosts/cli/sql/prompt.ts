@@ -1,4 +1,4 @@
-/** `portside sql` on a terminal: multi-line statements, a persistent history, Ctrl-C to cancel the current statement. */
+/** `portside sql` on a terminal: multi-line statements, a persistent history, and Ctrl-C to cancel a statement. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
@@ -43,7 +43,7 @@ const HELP = `Type a SELECT, on one or more lines, and end it with ';':
 
 Ctrl-C cancels a statement. See docs/sql.md for functions and examples.`;
 
-/** Interprets a line that follows the statement's earlier lines. */
+/** Interprets a line. @param before the statement's earlier lines */
 export const readPromptLine = (
   before: string,
   line: string,

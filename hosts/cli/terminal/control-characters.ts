@@ -1,5 +1,5 @@
 /**
- * Makes untrusted text safe to print. Service logs must not move the cursor, set the title, write the clipboard or
+ * Makes untrusted text safe to print. Service logs must not move the cursor, set the title, write to the clipboard or
  * change the reading direction (docs/decisions/0013).
  */
 

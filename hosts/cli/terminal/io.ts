@@ -30,7 +30,7 @@ export const INTERRUPTED = 130;
 /** The command line is invalid: exit code 2. */
 export class UsageError extends Error {}
 
-/** The platform rejected the request or is unreachable: exit code 1. */
+/** The command failed for a reason that the message explains: exit code 1. */
 export class CommandError extends Error {}
 
 /** The user declined: exit code 1. */
@@ -40,7 +40,7 @@ export class Cancelled extends CommandError {
   }
 }
 
-/** Rethrows a platform's startup error, whose message users can read, as a `CommandError`. */
+/** Rethrows a platform's startup error as a `CommandError`, because its message is written for users. */
 export const cannotStart = (error: unknown): never => {
   throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
 };
@@ -57,7 +57,7 @@ const readAnswer = async (io: Io): Promise<string | undefined> => {
   }
 };
 
-/** Asks for confirmation before an irreversible action. Without a terminal the user must pass -y. */
+/** Asks for confirmation. Without a terminal, the user must pass -y. */
 export const confirm = async (io: Io, question: string, yes: boolean): Promise<void> => {
   if (yes) return;
   if (io.stdin.isTTY !== true) throw new UsageError(`${question} Confirm with -y.`);

@@ -49,8 +49,8 @@ export const addUsageOf = async (
 };
 
 /**
- * Whether all lines of the period can still exist. Logs expire after some days, and a deployment created since then has
- * no older lines. A deleted deployment may have existed the whole time.
+ * Whether the log still covers the whole period. Entries expire after `retentionDays`, but a deployment that is younger
+ * has no older entries. A deleted deployment may have existed during the whole period.
  */
 export const isComplete = (
   period: CostPeriod,

@@ -16,7 +16,7 @@ interface Row {
 
 const NOT_OFFERED = 501;
 
-/** Rows are whole days. A day counts if any part of it lies in the period. */
+/** Selects every row whose usage overlaps the period. A row covers up to a day. */
 const queryOf = ({ from, to }: CostPeriod): string =>
   `SELECT resource.name AS deployment, currency, SUM(cost) AS cost FROM billing
    WHERE usage_end_time > TIMESTAMP '${timestampOf(from)}' AND usage_start_time < TIMESTAMP '${timestampOf(to)}'

@@ -24,7 +24,7 @@ export const command: Command = {
   usage: "cost [NAME] [-s 30d | -m [YYYY-MM]] [-b user|chat|model] [--json]",
   options: {
     ...clientOptions,
-    since: option("TIME", "Show costs since TIME: a duration ago (default: 30d), a date or a date-time", {
+    since: option("TIME", "Show costs since TIME: an age (default: 30d), a date or a date-time", {
       short: "s",
     }),
     month: option("[YYYY-MM]", "Choose a month in UTC (default: the current one)", { short: "m", optional: /^\d/ }),
@@ -33,7 +33,7 @@ export const command: Command = {
   positionals: { min: 0, max: 1 },
   examples: ["cost -m", "cost hello -s 7d -b user"],
   notes: [
-    "Adds up the usage lines in the services' logs, and shows what the platform charges to run the services.",
+    "Adds up the usage lines in the services' logs, and shows the platform's charges for running the services.",
     "Without NAME, includes all current deployments.",
   ],
   run: async (input, io) => {

@@ -1,4 +1,4 @@
-/** The period of `portside cost`: since a time, or a month in UTC. */
+/** The period of `portside cost`: from a time until now, or a month in UTC. */
 
 import { monthOf, parseMonth } from "../../../core/domain/usage/month.ts";
 import { type Instant, instantOfMillis, parseInstant } from "../../../core/domain/wire/instant.ts";

@@ -92,7 +92,7 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
   );
 };
 
-/** Warns about omitted usage on standard error, because the warnings are not part of the result. */
+/** Prints notes about missing costs to standard error, because they are not part of the result. */
 const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
   if (!complete)
     say(io, `Incomplete: the log does not reach back to ${timestampOf(period.from)}, because old entries expire.`);

@@ -32,7 +32,7 @@ const toOutput = async ({ client, io, volume, path }: Request): Promise<void> =>
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Returns the local path of one object. Keeps the object's name if DEST is a folder or absent. */
+/** Returns the local path of one object. Keeps the object's name if DEST is a folder or omitted. */
 const fileOf = (io: Io, path: string, dest: string | undefined): string => {
   const wanted = resolve(io.cwd, dest ?? "");
   return dest === undefined || dest.endsWith("/") || isFolder(wanted) ? join(wanted, basename(path)) : wanted;
@@ -99,7 +99,7 @@ export const command: Command = {
     const [, volume = "", path = "", dest] = input.positionals;
     const request = { client: clientFor(input, io), input, io, volume, path };
     const isMany = input.flag("recursive") || path.endsWith("/");
-    if (dest === "-" && isMany) throw new UsageError("Standard output takes a single object, not a folder.");
+    if (dest === "-" && isMany) throw new UsageError("Standard output accepts a single object, not a folder.");
     if (dest === "-") await toOutput(request);
     else if (isMany) await getFolder(request, dest);
     else await getObject(request, dest);

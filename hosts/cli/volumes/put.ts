@@ -11,7 +11,7 @@ import { needsLengths, spoolSource } from "./transfer/spool-source.ts";
 import { type ObjectAddress, type PlannedUpload, type Source, uploadObject } from "./transfer/upload.ts";
 import { planUploads, type UploadPlan } from "./transfer/uploads.ts";
 
-/** Returns undefined if a size is unknown. */
+/** Returns undefined if any size is unknown. */
 const totalOf = (uploads: readonly PlannedUpload[]): number | undefined => {
   const total = uploads.reduce((sum, { source }) => sum + (source.size ?? Number.NaN), 0);
   return Number.isNaN(total) ? undefined : total;
@@ -39,11 +39,11 @@ const uploadAs = async (
   return await uploadObject(client, address, spooled.source, signal, onSent);
 };
 
-/** An interrupted upload stores nothing of its object, and a later `put` cannot resume it. */
+/** An interrupted upload does not create or change its object, and a later `put` cannot resume it. */
 const interruptedMessage = (volume: string, { uploads, prefix }: UploadPlan, done: number): string =>
   prefix === undefined
     ? `Interrupted. '${volume}' is unchanged, because the upload of '${uploads[0]?.path}' was incomplete. Run the command again to start over.`
-    : `Interrupted. ${done} of ${pluralize(uploads.length, "file")} are in ${formatFolder(volume, prefix)}. Run the command again to upload all of them.`;
+    : `Interrupted. Uploaded ${done} of ${pluralize(uploads.length, "file")} to ${formatFolder(volume, prefix)}. Run the command again to upload all of them.`;
 
 const uploadAll = async (client: Client, input: Input, io: Io, volume: string, plan: UploadPlan) => {
   const { uploads, prefix } = plan;
@@ -80,7 +80,7 @@ export const command: Command = {
   examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],
   notes: [
     "SOURCE is a file, a folder with -r, or - for standard input. PATH defaults to the name of SOURCE.",
-    "If PATH ends with '/', a file is stored below PATH under its own name. With -r, PATH is the folder; '/' is the root of the volume.",
+    "If PATH ends with '/', the file keeps its name in that folder. With -r, PATH is the target folder; '/' is the root of the volume.",
   ],
   run: async (input, io) => {
     const [, volume = "", given = "", wanted] = input.positionals;

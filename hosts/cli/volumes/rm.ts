@@ -12,7 +12,7 @@ import { retry } from "./transfer/retry.ts";
 const removeOne = (client: Client, volume: string, path: string, signal: AbortSignal) =>
   retry(signal, () => client.call<{ detail: string }>("/v1/volume/delete-object", { json: { volume, path }, signal }));
 
-/** Ignores a missing object: another client deleted it after the listing. */
+/** Ignores an object that another client deleted after the listing. */
 const removeIfExists = async (client: Client, volume: string, path: string, signal: AbortSignal): Promise<void> => {
   try {
     await removeOne(client, volume, path, signal);
@@ -28,7 +28,7 @@ const removeFolder = async (client: Client, input: Input, io: Io, volume: string
   if (objects.length === 0) throw new CommandError(`${folder} has no objects.`);
   const size = formatSize(objects.reduce((sum, one) => sum + one.size, 0));
   const all = pluralize(objects.length, "object");
-  await confirm(io, `Delete ${all} (${size}) in ${folder}? They cannot be restored.`, input.flag("yes"));
+  await confirm(io, `Delete ${all} (${size}) in ${folder}? This cannot be undone.`, input.flag("yes"));
   await withSpinner(io, `Deleting ${all}`, () =>
     forEachConcurrent(objects, io.signal, (object, signal) => removeIfExists(client, volume, object.path, signal)),
   );
@@ -49,7 +49,7 @@ export const command: Command = {
     const client = clientFor(input, io);
     if (input.flag("recursive")) return removeFolder(client, input, io, volume, path);
     if (path.endsWith("/")) throw new UsageError(`'${path}' is a folder. Delete it with -r.`);
-    await confirm(io, `Delete '${path}' in '${volume}'? It cannot be restored.`, input.flag("yes"));
+    await confirm(io, `Delete '${path}' in '${volume}'? This cannot be undone.`, input.flag("yes"));
     const answer = await removeOne(client, volume, path, io.signal);
     return printResult(input, io, answer, answer.detail);
   },

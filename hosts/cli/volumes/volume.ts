@@ -37,7 +37,7 @@ const unknown = (word: string): UsageError => {
   return new UsageError(`Unknown subcommand 'volume ${word}'. ${hint}`);
 };
 
-/** Returns the subcommand that the arguments name. */
+/** Returns the subcommand for the arguments. */
 export const volumeCommand = async (words: readonly string[]): Promise<Command> => {
   const [word = "--help"] = words;
   if (word.startsWith("-")) return overview;

@@ -1,4 +1,4 @@
-/** Selects the store of credentials: the keys database, the provider's own store, or the data folder, in this order. */
+/** Selects the credential store: the keys database, the provider's own store, or the data folder, in this order. */
 import { memoryDisk } from "../../../adapters/shared/archives/spool-place.ts";
 import type { LoadedProvider, RuntimeDeps } from "../../../core/ports/provider-module.ts";
 import type { ServeSettings } from "../settings.ts";
@@ -17,7 +17,7 @@ const openFolderIdentity = async (settings: ServeSettings, { logger }: RuntimeDe
   return createLocalIdentity(dataDir, { logger, issuers: issuersOf(settings), acceptState });
 };
 
-/** @param stack closes the store of keys */
+/** @param stack closes the credential store */
 export const openIdentity = async (
   settings: ServeSettings,
   loaded: LoadedProvider,

@@ -59,7 +59,7 @@ const isModule = (value: unknown): value is ProviderModule => {
   return typeof load === "function" && typeof configSchema?.["~standard"]?.validate === "function";
 };
 
-/** Wraps a module of the older form, which exports `createProvider`. The function receives its section unchecked. */
+/** Wraps a module of the older form, which exports `createProvider(section)`. Does not validate the section. */
 const fromFunction = (name: string, create: (config: unknown) => unknown): ProviderModule => ({
   name,
   configSchema: { "~standard": { version: 1, vendor: "portside", validate: (value) => ({ value }) } },

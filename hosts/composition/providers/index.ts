@@ -1,5 +1,5 @@
 /**
- * The providers of this repository. To add one, add its folder to `adapters` and a line to this list.
+ * The built-in providers. To add one, add its folder to `adapters` and a line to this list.
  * A module must not import the provider's packages at its top level, because `--help` loads every module.
  */
 import { awsModule } from "../../../adapters/aws/module.ts";

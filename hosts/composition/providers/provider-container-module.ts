@@ -1,5 +1,5 @@
 /**
- * Wraps a provider module for the container: a module of this repository, or the module at the path in `--provider`.
+ * Binds the provider that `--provider` selects: a built-in one, or the module at a path.
  */
 import { ContainerModule } from "inversify";
 import type { LocalDeps } from "../../../adapters/local/index.ts";
@@ -32,7 +32,7 @@ export const providerContainerModule = (
       async (runtime) => {
         refuseBucket(settings);
         const { module, config } = await chooseProvider(settings);
-        // Providers with their own identity need the issuers.
+        // Providers with their own credential store need the issuers.
         const deps = { ...runtime, ...given, issuers: issuersOf(settings) };
         const loaded = await module.load(config, deps);
         stack.defer(() => loaded.close?.());

@@ -24,7 +24,7 @@ type Settings<S extends Shape, Prefix extends string, Omitted> = {
 interface Naming<Prefix extends string, Field extends string> {
   /** Precedes the name of each setting. Defaults to the provider's name. */
   readonly prefix?: Prefix;
-  /** The field that receives the section of the configuration file with the provider's name. */
+  /** The field that receives the configuration file's section for this provider. */
   readonly section?: Field;
   /** Fields that only code can set. */
   readonly omit?: readonly Field[];
@@ -34,7 +34,7 @@ export interface RegisteredProvider<S extends Shape = Shape> {
   readonly module: ProviderModule;
   /** The schema of each setting, by key. */
   readonly settings: S;
-  /** The key of the setting that fills each configuration field. */
+  /** The setting's key for each configuration field. */
   readonly keys: Readonly<Record<string, string>>;
   /** The keys of settings that must have a value if the provider is chosen. */
   readonly required: readonly string[];

@@ -25,7 +25,7 @@ export const deployEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/deploy/plan",
     summary: "Show what a deploy would change, without deploying.",
-    description: "Takes the form of a deploy. The source is optional.",
+    description: "Takes the same fields as a deploy. The source is optional.",
     fields: deployFields,
     response: planSchema,
   },

@@ -16,28 +16,28 @@ export interface ReadForm {
   /** Issues of the form itself, by field. */
   readonly issues: readonly Issue[];
   readonly archive?: ReceivedSource;
-  /** Why the control plane could not receive the file. */
+  /** The control plane's error, if it could not receive the file. */
   readonly error?: ControlPlaneError;
-  /** The reader stopped before the end of the body, so the connection must be closed. */
+  /** True if the reader stopped before the end of the body. The connection must then be closed. */
   readonly unread: boolean;
 }
 
 const FILE = "source_archive";
 /**
- * Limits on reading the rest of a body: in bytes if the body is too large, and in time if it was rejected. Many clients
- * do not read the response before they have sent the whole body.
+ * Many clients read the response only after they have sent the whole body. The reader therefore continues to read a
+ * body that it cannot use: up to `BODY_BYTES` in total, and up to `DRAIN_MS` after the archive failed.
  */
 const BODY_BYTES = archiveLimits.fileBytes + 32 * MiB;
 const DRAIN_MS = 5000;
-/** A client that sends nothing for this long is disconnected. */
+/** How long a client may send nothing before the server disconnects it. */
 const SILENCE_MS = 60_000;
 
-/** The total limit of all text fields, which bounds the memory that a form uses. */
+/** The limit on all text fields together. It bounds the memory that a form uses. */
 const TEXT_BYTES = 1 * MiB;
 
 const limits = { fieldSize: TEXT_BYTES, fields: 100, files: 4, parts: 110, headerPairs: 50 };
 
-/** The value of a text field that the client sent as a file. No field accepts a list, so each reports its own issue. */
+/** The placeholder for a text field sent as a file. No field accepts a list, so validation reports an issue for it. */
 const A_FILE = ["a file"];
 
 /** Returns whether the file has no bytes, without consuming any. */
@@ -116,7 +116,7 @@ class FormReader {
     busboy.on("file", (name, file, filename) => {
       const taken = this.#file(name ?? "", file, filename);
       this.#work.push(taken);
-      // `read` awaits the same promise and throws its error. Until then the rest of the body must be drained.
+      // `read` awaits the same promise and throws its error. Until then, the rest of the body must be drained.
       taken.catch(() => this.#drain(file));
     });
     for (const limit of ["partsLimit", "filesLimit", "fieldsLimit"] as const)
@@ -157,7 +157,7 @@ class FormReader {
 
   async #file(name: string, file: Readable, filename: string | undefined): Promise<void> {
     file.on("error", () => this.#malformed());
-    // The control plane awaits the file's next bytes, so the stream must fail.
+    // Fails the stream, because the control plane may be waiting for the file's next bytes.
     this.#stop.signal.addEventListener("abort", () => file.destroy(new Error("the body is not read any further")));
     if ((filename ?? "") === "" && (await isEmpty(file))) return void file.resume();
     if (name !== FILE) {
@@ -204,6 +204,6 @@ class FormReader {
   }
 }
 
-/** Reads the form. Returns undefined, and discards the archive, if the client disconnected. */
+/** Reads the form. If the client disconnected, discards the archive and returns undefined. */
 export const readForm = (req: IncomingMessage, receive: Receive): Promise<ReadForm | undefined> =>
   new FormReader(req, receive).read();

@@ -12,7 +12,7 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply, principal: 
 export type SendError = (reply: FastifyReply, error: ControlPlaneError) => unknown;
 
 async function* lines(reply: FastifyReply, run: DeployRun, after: number, signal: AbortSignal): AsyncGenerator<string> {
-  // A client that has every record so far must receive the response's head now, not with the next record.
+  // A client that has every record so far must receive the response headers now, not with the next record.
   reply.raw.flushHeaders();
   for await (const record of run.follow(after, signal)) yield `${JSON.stringify(record)}\n`;
 }
@@ -34,8 +34,8 @@ const discard = async (archive: ReceivedSource | undefined): Promise<void> => {
 };
 
 /**
- * Returns the error of a form with a file that the control plane could not receive. Errors of the account and issues of
- * the request take precedence over the failure to store the file.
+ * Returns the error for a form whose file the control plane could not receive. Errors of the account and issues of the
+ * request take precedence over the file's error.
  */
 const formError = async (
   controlPlane: ControlPlane,

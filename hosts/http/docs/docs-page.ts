@@ -63,7 +63,7 @@ const nothing = html``;
 const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 
-/** Returns the other schema of a nullable schema, which is an `anyOf` with a null schema. */
+/** Unwraps a nullable schema, which is an `anyOf` of one schema and null. Returns other schemas unchanged. */
 const withoutNull = (schema: Schema): Schema => {
   const [only, ...others] = (schema.anyOf ?? []).filter(({ type }) => type !== "null");
   return only !== undefined && others.length === 0 ? { ...only, ...schema, anyOf: [] } : schema;

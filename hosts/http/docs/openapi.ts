@@ -24,7 +24,7 @@ const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.Ba
   return document;
 };
 
-/** Allows further fields, and omits the bounds that every integer has by default. */
+/** Allows additional fields, and omits the default bounds of integers. */
 const responseSchemaOf = (schema: z.ZodType): Json =>
   schemaOf(schema, (jsonSchema) => {
     if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
@@ -79,7 +79,7 @@ const problem = (description: string, schema: string, ...more: readonly HeaderNa
   content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
 });
 
-/** The error responses of an endpoint. Some exist only for requests that have a body or name a resource. */
+/** The error responses of an endpoint. Some apply only to requests with a body or with fields. */
 const errorResponses = ({ kind, method, fields }: Endpoint): Json => ({
   "401": problem("Missing or invalid credential.", "Detail", "WWW-Authenticate"),
   "403": problem("The account does not own the resource.", "Detail"),

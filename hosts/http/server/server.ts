@@ -31,7 +31,7 @@ const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyRepl
     .code(404)
     .send({ detail: "No endpoint has this path. See /docs for the endpoints." });
 
-/** Writes the response to the socket: bytes that do not parse as HTTP have no request to reply to. */
+/** Writes the response directly to the socket, because bytes that do not parse as HTTP create no request. */
 const sendParseError = (error: NodeJS.ErrnoException, socket: Socket): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const tooLong = error.code === "HPE_HEADER_OVERFLOW";

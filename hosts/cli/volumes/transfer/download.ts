@@ -9,7 +9,7 @@ import type { ObjectAddress } from "./upload.ts";
 export interface Sink {
   readonly at: number;
   /**
-   * The ETag of the object to which the bytes belong. Undefined if it is unknown, and then the bytes cannot be reused.
+   * The ETag of the object that the bytes belong to. If it is undefined, a later download cannot reuse the bytes.
    */
   readonly etag: string | undefined;
   /** Discards all bytes and starts the object with this ETag. */
@@ -84,8 +84,8 @@ const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Liste
 };
 
 /**
- * Downloads the object into the sink, starting at the sink's position. Resolves to the object's modification time, if the
- * storage reports one.
+ * Downloads the object into the sink, starting at the sink's position. Resolves to the object's modification time, if
+ * the storage reports one.
  */
 export const downloadObject = (
   client: Client,

@@ -7,7 +7,7 @@ import { PartFile } from "./part-file.ts";
 import type { ProgressBar } from "./progress-bar.ts";
 import type { ObjectAddress } from "./upload.ts";
 
-/** Returns a listener that moves the bar for one object, which may start over. */
+/** Returns a listener that moves the bar for one object, even if its download starts over. */
 export const progressListener = (bar: ProgressBar, onBegin: Listener["onBegin"] = () => {}): Listener => {
   let shown = 0;
   return {
@@ -32,7 +32,7 @@ export interface FetchOptions {
   readonly onChanged: () => void;
 }
 
-/** Resolves to the object's size, and to the number of bytes that it reused from the partial download. */
+/** Resolves to the object's size, and to the number of bytes reused from a partial download. */
 export const fetchFile = async (
   client: Client,
   address: ObjectAddress,

@@ -1,6 +1,6 @@
 /**
- * Lists all files of a folder to upload, without ignore rules. Follows links within the folder. Before the first
- * upload, reports every file that cannot be uploaded.
+ * Lists all files of a folder to upload, without ignore rules. Follows links within the folder. If some files cannot be
+ * uploaded, fails before the first upload with a list of them.
  */
 import { createReadStream, type Dirent } from "node:fs";
 import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";
@@ -23,7 +23,7 @@ const sizedSource = (
     length === 0 ? (async function* () {})() : read({ start: offset, end: offset + length - 1 }),
 });
 
-/** Returns a file as a source of its current size. Bytes that are appended later are not uploaded. */
+/** Returns a file as a source of its current size. An upload omits bytes that are appended later. */
 export const fileSource = (name: string, path: string, size: number): SizedSource =>
   sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE }));
 

@@ -2,7 +2,7 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** `512 B`, `1.5 KiB`, `256 MiB`: at most three digits, rounded down, so that an incomplete part never equals the total. */
+/** `512 B`, `1.5 KiB`, `256 MiB`: at most three digits, rounded down, so that progress is not overstated. */
 export const formatSize = (bytes: number): string => {
   let value = bytes;
   let unit = 0;

@@ -1,6 +1,6 @@
 /**
- * A partial download `NAME.part`, with its object's ETag in a second file, so that a later `get` can resume it.
- * A complete download is renamed to NAME.
+ * A partial download, stored in `NAME.part`. A second file stores the object's ETag, so that a later `get` can resume
+ * the download. A complete download is renamed to NAME.
  */
 import { constants, existsSync, readFileSync } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
@@ -47,7 +47,7 @@ export class PartFile implements Sink {
       if (tag === undefined && existsSync(partOf(path)))
         throw new CommandError(`'${partOf(path)}' exists, but no earlier 'get' created it. Move it to another folder.`);
       await mkdir(dirname(path), { recursive: true });
-      // Written before the part itself: a part without a tag file belongs to another program.
+      // Created before the part, because a part without a tag file belongs to another program.
       if (tag === undefined) await writeFile(tagOf(path), "");
       const part = new PartFile(path, await open(partOf(path), constants.O_RDWR | constants.O_CREAT));
       part.at = tag ? (await part.#file.stat()).size : 0;
@@ -69,7 +69,7 @@ export class PartFile implements Sink {
 
   write(bytes: Uint8Array): Promise<void> {
     return withFileErrors(this.#path, async () => {
-      // Writes at an offset instead of appending: two commands that fetch the same object then produce the same file.
+      // Writes at an offset instead of appending, so two commands that fetch the same object produce the same file.
       for (let done = 0; done < bytes.length; ) {
         const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.at);
         done += bytesWritten;

@@ -38,7 +38,7 @@ export const barLine = (progress: Progress, columns: number): string => {
   return `${shown}  ${figures}`.slice(0, columns);
 };
 
-/** The rate is the average of this period, so that it follows changes of the connection. */
+/** The rate is the average over this period, so that it follows changes in the speed of the connection. */
 const WINDOW_MS = 5000;
 const DRAW_MS = 100;
 

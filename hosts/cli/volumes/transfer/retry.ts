@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, ConnectionError } from "../../client.ts";
 
-/** Backoff between attempts; there is one more attempt than delays. */
+/** The delays between attempts. */
 const DELAYS_MS = [250, 1000, 4000];
 
 /** Returns the delay before the next attempt; undefined if a retry would fail in the same way. */
@@ -14,7 +14,7 @@ const delayAfter = (error: unknown, tries: number): number | undefined => {
 };
 
 /**
- * Retries up to three times.
+ * Retries up to three times if the error is temporary.
  * @param progress returns the current progress; an attempt that gets further than all earlier attempts resets the count
  */
 export const retry = async <T>(

@@ -1,6 +1,6 @@
 /**
- * Spools a source of unknown size to disk, for storages that need the size before the upload. The temporary file is
- * unlinked when it is created, so the system frees it however the process ends.
+ * Spools a source of unknown size to disk, for storage services that need the size before the upload. The temporary
+ * file is unlinked when it is created, so the system frees its space even if the process crashes.
  */
 import { mkdtemp, open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -62,7 +62,7 @@ export const spoolSource = async (
   let checkedAt = Number.NEGATIVE_INFINITY;
   const full = () =>
     new CommandError(
-      `The disk of '${folder}' is full after ${formatSize(size)} of '${name}'. The storage needs the size before the upload, so the whole input is stored first. Set TMPDIR to a folder on a larger disk. Nothing was uploaded.`,
+      `The disk of '${folder}' became full after ${formatSize(size)} of '${name}'. The storage needs the size before the upload, so Portside first copies the whole input to disk. Set TMPDIR to a folder on a larger disk. Nothing was uploaded.`,
     );
   const keep = async (pieces: AsyncIterable<Uint8Array | string>): Promise<void> => {
     for await (const piece of pieces) {

@@ -22,7 +22,7 @@ export class StdoutSink implements Sink {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    // `Output` only declares text, but the stream behind it takes bytes and reports backpressure.
+    // `Output` declares only text, but the underlying stream accepts bytes and reports backpressure.
     const stream = this.#io.stdout as unknown as Writable;
     if (stream.write(bytes) === false) await once(stream, "drain", { signal: this.#io.signal });
     this.at += bytes.length;

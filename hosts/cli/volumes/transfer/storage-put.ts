@@ -1,6 +1,6 @@
 /**
- * Sends a PUT to the storage. Uses `node:http`, because `fetch` ignores backpressure of a streamed body: an upload of
- * 256 MiB needed 300 MiB of memory.
+ * Sends a PUT to the storage. Uses `node:http`, because `fetch` ignores backpressure of a streamed body: with `fetch`,
+ * an upload of 256 MiB needed 300 MiB of memory.
  */
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as plain } from "node:http";
@@ -36,7 +36,7 @@ const textOf = async (message: IncomingMessage): Promise<Response> => {
 };
 
 /**
- * Resolves to the response with its body, regardless of its status. The response may arrive before the request's whole
+ * Resolves to the response with its body, regardless of its status. The response may arrive before the whole request
  * body is sent.
  */
 export const putToStorage = async (url: string, { headers, body, signal }: Put): Promise<Response> => {

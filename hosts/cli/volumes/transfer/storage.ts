@@ -31,7 +31,7 @@ export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGe
   }
 }
 
-/** Uses a newly signed URL. If the storage responds with 403 (expired), retries once with another URL. */
+/** Calls `use` with a new grant. If the storage responds with 403 (expired), retries once with another grant. */
 export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => Promise<R>): Promise<R> => {
   const grant = await ask();
   try {

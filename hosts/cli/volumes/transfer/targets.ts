@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
 import { CommandError } from "../../terminal/io.ts";
+import { pluralize } from "./format.ts";
 import type { ListedObject } from "./objects.ts";
 import { partOf, tagOf } from "./part-file.ts";
 
@@ -12,7 +13,7 @@ export interface Target {
   readonly path: string;
 }
 
-/** Does not trust the platform: an object name that leads out of the folder could overwrite any file. */
+/** Does not trust the platform: an object path that leads out of the folder could overwrite other files. */
 const targetOf = (folder: string, prefix: string, object: ListedObject): Target => {
   const path = resolve(folder, object.path.slice(prefix.length));
   const good = objectPathProblem(object.path) === undefined && object.path.startsWith(prefix);
@@ -44,13 +45,14 @@ const isDownloaded = ({ object, path }: Target): boolean | undefined => {
   return present.isFile() && present.size === object.size && Math.floor(present.mtimeMs / 1000) === updated;
 };
 
-/** Returns the targets that are not downloaded yet. Throws if a file with other content exists, unless `force` is set. */
+/** Returns the targets to download. Throws if a file with different content exists, unless `force` is set. */
 export const missingTargets = (targets: readonly Target[], force: boolean): readonly Target[] => {
   const states = targets.map((target) => ({ target, downloaded: isDownloaded(target) }));
   const missing = states.filter(({ downloaded }) => downloaded !== true).map(({ target }) => target);
   const conflicts = force ? [] : states.filter(({ downloaded }) => downloaded === false).map(({ target }) => target);
   const [first] = conflicts;
   if (first === undefined) return missing;
-  const others = conflicts.length > 1 ? ` and ${conflicts.length - 1} other files exist` : " exists";
-  throw new CommandError(`'${first.path}'${others} with other content. Pass --force to replace existing files.`);
+  const others =
+    conflicts.length > 1 ? ` and ${pluralize(conflicts.length - 1, "other file")} already exist` : " already exists";
+  throw new CommandError(`'${first.path}'${others} with different content. Pass --force to replace existing files.`);
 };

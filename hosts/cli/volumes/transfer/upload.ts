@@ -1,4 +1,4 @@
-/** Uploads an object to a volume. Streams it with its length, so that a large object needs no memory. */
+/** Uploads an object to a volume. Streams the bytes, so that memory use does not depend on the size. */
 import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
 import { ApiError, type Client } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
@@ -42,7 +42,7 @@ type OnSent = (bytes: number) => void;
 const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
   const { name, size } = source;
   let sent = 0;
-  // Kept separately, because the request reports a read error as a broken connection.
+  // Stored separately, because the request would report a read error as a broken connection.
   let problem: CommandError | undefined;
   async function* body(): AsyncGenerator<Uint8Array> {
     try {
@@ -52,7 +52,7 @@ const send = async (url: string, source: Source, signal: AbortSignal, onSent: On
         sent += bytes.length;
         onSent(bytes.length);
       }
-      // Otherwise the request would wait for the rest.
+      // Without an error, the request would wait for the remaining bytes.
       if (size !== undefined && sent < size) throw new Error("it became shorter during the upload");
     } catch (error) {
       problem = new CommandError(`Cannot read '${name}': ${(error as Error).message}. The volume is unchanged.`);
@@ -86,7 +86,7 @@ const partOf = (source: Source, range: Range): Source => ({
   open: () => source.open(range),
 });
 
-/** An upload in parts. The storage keeps complete parts, so another attempt sends only the missing ones. */
+/** An upload in parts. The storage keeps complete parts, so a retry sends only the missing ones. */
 const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
   const tags: string[] = [];
   let sent = 0;
@@ -110,8 +110,8 @@ const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
 };
 
 /**
- * Uploads the whole source or nothing. Resolves to its size in bytes. Retries after a broken connection, from the start
- * of the source or of the first missing part.
+ * Uploads the whole source or nothing. Resolves to its size in bytes. After a broken connection, retries from the start
+ * of the source or from the first missing part.
  */
 export const uploadObject = async (
   client: Client,

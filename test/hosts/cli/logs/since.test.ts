@@ -22,14 +22,14 @@ test.each([
 ])("%s is %s", (text, since) => expect(readSince(text, now)).toBe(since));
 
 test.each([
-  ["yesterday", "-s must be a time ago"],
-  ["30", "-s must be a time ago"],
-  ["", "-s must be a time ago"],
+  ["yesterday", "-s must be an age"],
+  ["30", "-s must be an age"],
+  ["", "-s must be an age"],
   ["-1h", "not '-1h'"],
   ["999999d", "-s 999999d is before 1970"],
   ["2026-01-01T09:00:00", "Add Z for UTC, or an offset"],
   ["2026-01-01 09:00", "Add Z for UTC, or an offset"],
-  ["2026-02-30", "-s must be a time ago"],
+  ["2026-02-30", "-s must be an age"],
 ])("'%s' is a usage error with a message", async (text, words) => {
   const { code, stderr, stdout } = await portside(["logs", "app", "-s", text], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -129,7 +129,7 @@ test.each([
   [["-m", "2026-13"], "-m must be a month such as 2026-01"],
   [["-m", "2199-01"], "-m 2199-01 is in the future. Pass the current month or an earlier one."],
   [["-m", "2026-01", "-s", "7d"], "Pass either -s or -m, not both."],
-  [["-s", "soon"], "-s must be a time ago"],
+  [["-s", "soon"], "-s must be an age"],
 ])("%j is a usage error", async (args, words) => {
   const { code, stderr } = await portside(["cost", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });

@@ -300,7 +300,7 @@ describe("an interrupted upload reports its state", () => {
     const { code, stderr } = await interrupted({ "www/a": "1", "www/b": "2", "www/last": "3" }, "last", "-r", "www");
     expect(code).toBe(130);
     expect(stderr).toBe(
-      "Interrupted. 2 of 3 files are in 'www/' in 'data'. Run the command again to upload all of them.\n",
+      "Interrupted. Uploaded 2 of 3 files to 'www/' in 'data'. Run the command again to upload all of them.\n",
     );
   });
 });

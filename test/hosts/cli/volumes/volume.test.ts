@@ -15,7 +15,7 @@ describe("arguments", () => {
     [["rm", "data", "a", "--forse"], 2, "Unknown option '--forse'."],
     [["ls", "data", "--deleted"], 2, "Omit it to list the objects of a volume."],
     [["rm", "data", "logs/"], 2, "with -r"],
-    [["get", "data", "logs/", "-"], 2, "Standard output takes a single object, not a folder."],
+    [["get", "data", "logs/", "-"], 2, "Standard output accepts a single object, not a folder."],
     [["get", "data", "../x"], 2, "must not have '.' or '..' as a part"],
   ])("%j", async (args, code, words) => {
     const ran = await portside(["volume", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
