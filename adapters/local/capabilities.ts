@@ -9,7 +9,7 @@ import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 
-/** The maximum duration of a fire. Equals the limit of the clouds' schedulers, so services can move to a cloud. */
+/** The maximum duration of a fire. Equals the limit of the cloud schedulers, so services can move to a cloud. */
 export const MAX_FIRE_SECONDS = 1800;
 
 const sandboxNetwork = (networks: Chosen["networks"]): string =>

@@ -40,7 +40,7 @@ const dataFolder = (dataDir: string): Finding => {
   if (!isWritable(folder)) return fail(what, `${folder} is not a writable folder`, "portside serve --data-dir DIR");
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  const message = `${(free / GiB).toFixed(1)} GiB are free`;
+  const message = `${(free / GiB).toFixed(1)} GiB free`;
   return free < ROOMY ? warn(what, `only ${message}`) : pass(what, message);
 };
 
@@ -58,7 +58,7 @@ const state = (dataDir: string): Finding => {
 const quarantine = async (dataDir: string): Promise<Finding> => {
   const { entries, bytes } = await quarantineOf(dataDir).size();
   if (entries === 0) return pass("quarantine", "empty");
-  const message = `${entries} unknown volume folders with ${bytes} bytes`;
+  const message = `${entries} unknown volume ${entries === 1 ? "folder" : "folders"} with ${bytes} bytes`;
   return warn("quarantine", message, `portside doctor --repair --data-dir ${dataDir}`);
 };
 

@@ -3,8 +3,8 @@
  *
  * A server may change the folder during the backup. The state refers to volumes and images, and the backup must contain
  * all of them. Each round therefore copies the state to a work folder, and then adds the volumes and images that the
- * backup lacks. After a round that adds nothing, the backup adds this copy of the state. Volumes in the backup
- * that this state does not list are harmless, because the next start moves them to quarantine.
+ * backup lacks. After a round that adds nothing, the backup adds that round's copy of the state. Volumes in the backup
+ * that the copy does not list are harmless, because the next start moves them to quarantine.
  */
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";

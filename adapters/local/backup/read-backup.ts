@@ -1,4 +1,4 @@
-/** Reads a backup as a stream. Rejects every file that `BackupWriter` could not have written. */
+/** Reads a backup as a stream. Rejects files that `BackupWriter` could not have written. */
 import { createHash } from "node:crypto";
 import {
   type BackupEnd,

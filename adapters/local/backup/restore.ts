@@ -86,7 +86,7 @@ class Restore {
       return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
     } finally {
       lock?.release();
-      // SQLite looks for the lock's journal only at the path before the rename.
+      // SQLite looks for the lock's journal only at the old path, so the renamed journal would remain.
       if (kept !== undefined) await rm(join(kept, `${LOCK_FILE}-journal`), { force: true });
     }
   }
@@ -173,7 +173,7 @@ class Restore {
       if (head.data_dir !== this.#named) new SettingRows(db).set("scope", randomUUID().replaceAll("-", ""));
     } catch (error) {
       if (!(error instanceof DataFolderError) || error.kind !== "newer_version") throw error;
-      throw new NewerBackup("contains a state of a newer Portside", { cause: error });
+      throw new NewerBackup("contains the state of a newer Portside", { cause: error });
     }
     const owner = this.#ownersIn(head)({ uid: head.uid } as BackupEntry, false);
     if (owner === undefined) return;

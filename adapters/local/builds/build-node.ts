@@ -42,8 +42,8 @@ const npm = (context: BuildContext, what: string, args: readonly string[]): Comm
 };
 
 /**
- * Scripts that run during the installation. They may read the source, so sources cannot share the installed
- * dependencies.
+ * Scripts that run during the installation. They may read the source, so a source with such a script cannot share its
+ * installed dependencies.
  */
 const installScripts = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
 
@@ -74,7 +74,7 @@ const dependencyKey = (
 /** The suffix of a folder with an unfinished copy of dependencies. */
 export const PARTIAL_SUFFIX = ".partial";
 const MAX_CACHED = 5;
-/** Another build may still be copying from a folder that a build used within this time. */
+/** A build may still be copying from a folder that was used within this time. */
 const IN_USE_MS = 60 * 60_000;
 
 const removeOldDependencies = async (kept: string): Promise<void> => {
@@ -87,7 +87,7 @@ const removeOldDependencies = async (kept: string): Promise<void> => {
 /** The path of cached dependencies in the sandbox. */
 const CACHED_DEPENDENCIES = "/dependencies";
 
-/** Copies within the sandbox, where symbolic links and pipes in the tree cannot reach the host. */
+/** Copies within the sandbox, where symbolic links and special files in the tree cannot affect the host. */
 const copyInSandbox = (
   context: BuildContext,
   kept: string,
@@ -138,9 +138,7 @@ const cacheDependencies = async (context: BuildContext, folder: string): Promise
   }
 };
 
-/**
- * Returns npm's arguments to download the package manager, and to run a program with the package manager in its PATH.
- */
+/** Returns npm's arguments to run a program with the package manager in its PATH. npm downloads the package manager. */
 const npmExec = (manager: string): string[] => ["exec", "--yes", `--package=${manager}`, "--"];
 
 /** Returns a command of the package manager that wrote the lock file. */
@@ -181,7 +179,7 @@ const install = async (
     return runCommand(context, npm(context, "npm ci", ["ci", ...omit]));
   };
   if (key === undefined) return installNow();
-  // Outside of the folder that commands can write to, so a build cannot change another build's dependencies.
+  // Commands cannot write to this folder, so a build cannot change another build's dependencies.
   const folder = join(context.cache, "..", "node_modules", key);
   await context.mutex.take(folder, context.signal, async () => {
     const kept = await findCached(folder);

@@ -50,7 +50,7 @@ export interface UnpackedImage extends UnpackedManifest {
 export const readManifest = (folder: string): ImageManifest | undefined =>
   tryOr(() => manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST)))), undefined);
 
-/** The failure to start a revision if its image is missing or damaged. */
+/** The failure of a revision whose image is missing or damaged. */
 export const imageMissing: DeployFailure = {
   reason: "image_not_found",
   message: "The image of this revision is missing or damaged. Deploy the source again.",
@@ -60,7 +60,7 @@ export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: 
 
 const MAX_UNUSED = 10;
 const MAX_UNUSED_MS = 7 * 86_400_000;
-/** The sweep keeps images of this age, because their rollout may not have begun. */
+/** The sweep keeps images that were used within this time, because their rollout may not have begun. */
 const FRESH_MS = 60 * 60_000;
 
 /** Returns a hash, because account ids may contain any characters. */
@@ -111,7 +111,10 @@ export class ImageStore {
       : { ...manifest, reference, app: this.appFolder(reference) };
   }
 
-  /** Returns whether all files of the image exist, and the id of an image in the container engine. */
+  /**
+   * Returns whether all files of the image exist, and the image's id in the container engine; undefined for other
+   * images.
+   */
   inspect(reference: string): { readonly whole: boolean; readonly containerId: string | undefined } {
     const manifest = this.#manifest(reference);
     const whole = manifest !== undefined && this.#isWhole(reference, manifest);

@@ -30,7 +30,7 @@ const BUILDER_VERSION = "2";
 export interface BuilderConfig {
   readonly images: ImageStore;
   readonly runner: Runner;
-  /** Builds sources with a Dockerfile. A string is the reason that no container engine is available. */
+  /** Builds sources with a Dockerfile. A string is the reason why no container engine is available. */
   readonly containers: Containers | string;
   readonly toolchain: Toolchain;
   /** The limits on each command of a build. */

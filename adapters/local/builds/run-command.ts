@@ -90,8 +90,8 @@ const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
       : `was ended by ${exit.signal}`;
 
 /**
- * Runs a command until it exits. Rejects with `BuildError` if the command fails, and with the reason of an aborted
- * signal.
+ * Runs a command until it exits. Rejects with `BuildError` if the command fails, and with the signal's reason if the
+ * signal aborts.
  */
 export const runCommand = async (context: BuildContext, command: Command): Promise<void> => {
   const inside = insidePaths(context);

@@ -7,7 +7,10 @@ import { codeOf } from "../tenant-files/folder.ts";
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o755;
 
-/** No other code may write to the folder during the unpacking. The caller must check the paths of the entries first. */
+/**
+ * No other code may write to the folder while an archive is being unpacked. The caller must check the paths of the
+ * entries first.
+ */
 export class TreeWriter implements TarVisitor {
   readonly #root: string;
   #file: { readonly descriptor: number; left: number } | undefined;

@@ -9,16 +9,16 @@ import { LineSplitter } from "../instances/read-lines.ts";
 import type { OnLine, OutputStream } from "../sandbox/runner.ts";
 import { framesOf } from "./frames.ts";
 
-/** The engine's format: seconds with nine fractional digits. */
+/** Formats an instant for the engine, as seconds with nine fractional digits. */
 const sinceOf = (instant: Instant): string => {
   const { seconds, nanos } = splitInstant(instant);
   return `${Date.parse(`${seconds}Z`) / 1000}.${String(nanos).padStart(9, "0")}`;
 };
 
 /**
- * Pauses a container that prints faster than the server reads, as a full pipe blocks a process. Otherwise the engine
- * would drop the oldest lines of its log, and would spend CPU time on each line. Ignores errors, because the container
- * may have ended.
+ * Pauses a container that prints faster than the server reads, just as a full pipe blocks a process. Otherwise the
+ * engine would drop the oldest lines, and would still spend CPU time on each line. Ignores errors, because the
+ * container may have ended.
  */
 const brakeOf = (container: Container): Brake => {
   let last: Promise<unknown> = Promise.resolve();
@@ -39,7 +39,7 @@ export class ContainerLog {
     this.#streams = { stdout: splitter("stdout"), stderr: splitter("stderr") };
   }
 
-  /** Resolves when the stream ends, because the container or the engine ended. */
+  /** Resolves when the stream ends, which means that the container or the engine has stopped. */
   async read(container: Container): Promise<void> {
     const from = this.#last;
     const since = from === undefined ? {} : { since: sinceOf(from) as unknown as number };

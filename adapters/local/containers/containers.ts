@@ -1,7 +1,7 @@
 /**
- * Runs services in the container engine: images built from a Dockerfile, and sources without a Dockerfile, which use
- * this machine's programs. The label of a container identifies its server, so the next server can find and remove the
- * container.
+ * Runs services in the container engine. A source with a Dockerfile runs from its built image. A source without one
+ * runs with this machine's programs. Each container has a label with the scope of its server, so the next server can
+ * find and remove leftover containers.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -36,16 +36,19 @@ interface BuiltImage {
 /** The runner for containers, with the operations on images that builds need. */
 export type Containers = Awaited<ReturnType<typeof openContainers>>;
 
-/** Bytes that a container may write outside of its volumes. */
+/** The number of bytes that a container may write outside the volumes of its account. */
 const containerDisk = 2 * GiB;
-/** The label of images that a server of this machine built. */
+/** The label on images that a server on this machine built. */
 const IMAGE = "portside.image";
 const RETRY_MS = 5000;
-/** The maximum time that a list of deployments waits for the engine. */
+/** The maximum time that a request for the list of deployments waits for the engine. */
 const RESPONSE_TIMEOUT_MS = 1000;
 const gone = [404, 409];
 
-/** Returns the scope in an image's label. The label is untrusted, because images of other programs may have it too. */
+/**
+ * Returns the scope in an image's label. The label is untrusted, because other programs may create images with the same
+ * label.
+ */
 const scopeIn = (label: string | undefined): unknown =>
   tryOr(() => (JSON.parse(label ?? "null") as { scope?: unknown } | null)?.scope, undefined);
 
@@ -82,7 +85,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     await Promise.all(left.map(({ Id }) => remove(docker.getContainer(Id))));
   };
 
-  /** Removes the container, now or when the engine responds again. */
+  /** Removes the container. After an error, retries until the container is removed or the server closes. */
   const remove = async (container: Container): Promise<void> => {
     try {
       // The engine may block on a file in the container's image, such as a pipe, and not respond.

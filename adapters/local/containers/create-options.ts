@@ -53,7 +53,7 @@ type Engine = Pick<ContainerEngine, "hasInit" | "name">;
 
 const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
   const kept = { "max-size": LOG_FILE, "max-file": "2" };
-  // Docker's `local` is much faster to write and read than JSON. Podman supports only JSON.
+  // Docker writes and reads its `local` format much faster than JSON. Podman supports only JSON.
   return name === "Docker"
     ? { Type: "local", Config: { ...kept, compress: "false" } }
     : { Type: "json-file", Config: kept };

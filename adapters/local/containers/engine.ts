@@ -16,13 +16,16 @@ export interface ContainerEngine {
   readonly platform: string;
   /** Whether the processes of containers run on this machine's kernel, not in a virtual machine. */
   readonly sharesKernel: boolean;
-  /** Whether the engine runs without root, so root in a container is the user of this process. */
+  /** Whether the engine runs without root. Root in a container is then this process's user on the host. */
   readonly rootless: boolean;
   /**
-   * Whether the engine offers an init process. With it, signals have their usual effect on the program of a container.
+   * Whether the engine can start an init process in a container. Without one, the container's program is process 1, and
+   * the kernel ignores signals that the program does not handle.
    */
   readonly hasInit: boolean;
-  /** The variables that locate the engine's command line, and make it use this engine. */
+  /**
+   * Environment variables for the engine's command line: the PATH on which to find it, and the socket of this engine.
+   */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -72,7 +75,7 @@ const open = async (
   }
 };
 
-/** Returns the first engine that responds, or the reason that no engine responds. */
+/** Returns the first engine that responds, or the reason why no engine responds. */
 export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
   const sockets = socketsIn(environment);
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";

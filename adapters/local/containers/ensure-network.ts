@@ -1,6 +1,7 @@
 /**
- * Creates the network of a server's containers. The containers can reach the internet, but not each other or this
- * machine's loopback. https://docs.docker.com/engine/network/drivers/bridge/#options
+ * Creates a network for a server's containers. The containers can reach the internet, but neither this machine's
+ * loopback addresses nor the containers of other accounts.
+ * https://docs.docker.com/engine/network/drivers/bridge/#options
  */
 import { type ContainerEngine, statusOf } from "./engine.ts";
 
@@ -26,5 +27,5 @@ export const ensureNetwork = async (engine: ContainerEngine, name: string, scope
     });
 };
 
-/** The label of everything that a server creates in the engine. */
+/** The label on a server's containers and networks. */
 export const SCOPE = "portside.scope";

@@ -145,14 +145,14 @@ export interface ExecTargets {
   readonly isDeployed: boolean | undefined;
 }
 
-/** Rejects with `ExecTargetRefused` if no server has used the data folder, or if this user must not enter. */
+/** Rejects with `ExecTargetRefused` if no server has used the data folder, or if this user cannot enter an instance. */
 export const findExecTargets = async (
   service: string,
   { dataDir, environment, isTerminal }: ExecTargetOptions,
 ): Promise<ExecTargets> => {
   const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
   if (notes === undefined)
-    throw new ExecTargetRefused(`No server uses ${dataDir}. Name its data folder with --data-dir.`);
+    throw new ExecTargetRefused(`No server uses ${dataDir}. Pass the server's data folder with --data-dir.`);
   const services = [...new Set(notes.map((note) => note.service))].sort();
   const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
   if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };

@@ -35,7 +35,7 @@ const content = () => ({
 
 /**
  * Returns the image's name. Creates the image if it does not exist.
- * @param folder contains the image's files during its creation
+ * @param folder holds the image's files while the image is being created
  */
 export const ensureHostImage = async (engine: ContainerEngine, folder: string): Promise<string> => {
   const { docker } = engine;

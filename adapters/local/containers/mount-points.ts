@@ -1,5 +1,5 @@
 /**
- * Converts open folders to paths that the engine can mount. The path of a folder in a volume is not safe, because a
+ * Converts open folders into paths that the engine can mount. The path of a folder in a volume is not safe, because a
  * service could replace the folder with a symbolic link before the engine opens the path. Therefore root mounts the
  * open folder at a path where no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
  */
@@ -9,9 +9,7 @@ import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:
 import { join } from "node:path";
 import type { Bind, OpenBind } from "../sandbox/runner.ts";
 
-/**
- * Mounts the folder that is open as descriptor 3. The folder's path would be unsafe, because a service may redirect it.
- */
+/** Mounts the folder that is open as descriptor 3. */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
 
 const isRoot = process.getuid?.() === 0;
@@ -22,7 +20,7 @@ const run = async (program: string, args: readonly string[], fd?: number): Promi
   return code === 0;
 };
 
-/** Whether services can mount folders in volumes. */
+/** Whether services can mount a folder of a volume (`sub_path`). */
 export const mountsWithin = isRoot && process.platform === "linux";
 
 export class MountPoints {
@@ -42,7 +40,8 @@ export class MountPoints {
   }
 
   /**
-   * @param anyUser whether the service may run as any user; if so, every user gets write permission on the folders
+   * @param anyUser whether the service may run as any user; if so, every user gets write permission on the writable
+   * folders
    * @returns the mounts, and a function that removes them
    */
   async mount(
@@ -78,12 +77,15 @@ export class MountPoints {
     try {
       rmdirSync(point);
     } catch {
-      // The folder is still mounted. The next start removes it.
+      // The folder is still mounted. The next start of the server removes it.
     }
   }
 }
 
-/** Lets every user write to the folder. Only services can use this, because other users cannot reach the folder. */
+/**
+ * Lets every user write to the folder. Only services can use this permission, because other users cannot reach the
+ * folder.
+ */
 const permitEveryUser = (fd: number): void => {
   try {
     fchmodSync(fd, 0o777);

@@ -1,4 +1,4 @@
-/** Classifies an engine's error at the start of a container. The cause is the image, the port, or the engine itself. */
+/** Classifies the error of a container that did not start. The cause may be the image, the port or the engine. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { type ContainerEngine, engineMessage, statusOf } from "./engine.ts";

@@ -13,7 +13,7 @@ import type { ContainerEngine } from "./engine.ts";
 import { refusedStart } from "./refused-start.ts";
 import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
 
-/** A container's settings, and a function to call after the removal of the container. */
+/** A container's settings, and a function to call after the container has been removed. */
 export interface PreparedContainer {
   readonly job: ContainerJob;
   readonly cleanUp: () => Promise<void>;
@@ -22,7 +22,7 @@ export interface PreparedContainer {
 export interface ContainerStart {
   readonly id: string;
   readonly prepare: () => Promise<PreparedContainer>;
-  /** Removes the container, now or when the engine responds again. */
+  /** Removes the container. After an error, retries until the container is removed or the server closes. */
   readonly remove: (container: Container) => Promise<void>;
   readonly onLine: OnLine;
 }
@@ -36,14 +36,14 @@ export class RunningContainer implements Running {
   readonly startedAt = Date.now();
   readonly exited: Promise<Exit>;
   /**
-   * The address in the container's network, if this process can reach it. It bypasses the engine's proxy, which accepts
-   * every connection.
+   * The address in the container's network, if this process can reach it. Connections to this address bypass the
+   * engine's proxy, which accepts every connection.
    */
   address: Address | undefined;
   readonly #engine: ContainerEngine;
   readonly #begun = Promise.withResolvers<void>();
   #container: Container | undefined;
-  /** The pid of the container's first process on the host; 0 while the container does not run. */
+  /** The host's pid for the container's first process; 0 while the container does not run. */
   #pid = 0;
   #inside: number | undefined;
   readonly #killed = new AbortController();
@@ -129,8 +129,8 @@ export class RunningContainer implements Running {
   }
 
   /**
-   * Polls the size of the container's files, and kills the container if they exceed the limit. No option of the engines
-   * enforces this limit with every storage driver.
+   * Polls the size of the container's files, and kills the container if they exceed the limit. Neither Docker nor
+   * Podman can enforce this limit with every storage driver.
    */
   #watchDisk(container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
@@ -165,7 +165,7 @@ export class RunningContainer implements Running {
     const ended = container.wait({ abortSignal: leaving.signal }).catch(() => undefined);
     for (;;) {
       const read = log.read(container);
-      // An engine that is killed may leave a wait request open forever, but not a stream.
+      // An engine that is killed may leave the wait request open forever, but not the log stream.
       await Promise.race([ended, read]);
       const { State } = await container.inspect();
       if (!State.Running) {

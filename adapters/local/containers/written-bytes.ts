@@ -8,7 +8,7 @@ type Docker = ContainerEngine["docker"];
 export const anonymousVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
   Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name !== undefined ? [Name] : []));
 
-/** The engine measures all volumes in one call, so concurrent containers share its response. */
+/** The engine measures all volumes in one call, so concurrent measurements share the response. */
 const measuring = new WeakMap<Docker, Promise<ReadonlyMap<string, number>>>();
 
 const measure = async (docker: Docker): Promise<ReadonlyMap<string, number>> => {

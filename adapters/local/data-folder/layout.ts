@@ -1,6 +1,6 @@
 /**
- * The layout of a data folder, the modes of the platform's files and folders in it, and the treatment of each path in a
- * backup. Only the user that runs the server may read services' environments, keys and logs.
+ * Defines the layout of a data folder, the modes of the platform's files and folders in it, and how a backup treats
+ * each path. Only the user that runs the server may read services' environments, keys and logs.
  */
 import {
   chmodSync,

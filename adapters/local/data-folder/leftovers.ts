@@ -1,6 +1,6 @@
 /**
  * Removes obsolete trees of files, such as unfinished images. The server moves a tree aside immediately, and a process
- * with low priority deletes it. Therefore no startup, build or request waits for the deletion of many files.
+ * with low priority deletes it. Therefore startup, builds and requests do not wait for the deletion of many files.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";

@@ -121,7 +121,7 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
   const served = new Set(rows.all().map(({ id }) => id));
   const rest = (await readdir(at("volumes"))).filter((id) => !served.has(id));
   if (rest.length > 0)
-    say(`the next start moves ${rest.length} unknown volume folders to ${quarantine.folder}: ${rest.join(", ")}`);
+    say(`the next start moves these unknown volume folders to ${quarantine.folder}: ${rest.join(", ")}`);
   await records.correct(rows.all());
 };
 
@@ -153,7 +153,7 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
   const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
   await install(dataDir, best, say);
   say(`using ${best.name}`);
-  if (best.generation < known) say(`lost: the last ${known - best.generation} changes, except changes to volumes`);
+  if (best.generation < known) say(`lost, except for volumes: the last changes (${known - best.generation})`);
   if (!best.isWhole) say("the content does not match its digest: some values may be wrong");
   const derived = setAside(dataDir, ["sql"]);
   if (derived !== undefined) say("the next SQL query recreates the tables that it reads");

@@ -1,4 +1,4 @@
-/** The script of a process with low priority. Removes everything in the folder that its first argument names. */
+/** The script of a low-priority process, which empties the folder that its first argument names. */
 import { constants, setPriority } from "node:os";
 import { emptyFolder } from "./empty-folder.ts";
 

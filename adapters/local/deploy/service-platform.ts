@@ -1,4 +1,4 @@
-/** The local ServicePlatform. Rows of the state store the services, and the engine runs them. */
+/** The local ServicePlatform. The state stores the services, and the engine runs them. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { Service } from "../../../core/domain/deploy/service-template.ts";
@@ -60,7 +60,7 @@ export class LocalPlatform implements ServicePlatform {
     this.#background = new BackgroundTasks(deps.logger);
   }
 
-  /** Runs the stored services. Each service starts with its first request. */
+  /** Serves the stored services. The first request to a service starts an instance. */
   async open(): Promise<void> {
     for (const stored of this.#deps.rows.all()) await this.#lacksImage(stored);
     await this.#apply();

@@ -21,6 +21,6 @@ export const openEngineFile = (dataDir: string, logger: Logger): ReplaceableFile
     dataDir,
     name: ENGINE_FILE,
     schema,
-    whenReplaced: "set aside the damaged file of the engine; the latest fires of schedules are lost",
+    whenReplaced: "set aside the engine's damaged file; the latest fires of schedules are lost",
     logger,
   });

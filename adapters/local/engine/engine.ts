@@ -1,6 +1,7 @@
 /**
- * The engine runs the stored services: it owns their listeners, their instances, and the pools that connect the two. The server
- * makes every decision. It changes the state, and then calls the engine to apply it.
+ * The engine runs the stored services: it owns their listeners, their instances, and the pools that connect the two.
+ * The server decides which services and revisions exist: it changes the state, and then calls the engine to apply the
+ * change.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { type DeployFailure, deployReasons } from "../../../core/domain/deploy/reason.ts";
@@ -38,11 +39,11 @@ export interface AppliedState {
   readonly ports: Readonly<Record<string, number>>;
 }
 
-/** The calls that the server makes. */
+/** The calls that the server makes to the engine. */
 export interface Engine {
   /**
-   * Starts an instance of a revision that receives no requests yet, a candidate. When `apply` finds the revision in the state,
-   * the instance joins the service.
+   * Starts a candidate, an instance of a revision that receives no requests yet. The instance joins its service when
+   * `apply` finds that the state serves the revision. Returns the failure if the start fails.
    */
   start(candidate: Candidate, options: CandidateOptions): Promise<DeployFailure | undefined>;
   /** Stops the candidate, if it is running and has not joined its service. */
@@ -163,7 +164,7 @@ export class LocalEngine implements Engine {
     }
   }
 
-  /** Routes the service's requests to a revision. Adds its candidate to the pool. */
+  /** Routes the service's requests to a revision. Adds the revision's candidate, if any, to the pool. */
   #serve(createdAt: Timestamp, { id, template }: Revision): void {
     const pool = this.#pool(template, id);
     const key = keyOf({ name: template.name, createdAt, revision: id });
@@ -175,7 +176,7 @@ export class LocalEngine implements Engine {
     this.#deps.ingress.switchTo(template.name, { template, revision: id, pool });
   }
 
-  /** Counts instances by state, and waiting requests. */
+  /** Counts the waiting requests, and the instances by state. */
   load(): Omit<Load, "logEntriesWaiting"> {
     const pools = this.#deps.ingress.pools().map((pool) => pool.load);
     const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);

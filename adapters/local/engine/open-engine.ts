@@ -1,6 +1,6 @@
 /**
- * Opens the engine of a data folder: listeners, instances, the logs, the endpoint of signed URLs, and metering. The engine reads
- * the state, but never writes it.
+ * Opens the engine of a data folder: listeners, instances, the logs, the endpoint of signed URLs, and metering. After
+ * the start, the engine only reads the state.
  */
 import { join } from "node:path";
 import { deployLimits } from "../../../core/domain/accounts/limits.ts";
@@ -47,15 +47,15 @@ export interface EngineOptions {
   readonly telemetry: Telemetry;
 }
 
-/** The engine, as the server uses it. */
+/** The part of the engine that the server uses. */
 export interface EngineConnection {
   readonly engine: Engine;
   readonly logs: Pick<LogWriter, "append" | "writeAll" | "repair">;
   /** The port that routes requests to services by host name. */
   readonly ingressPort: number;
-  /** The port of signed URLs. */
+  /** The port for signed URLs. */
   readonly storagePort: number;
-  /** Replaces the engine's files that cannot be read. The server calls it after such a read. */
+  /** Replaces damaged files of the engine. The server calls this method if a read finds damage. */
   checkFiles(): Promise<void>;
   /** Whether log entries were lost within the last 30 seconds. */
   losesLogs(): Promise<boolean>;

@@ -20,10 +20,10 @@ export interface RunningService {
   readonly revision: string | null;
 }
 
-/** Identifies a revision that is rolling out. The state has its template. */
+/** Identifies a revision that is rolling out. The state contains its template. */
 export interface Candidate {
   readonly name: DeploymentName;
-  /** The time at which the service was created: another service may get the same name and revision ids later. */
+  /** The time at which the service was created. A later service may have the same name and revision ids. */
   readonly createdAt: Timestamp;
   /** The revision's id. */
   readonly revision: string;

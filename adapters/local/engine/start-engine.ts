@@ -9,7 +9,7 @@ import { openEngine } from "./open-engine.ts";
 import { serveEngine } from "./socket/serve-engine.ts";
 
 export interface StartedEngine extends AsyncDisposable {
-  /** The path of the Unix socket, for `engineSocket` of `createLocalProvider`. */
+  /** The path of the Unix socket, to pass to `createLocalProvider` as `engineSocket`. */
   readonly socket: string;
   /** The API's previous port, if the data folder has one. */
   readonly apiPort: number | undefined;
@@ -26,8 +26,8 @@ export interface EngineDeps {
 }
 
 /**
- * Opens the data folder and serves its services. Disposing the engine stops every instance, within the drain and grace times.
- * Throws like `createLocalProvider`.
+ * Opens the data folder and serves its services. Disposing the engine stops all instances within the drain and grace
+ * times. Throws the same errors as `createLocalProvider`.
  */
 export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Promise<StartedEngine> => {
   const { logger, telemetry = noTelemetry, environment = process.env } = deps;
@@ -38,7 +38,7 @@ export const startEngine = async (input: LocalConfigInput, deps: EngineDeps): Pr
     const base = { config, dataDir, environment, logger, telemetry, keepsImages: true };
     const opened = stack.use(await openEngine({ ...base, clock: createSystemClock(), ids: randomIds }));
     const { path } = stack.use(await serveEngine(opened, join(dataDir, "engine", "engine.sock"), logger));
-    // Serve what is stored without waiting for a server.
+    // Serve the stored services without waiting for a server.
     await opened.engine.apply();
     const teardown = stack.move();
     const { state, ingressPort } = opened;

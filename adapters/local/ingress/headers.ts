@@ -23,8 +23,8 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /**
- * Names that `namedByConnection` omits: options of `Connection`, and headers that route or frame a message. The proxy
- * needs the latter even if `Connection` lists them.
+ * Names that `namedByConnection` omits. `close` is not a header, and `HOP_BY_HOP` contains `keep-alive` and `upgrade`.
+ * The proxy needs `host` and `content-length` even if `Connection` lists them.
  */
 const NEEDED: ReadonlySet<string> = new Set(["close", "keep-alive", "upgrade", "host", "content-length"]);
 

@@ -46,7 +46,7 @@ const endBefore = (code: string | undefined): ExchangeEnd =>
 export interface Http1ExchangeOptions extends ForwardedRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** The request's body. If this exchange ends `unsent`, another one may use it. */
+  /** The request's body. If this exchange ends `unsent`, another exchange may use the body. */
   readonly body: RelayedBody | null;
   readonly pooled: PooledInstance;
   /** Affinity cookie to set in the response. */

@@ -1,4 +1,4 @@
-/** Maps the exit of a service to the reason and message of a failed deploy or of a crash in the log. */
+/** Maps a service's exit to a reason and a message, for a failed deploy or a log entry about a crash. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { Exit } from "../sandbox/runner.ts";
@@ -14,7 +14,7 @@ const REFUSED =
 const wasRefused = ({ code, dataLimited }: Exit, tail: readonly string[]): boolean =>
   dataLimited === true && code !== 0 && tail.some((line) => REFUSED.test(line));
 
-/** True if the service exceeded its memory limit and was ended by the platform or its own runtime. */
+/** True if the platform or the service's runtime ended the service because it exceeded its memory limit. */
 export const ranOutOfMemory = (exit: Exit, tail: readonly string[]): boolean =>
   exit.outOfMemory || heapFull(exit, tail) || wasRefused(exit, tail);
 

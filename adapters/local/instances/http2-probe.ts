@@ -14,7 +14,7 @@ const ANSWER_TIMEOUT_MS = 1000;
 
 export type Http2ProbeResult =
   | "speaks"
-  /** The service sent something else, or closed the connection. */
+  /** The service sent something other than HTTP/2, or the connection failed or closed. */
   | "refuses"
   /** The service sent nothing, or an incomplete frame, before the timeout. */
   | "silent";

@@ -25,7 +25,7 @@ export interface InstanceDeps {
   readonly userOf: UserOf;
   /** Host names that resolve to the loopback address in the separate networks of the account's services. */
   readonly namesFor: (owner: AccountId) => readonly string[];
-  /** Holds the home folders of instances that run without a sandbox. */
+  /** Holds the notes of instances, and the home folders of instances that run without a sandbox. */
   readonly runDir: string;
   /** Holds the caches of builds, such as virtual environments. */
   readonly cacheDir: string;
@@ -34,7 +34,7 @@ export interface InstanceDeps {
   /** @param at the time of the entry, if another process, such as a container engine, recorded the time */
   readonly log: (entry: NewLogEntry, at?: Instant) => Promise<void> | undefined;
   readonly logger: Logger;
-  /** Starts metering an instance; the returned function stops it. Undefined if usage is not metered. */
+  /** Starts metering an instance. The returned function stops metering. Undefined if usage is not metered. */
   readonly meter?: (template: ServiceTemplate) => () => void;
   readonly graceMillis: number;
   /** How long a service may listen only on another port or address before its start fails. */
@@ -93,8 +93,8 @@ export class Instance {
   }
 
   /**
-   * Opens a connection to check that the service accepts IPv4, which the kernel's socket tables do not show for a
-   * service with a separate network. Returns true without a check for other services.
+   * Whether the service accepts connections over IPv4. Opens a connection if the service has a separate network,
+   * because the kernel's socket tables do not show this there. Returns true without a check for other services.
    */
   async connects(): Promise<boolean> {
     return this.#running.accepts === undefined || staysOpen(this.address);

@@ -1,6 +1,4 @@
-/**
- * Starts a service's command: a built source with this machine's programs, or a container image with its own programs.
- */
+/** Starts the command of a service: either a built source with this machine's programs, or a container image. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";
@@ -34,7 +32,7 @@ const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage)
   return { NODE_OPTIONS: `${own} --max-old-space-size=${mebibytes}`.trim() };
 };
 
-/** Returns the variables that the platform sets for every service, independent of the runner. */
+/** Returns the variables that the platform sets for every service, regardless of the runner. */
 const platformVariables = (
   { spec: { template, revision }, mounts }: Launch,
   port: number,
@@ -97,8 +95,8 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
-      // In this order, the sandbox creates no mount points inside the build output, where symbolic links could redirect
-      // them.
+      // Mount the build output last. Otherwise the sandbox would create mount points inside it, and symbolic links in
+      // the build output could redirect these mounts.
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },

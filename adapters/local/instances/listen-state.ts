@@ -45,7 +45,7 @@ export type ListenState =
   | { readonly kind: "elsewhere"; readonly message: string }
   /** The service listens on its port, but does not respond yet. */
   | { readonly kind: "silent"; readonly message: string }
-  /** Another program of this machine has taken the port. */
+  /** Another program on this machine has taken the port. */
   | { readonly kind: "lost" }
   | { readonly kind: "nothing" };
 
@@ -109,7 +109,7 @@ export const watchNetwork = ({ pid, inside = 0, opened }: CommandNetwork): (() =
 };
 
 /**
- * Reports where the processes listen in the machine's own network.
+ * Returns where the processes listen in the machine's own network.
  * @param open whether any program accepts connections on the port
  */
 export const listenStateOf = async (pids: readonly number[], port: number, open: boolean): Promise<ListenState> => {

@@ -1,13 +1,13 @@
 /**
  * Paces the reading of output. This process also serves requests, so one writer may take at most 15 percent of its
- * time. A pipe that is read slowly blocks its writer. A `Brake` stops other writers.
+ * time. Reading a pipe slowly blocks its writer. A `Brake` stops writers that do not write to a pipe.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The share of this process's time for one output. Unused time accumulates up to `BURST_MS`. */
 const SHARE = 0.15;
 const BURST_MS = 50;
-/** The most that one chunk counts. A longer time was mostly spent waiting. */
+/** The maximum time to count for one chunk. Anything longer was mostly spent waiting. */
 const MAX_WORK_MS = 5;
 
 /** Stops and resumes a writer that a full pipe does not block. */
@@ -83,7 +83,7 @@ export class Allowance {
   }
 }
 
-/** Yields the chunks of an output, and pauses if they take too much time. */
+/** Yields the chunks of an output. Pauses if the consumer takes too much time for them. */
 export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
   const pressure = brake === undefined ? undefined : new Backpressure(brake);

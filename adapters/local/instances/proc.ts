@@ -1,4 +1,7 @@
-/** Reads the processes of this machine from /proc (proc(5)). Every result is empty on a machine without /proc. */
+/**
+ * Reads the processes of this machine from /proc (proc(5)). On a machine without /proc, results are empty, 0 or
+ * undefined.
+ */
 import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { tryOr } from "../../shared/runtime/try-or.ts";
 
@@ -36,7 +39,7 @@ export const allProcesses = (): ProcessInfo[] =>
 export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
   const children = Map.groupBy(table, (one) => one.parent);
   const tree = new Set(table.some((one) => one.pid === root) ? [root] : []);
-  // The loop also visits what it adds to the set.
+  // The loop also visits the processes that it adds.
   for (const pid of tree) for (const child of children.get(pid) ?? []) tree.add(child.pid);
   return [...tree];
 };
@@ -82,7 +85,7 @@ export const threadsOf = (uid: number | undefined): number =>
     .filter(({ pid }) => tryOr(() => statSync(`/proc/${pid}`).uid, undefined) === uid)
     .reduce((sum, { threads }) => sum + threads, 0);
 
-/** Returns the program name of a process, which the kernel cuts to 15 characters. */
+/** Returns the program name of a process, which the kernel truncates to 15 characters. */
 export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? "").trim();
 
 /** Returns the environment with which the process started, as `NAME=value` entries. */

@@ -13,14 +13,20 @@ import { launchService } from "./launch-service.ts";
 import type { ListenState } from "./listen-state.ts";
 
 export interface StartOptions {
-  /** If true, also opens a connection to the service and checks HTTP/2 if it is declared. This takes longer. */
+  /**
+   * Whether to also open a connection to the service, and to check HTTP/2 if the service declares it. This takes
+   * longer.
+   */
   readonly verifies?: boolean;
   readonly listenMillis: number;
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
 }
 
-/** The polling interval adds to the latency of a cold start, so it is short while most services start. */
+/**
+ * The polling interval adds to the latency of a cold start, so it is short during the time in which most services
+ * become ready.
+ */
 const EAGER_TRY_MS = 4;
 const EAGER_FOR_MS = 500;
 const PATIENT_TRY_MS = 50;
@@ -201,7 +207,7 @@ export const startInstance = async (
     if (tries === PORT_TRIES)
       return {
         reason: "did_not_listen",
-        message: `Other programs of this machine took the service's port ${PORT_TRIES} times. Deploy again.`,
+        message: `Other programs on this machine took the service's port ${PORT_TRIES} times. Deploy again.`,
       };
   }
 };

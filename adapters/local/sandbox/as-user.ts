@@ -9,8 +9,8 @@ import type { Bind, Job } from "./runner.ts";
 const STAGE = "/tmp";
 
 /**
- * Ends the sandbox with the server. bubblewrap drops its rights, so it cannot kill another user's processes when it
- * ends. `unshare` keeps its rights, and its namespace ends with the namespace's first process.
+ * Ends the sandbox when the server ends. bubblewrap drops its rights, so it cannot kill another user's processes when
+ * it ends. `unshare` keeps its rights, and its pid namespace ends with the namespace's first process.
  */
 const TIE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount-proc", "--kill-child"];
 

@@ -1,6 +1,6 @@
 /**
- * Runs each command in a bubblewrap sandbox: separate mount, pid, ipc and uts namespaces, an empty read-only root that
- * contains the host's /usr, no capabilities, and a separate network if pasta works.
+ * Runs each command in a bubblewrap sandbox: separate mount, pid, ipc and uts namespaces, a read-only root that
+ * contains little more than the host's /usr, no capabilities, and a separate network if pasta works.
  * https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";
@@ -35,7 +35,7 @@ const rootFolders = (): string[] =>
     ),
   );
 
-/** Writes the sandbox's /etc/passwd and /etc/group. Besides root, they contain only nobody and nogroup. */
+/** Writes /etc/passwd and /etc/group for the sandboxes. Besides root, they contain only nobody and nogroup. */
 const accountFiles = (folder: string): Bind[] => {
   mkdirSync(folder, { recursive: true });
   const files = {
@@ -47,9 +47,9 @@ const accountFiles = (folder: string): Bind[] => {
 
 /** Optional features of the installed bubblewrap. */
 interface Features {
-  /** Mounts folders by descriptor (0.7). */
+  /** Mounts folders by descriptor (since 0.7). */
   readonly bindsDescriptors: boolean;
-  /** Disables user namespaces inside the sandbox (0.8). */
+  /** Disables user namespaces inside the sandbox (since 0.8). */
   readonly closesUserNamespaces: boolean;
 }
 
@@ -122,7 +122,7 @@ interface SandboxBase {
   readonly filter: Uint8Array;
 }
 
-/** Runs a trivial command in a sandbox. Returns the problem, or undefined if it works. */
+/** Runs a trivial command in a sandbox. Returns the problem, or undefined if the command succeeds. */
 const trySandbox = (
   { base, files, filter }: SandboxBase,
   before: readonly string[] = [],
@@ -144,7 +144,9 @@ const trySandboxAs = (user: number, trial: SandboxBase): true | string => {
   return trySandbox(trial, argv, binds) ?? true;
 };
 
-/** Returns a job's separate network and its resolver files. Reads the machine's settings once, so that both agree. */
+/**
+ * Returns a job's separate network and its resolver files. Reads the machine's settings once, so both results agree.
+ */
 const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owner }: Job, folder: string) => {
   const host = readHostNetwork();
   const files = networks.nameFiles(folder, host, names, owner === undefined ? "" : ownerFolder(owner));

@@ -1,6 +1,6 @@
 /**
- * Enforces limits with control groups. This process may create them if it is root or in a delegated version 2 group.
- * https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
+ * Enforces limits with control groups. This process may create them if it runs as root or in a delegated cgroups v2
+ * group. https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import {
   accessSync,
@@ -154,7 +154,7 @@ const offersAll = (folder: string): boolean => {
   return CONTROLLERS.every((name) => offered.includes(name)) && isWritable(join(folder, "cgroup.subtree_control"));
 };
 
-/** Throws if no control groups are mounted, or in a container, where the root group contains processes. */
+/** Throws if no control groups are mounted. Also throws in a container, where the root group contains processes. */
 const rootGroup = (mount: string): string | undefined => {
   if (!offersAll(mount)) return undefined;
   delegateControllers(mount);

@@ -21,7 +21,10 @@ const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\.|\$\{[^{}()`'"]*\}/gs;
 /** Replaces quoted text with `x`. The remaining special characters are operators. */
 const withoutQuotes = (command: string): string => command.replace(QUOTED, (part) => "x".repeat(part.length));
 
-/** Pipes, background jobs, groups, substitutions, comments, here-documents, several lines, unterminated quotes. */
+/**
+ * Matches syntax that needs the shell: pipes, background jobs, groups, substitutions, comments, here-documents, traps,
+ * several lines, and unterminated quotes.
+ */
 const NEEDS_SHELL = /['"`(){}#\n\r]|<<|(?<!\|)\|(?!\|)|(?<![&>])&(?!&)|\btrap\b/;
 
 /** Matches everything before the last command, and the variables that are set only for this command. */

@@ -26,7 +26,7 @@ export const readableEtc = [
 /** Overwrites the file in place, because running sandboxes have mounted the file itself, not its path. */
 export const writeMounted = (host: string, inside: string, text: string): Bind => {
   writeFileSync(host, text);
-  // The accounts' users must be able to read the file even if the umask forbids it.
+  // The accounts' users must be able to read the file even if the server's umask is restrictive.
   chmodSync(host, 0o644);
   return { host, inside, writable: false };
 };

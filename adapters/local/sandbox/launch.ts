@@ -1,4 +1,6 @@
-/** Starts a command and tracks its processes until none is left. Shared by the process and bubblewrap runners. */
+/**
+ * Starts a command and tracks its processes until all have ended. The process and bubblewrap runners share this code.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,8 +32,8 @@ export type Descriptor =
   /** A connection on which the command checks whether this process is alive. */
   | { readonly gate: true }
   /**
-   * Receives the path of the command's network namespaces when they exist. False if the command has no separate
-   * network.
+   * A pipe that receives the path of the command's network namespaces once they exist. `false` if the command has no
+   * separate network.
    */
   | { readonly network: boolean };
 
@@ -63,7 +65,10 @@ const QUIET_POLLS = 6;
 const POLL_MS = 20;
 const MAX_POLLS = 100;
 
-/** Kills every process with a matching entry in its environment. Gives up after `MAX_POLLS`, as with a fork bomb. */
+/**
+ * Kills every process with a matching entry in its environment. Gives up after `MAX_POLLS`, for example if a fork bomb
+ * keeps adding processes.
+ */
 const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<void> => {
   let quiet = 0;
   for (let round = 0; round < MAX_POLLS && quiet < QUIET_POLLS; round++) {
@@ -210,7 +215,7 @@ class Launched implements Running {
     return true;
   }
 
-  /** Kills the command if its network fails, because it could then neither send nor receive requests. */
+  /** Kills the command if its network fails, because the command could then neither send nor receive requests. */
   async #followNetwork(opening: Promise<Network>): Promise<void> {
     const network = await opening.catch(() => undefined);
     this.#networkFailed = network === undefined;
@@ -245,7 +250,8 @@ class Launched implements Running {
     });
     unwatch?.();
     const failure = this.#networkFailed ? { failure: NO_NETWORK } : {};
-    // Without a control group, find the remaining processes by their marker. Those of a sandbox end shortly after it.
+    // Without a control group, find the remaining processes by their marker. The processes of a sandbox end shortly
+    // after the sandbox.
     if (group === undefined) await killMarked(job.id);
     else group.kill();
     await this.#launch.network?.then(

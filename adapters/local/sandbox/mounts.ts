@@ -24,18 +24,18 @@ export interface VolumeFolders {
 export interface InstanceMounts {
   readonly binds: readonly OpenBind[];
   readonly env: Readonly<Record<string, string>>;
-  /** Closes the open folders. The caller must call it when the instance has started or has failed to start. */
+  /** Closes the open folders. The caller must call this method when the instance has started or has failed to start. */
   closeFolders(): Promise<void>;
-  /** Removes the links. The caller must call it when no process of the instance is left. */
+  /** Removes the links. The caller must call this method when no process of the instance is left. */
   removeLinks(): void;
 }
 
 const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
 
 /**
- * Makes the service's user the owner of the volume's files, which takes time if they belong to another user. A
- * container may run as any user, so every user may then write to the volume's folder. The folder then belongs to root,
- * so the next service with a user takes over all files.
+ * Gives the volume's files to the service's user, which takes time if they belong to another user. A container may run
+ * as any user. For a container, the volume's folder therefore belongs to root, and every user may write to it. The next
+ * service with a fixed user then takes over all files.
  */
 const chownVolume = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
   if (process.getuid?.() !== 0) return;
@@ -74,7 +74,8 @@ export interface MountedImage {
   /** The folder with the built source. */
   readonly app: string;
   /**
-   * Folders of programs, mounted at their own paths. bubblewrap would follow symbolic links that a build left in them.
+   * Program folders, mounted at their host paths. They cannot contain mount points, because bubblewrap would follow
+   * symbolic links that a build left in them.
    */
   readonly programs: readonly string[];
 }
@@ -163,7 +164,7 @@ const linkAt = (path: string, target: string, under: string): Promise<(() => voi
     };
   });
 
-/** The properties of a runner that decide how volumes are mounted. */
+/** The properties of a runner that determine how volumes are mounted. */
 export interface MountTarget {
   readonly mapsPaths: boolean;
   /** False if the runner cannot mount a folder within a volume. */

@@ -1,9 +1,9 @@
 /**
- * The system calls that a sandbox blocks, with reasons. Each has its number on x86-64 and, if arm64 has the call, on
- * arm64.
+ * The system calls that a sandbox blocks, with reasons. Each call is listed with its number on x86-64 and, if arm64 has
+ * the call, on arm64.
  */
 
-/** `EPERM`: not permitted. `ENOSYS`: the kernel does not have the call, so programs fall back to another call. */
+/** `EPERM`: not permitted. `ENOSYS`: the kernel seems to lack the call, so programs fall back to another call. */
 type Refusal = "EPERM" | "ENOSYS";
 
 interface RefusedGroup {
@@ -122,7 +122,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
     calls: { iopl: [172], ioperm: [173], modify_ldt: [154] },
   },
   {
-    reason: "Obsolete. Current programs do not use these calls, and their code is rarely tested.",
+    reason: "Obsolete. Current programs do not use these calls, and the kernel's code for them is rarely tested.",
     answer: "ENOSYS",
     calls: {
       lookup_dcookie: [212, 18],

@@ -19,8 +19,8 @@ export interface Bind {
 }
 
 /**
- * An open folder that the command sees at `inside`. It is open because its path could lead elsewhere when it is
- * mounted.
+ * An open folder that the command sees at `inside`. The folder is open because its path could lead elsewhere by the
+ * time it is mounted.
  */
 export interface OpenBind {
   readonly fd: number;
@@ -97,17 +97,17 @@ export interface Running {
   readonly exited: Promise<Exit>;
   /** The address through which the platform connects to the command. Defaults to the job's port on 127.0.0.1. */
   readonly address?: Address | undefined;
-  /** Whether the command accepts connections. Undefined if only a connection can show that. */
+  /** Returns whether the command accepts connections. Undefined if only a connection can show this. */
   accepts?: (() => Promise<boolean>) | undefined;
   /** Returns the pids of the command's processes on the host, without the sandbox's own processes. */
   processes(): number[];
   /**
-   * Reports where the command listens.
-   * @param port the port of the host on which it must listen
+   * Returns where the command listens.
+   * @param port the host's port on which the command must listen
    * @param open whether any program accepts connections on the port
    */
   look(port: number, open: boolean): Promise<ListenState>;
-  /** Sends SIGTERM to every process of the command. */
+  /** Sends SIGTERM to the command. */
   terminate(): void;
   /** Sends SIGKILL to every process of the command. */
   kill(): void;

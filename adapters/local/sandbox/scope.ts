@@ -52,7 +52,9 @@ export const takeScope = async (remembered: Remembered, logger: Logger): Promise
   if (process.platform !== "linux") return { name, release: async () => undefined };
   const held = await hold(name);
   if (held !== undefined) return { name, release: () => close(held) };
-  logger.warn("this data folder is a copy of one that another server uses; assigned it a new scope", { name });
+  logger.warn("this data folder is a copy of a folder that another server uses; assigned a new scope to the copy", {
+    name,
+  });
   const fresh = makeNew(remembered);
   const server = await hold(fresh);
   return { name: fresh, release: async () => server && close(server) };

@@ -4,7 +4,10 @@
  */
 import { refusedArguments, refusedGroups, uncountedMemory } from "./refused-calls.ts";
 
-/** By machine: its AUDIT_ARCH_* constant (linux/audit.h), and the position of its call numbers in refused-calls.ts. */
+/**
+ * For each machine type: its AUDIT_ARCH_* constant (linux/audit.h), and the column of its call numbers in
+ * refused-calls.ts.
+ */
 const machines: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
   x64: { audit: 0xc000_003e, column: 0 },
   arm64: { audit: 0xc000_00b7, column: 1 },
@@ -48,7 +51,7 @@ const when = (code: number, value: number, then: readonly Instruction[]): Instru
 
 type Condition = (typeof refusedArguments)[number]["when"];
 
-/** Returns instructions that allow or block the call by the last loaded value. */
+/** Returns instructions that allow or block the call depending on the last loaded value. */
 const decide = (condition: Condition, answer: number): Instruction[] => {
   if ("hasBit" in condition) return [...when(HAS_BIT, condition.hasBit, [give(answer)]), give(ALLOW)];
   const [listed, other, values] = "is" in condition ? [answer, ALLOW, condition.is] : [ALLOW, answer, condition.isNot];

@@ -20,7 +20,7 @@ export interface Watched {
 
 interface Seen {
   readonly pids: readonly number[];
-  /** The largest observed size of each shared memory, by inode. All its pages stay while any part is mapped. */
+  /** The largest observed size of each shared mapping, by inode. All pages stay in memory while any part is mapped. */
   readonly shared: ReadonlyMap<string, number>;
 }
 

@@ -167,7 +167,7 @@ test.each<readonly [string, readonly string[], Readonly<Record<string, string>>,
     "a data folder without a platform",
     ["shell", "my-app", "--data-dir", "/nowhere"],
     {},
-    "No server uses /nowhere. Name its data folder with --data-dir.",
+    "No server uses /nowhere. Pass the server's data folder with --data-dir.",
   ],
   [
     "a key that no header can carry",

@@ -1,6 +1,7 @@
 /**
- * Pulls the base images of a Dockerfile before the build, and checks their registries, platforms and triggers. A
- * trigger (ONBUILD) adds a line to the Dockerfile: https://docs.docker.com/reference/dockerfile/#onbuild
+ * Pulls the base images of a Dockerfile before the build, and checks their registries, platforms and triggers. An
+ * ONBUILD trigger is a line that a base image adds to the Dockerfile:
+ * https://docs.docker.com/reference/dockerfile/#onbuild
  */
 import { lookup } from "node:dns/promises";
 import { pipeline } from "node:stream/promises";
@@ -22,14 +23,14 @@ const refusal = ({ line, text, why }: RefusedLine): BuildError =>
 const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]): Promise<void> => {
   const registry = registryOf(image.name);
   if (registry === undefined) return;
-  // If this process finds no address, the engine does not find one either, or uses a proxy.
+  // If this process cannot resolve the host, the engine cannot resolve it either, or uses a proxy.
   const found = await lookup(registry.host, { all: true }).catch(() => []);
   const addresses = found.map(({ address }) => address);
   const why = registryBlockedReason(registry, addresses, readHostAddresses(), allowedPorts);
   if (why !== undefined) throw refusal({ ...image, why });
 };
 
-/** Serializes pulls of an image, because a second pull could put another image under the checked name. */
+/** Serializes pulls of the same image, because a second pull could tag a different image with the checked name. */
 const pulls = new KeyedMutex();
 
 const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
@@ -38,7 +39,7 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
   await awaitProgress(docker, progress);
 };
 
-/** Caches triggers by image id, because an image never changes. Podman reports triggers only in an exported image. */
+/** Caches triggers by image id. Podman's API does not report triggers, so they are read from an exported image. */
 const exportedTriggers = new Map<string, readonly string[]>();
 
 const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
@@ -82,7 +83,7 @@ const fetchImage = async (
     return await inspectOrPull(engine, image.name, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // A system error code means that the engine does not respond. Errors of a registry have a status or a numeric code.
+    // A system error code means that the engine does not respond. Registry errors have a status or a numeric code.
     const { code } = error as { code?: unknown };
     if (statusOf(error) === undefined && typeof code === "string") throw error;
     const message = engineMessage(error);
@@ -95,7 +96,10 @@ const fetchImage = async (
   }
 };
 
-/** Pulls all base images. Rejects with `BuildError` if the Dockerfile or a base image is not allowed. */
+/**
+ * Pulls the missing base images. Rejects with `BuildError` if the Dockerfile or a base image is not allowed, or if a
+ * pull fails.
+ */
 export const checkDockerfile = async (
   engine: ContainerEngine,
   dockerfile: string,

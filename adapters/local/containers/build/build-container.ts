@@ -43,8 +43,8 @@ const buildWithApi = async (
 };
 
 /**
- * Returns the failure of a build if the engine does not respond. The build cannot reuse an earlier image, because only
- * the engine knows whether the image still exists.
+ * Returns the failure for a build when the engine does not respond. The server does not reuse an earlier image, because
+ * only the engine knows whether the image still exists.
  */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
@@ -55,8 +55,8 @@ const lacksClassicBuilder = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(engineMessage(error));
 
 /**
- * Returns the image's id. Rejects with `BuildError` if the build fails. Aborting `signal` stops the build in the
- * engine.
+ * Builds the image and returns its id. Rejects with `BuildError` if the build fails. Aborting `signal` stops the build
+ * in the engine.
  */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;

@@ -1,5 +1,5 @@
 /**
- * Converts a source archive to a build context, without the files that `.dockerignore` excludes. The engine's API does
+ * Converts a source archive into a build context without the files that `.dockerignore` excludes. The engine's API does
  * not read `.dockerignore`: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { once } from "node:events";
@@ -22,7 +22,7 @@ const MAX_BYTES = 1024 ** 2;
 const tooLarge = (path: string): BuildError =>
   new BuildError({
     reason: "build_failed",
-    message: `The ${path} is larger than 1 MiB. Move inline content to files of the source.`,
+    message: `The ${path} is larger than 1 MiB. Move inline content into separate files in the source.`,
   });
 
 const withoutDot = (path: string): string => path.replace(/^(?:\.\/)+/, "");

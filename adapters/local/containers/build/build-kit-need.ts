@@ -11,7 +11,7 @@ const instructions = [
 const takesDocument = /^(?:RUN|COPY|ADD)\s/i;
 const document = /(?:^|\s)<<-?["']?[A-Za-z_]/;
 
-/** The maximum number of characters of a line to match, which bounds the time of the regular expressions. */
+/** Characters of a line to match at most. The limit bounds the running time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const needsBuildKit = (line: string): boolean => {
@@ -22,7 +22,7 @@ const needsBuildKit = (line: string): boolean => {
   );
 };
 
-/** Returns the first line that the classic builder would reject or misread; undefined if there is no such line. */
+/** Returns the first line that the classic builder would reject or misread; undefined if there is none. */
 export const buildKitNeed = (dockerfile: string): DockerfileLine | undefined => {
   let isHead = true;
   for (const [index, line] of dockerfile.split(/\r?\n/).entries()) {

@@ -1,6 +1,6 @@
 /**
- * Builds with BuildKit. Uses Docker's command line, which supports BuildKit, because the API of the engine offers only
- * the classic builder: https://docs.docker.com/build/buildkit/
+ * Builds with BuildKit through the `docker` command. A plain build request to the engine's API uses the classic
+ * builder: https://docs.docker.com/build/buildkit/
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const missing = (need: DockerfileLine | undefined): BuildError => {
       ? ["This Docker builds only with BuildKit", ""]
       : [
           `Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`,
-          ", or rewrite the line without features of BuildKit",
+          ", or rewrite the line without BuildKit features",
         ];
   return new BuildError({
     reason: "no_builder",
@@ -29,7 +29,9 @@ const missing = (need: DockerfileLine | undefined): BuildError => {
   });
 };
 
-/** Separates accounts' cache mounts: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
+/**
+ * Separates the cache mounts of accounts: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments
+ */
 const CACHE_OWNER = "BUILDKIT_CACHE_MOUNT_NS";
 
 const settings = (option: string, values: Readonly<Record<string, string>>): string[] =>
@@ -60,7 +62,7 @@ export const buildWithKit = async (
   let hasBegun = false;
   const read = async (stream: Readable) => {
     for await (const line of createInterface({ input: stream })) {
-      // Docker writes every line before the first step. Any command may write a later line.
+      // Lines before the first step are Docker's own. Later lines may be the output of any command.
       hasBegun ||= line.startsWith("#");
       isMissing ||= !hasBegun && MISSING.test(line);
       await output.take({ stream: `${line}\n` });

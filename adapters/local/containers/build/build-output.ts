@@ -1,5 +1,5 @@
 /**
- * Prints a build's output line by line, and derives the failure from it.
+ * Prints a build's output line by line, and determines from the output why a build failed.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Image/operation/ImageBuild
  */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
@@ -21,7 +21,7 @@ const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|
 /** The step that adds the platform's labels to the image. */
 const OWN_STEP = /^LABEL portside\./;
 
-/** The maximum length of a message to match, which bounds the time of the regular expressions. */
+/** Characters of a message to match at most. The limit bounds the running time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const UNREACHABLE =

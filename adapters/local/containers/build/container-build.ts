@@ -3,12 +3,12 @@ import type { Source } from "../../../../core/ports/source-spool.ts";
 import type { BuildContext } from "../../builds/run-command.ts";
 
 /**
- * `limits` apply to the commands of the classic builder. BuildKit does not support limits, and Podman supports only the
- * memory limit. `network` applies to the commands of the build. To pull base images, the engine uses its own settings.
+ * Docker's classic builder enforces all `limits`, Podman enforces only the memory limit, and BuildKit enforces none.
+ * The build's commands use the `network` settings. The engine pulls base images with its own settings.
  */
 export interface ContainerBuild extends Pick<BuildContext, "limits" | "network" | "say" | "print" | "signal"> {
   readonly source: Source;
-  /** The account, in the form that names in the engine use. */
+  /** The account, encoded for the engine's resource names. */
   readonly owner: string;
   /** The image's name in the engine. */
   readonly tag: string;

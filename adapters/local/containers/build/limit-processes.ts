@@ -1,7 +1,8 @@
 /**
- * Limits the number of processes in a build of the classic builder, which has no option for this limit. User limits
- * (nproc) do not apply to root. Therefore each container of a build gets the limit as soon as the engine reports its
- * creation. https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
+ * Limits the number of processes in a classic build. The classic builder has no option for this limit, and user limits
+ * (nproc) do not apply to root. Therefore each build container gets the limit as soon as the engine reports that the
+ * container was created.
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
  */
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -12,7 +13,7 @@ type Docker = ContainerEngine["docker"];
 const limit = async (docker: Docker, id: string, network: string, processes: number): Promise<void> => {
   const container = docker.getContainer(id);
   const { HostConfig } = await container.inspect();
-  // The network's only other containers are services, which have limits from their creation.
+  // The only other containers in the network run services, which have this limit from the start.
   if (HostConfig.NetworkMode === network && !HostConfig.PidsLimit) await container.update({ PidsLimit: processes });
 };
 
@@ -24,7 +25,7 @@ export const limitProcesses = async (
 ): Promise<Disposable> => {
   const asked = { filters: { type: ["container" as const], event: ["create"] } };
   const events = (await docker.getEvents(asked)) as unknown as Readable;
-  // If the engine ends, the build fails as well.
+  // If the engine stops, the build itself reports the failure.
   events.on("error", () => undefined);
   createInterface({ input: events }).on("line", (line) => {
     const { id } = JSON.parse(line) as { id: string };

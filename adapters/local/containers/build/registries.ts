@@ -11,11 +11,11 @@ export interface Registry {
   readonly ports: readonly number[];
 }
 
-/** The ports that the engine tries for a registry without a port: HTTPS, and HTTP on loopback addresses. */
+/** The ports that the engine tries if the registry's name has no port: HTTPS, and HTTP on loopback addresses. */
 const DEFAULT_PORTS = [443, 80];
 
 /**
- * Returns the registry of an image name; undefined for the engine's default.
+ * Returns the registry in an image name; undefined if the name leaves it to the engine's default.
  * https://pkg.go.dev/github.com/distribution/reference
  */
 export const registryOf = (image: string): Registry | undefined => {

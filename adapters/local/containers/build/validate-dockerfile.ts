@@ -1,15 +1,15 @@
 /**
- * Rejects Dockerfile lines that would give a build access that only the engine has. Returns the base images that the
- * other lines name.
+ * Rejects Dockerfile lines through which a build could use the engine's access to other accounts, the network or the
+ * machine. Otherwise returns the base images that the Dockerfile names.
  *
- * - The engine knows every account's images by id, and the classic builder accepts the prefix of an id as a name.
- * - The engine downloads the URLs in ADD from the machine's network, which includes loopback services and cloud
+ * - The engine knows every account's images by id, and the classic builder accepts a prefix of an id as a name.
+ * - The engine downloads the URLs in ADD over the machine's own network, which can reach loopback services and cloud
  *   metadata.
  * - A `# syntax` line names a program that runs in the builder and can access the caches of all accounts.
  * - A base image's triggers (ONBUILD) are lines that the image's author wrote. Portside can check only the triggers of
  *   an image whose name it knows.
  *
- * If in doubt, Portside rejects a line. https://docs.docker.com/reference/dockerfile/
+ * When in doubt, Portside rejects the line. https://docs.docker.com/reference/dockerfile/
  */
 
 export interface DockerfileLine {
@@ -90,7 +90,7 @@ const instructionsIn = (lines: readonly string[], mark: string | undefined): Ins
 const unquoted = (word: string): string => word.replace(/["'\\`]/g, "");
 
 const ID = /^(?:sha256:)?[0-9a-f]+$/i;
-/** Matches text that contains only characters of ids. */
+/** Matches text in which every character can be part of an id. */
 const LETTERS_OF_IDS = /^[0-9a-fsh:]*$/i;
 const VARIABLE = /\$(?:\{[^}]*\}?|\w+)?/g;
 
@@ -242,15 +242,14 @@ const SYNTAX = /^(?:#|\/\/)\s*syntax\s*=\s*(\S*)/i;
 const OWN_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?:[:@]|$)/;
 
 /**
- * Returns the number of a line with a `# syntax` directive for a program other than docker/dockerfile; 0 if none
- * exists.
+ * Returns the number of the first line that selects a build program other than docker/dockerfile; 0 if there is none.
  */
 const foreignSyntaxIn = (lines: readonly string[]): number => {
   for (const [index, line] of lines.entries()) {
     const text = line.replace(/^\uFEFF/, "").trim();
     const [, program] = SYNTAX.exec(text) ?? [];
     if (program !== undefined && !OWN_SYNTAX.test(program)) return index + 1;
-    // Newer builders also look for "syntax" in a JSON file.
+    // Newer builders also read "syntax" from a JSON object at the beginning of the file.
     if (text.startsWith("{")) return index + 1;
     if (text !== "" && !text.startsWith("#") && !text.startsWith("//")) return 0;
   }
@@ -263,7 +262,7 @@ const mayEscape = (lines: readonly string[]): boolean => {
   return lines.slice(0, end === -1 ? undefined : end).some((line) => /#\s*escape\s*=/i.test(line));
 };
 
-/** Reads the text with one escape character. Returns the images that each line names, and the stages. */
+/** Reads the lines with `mark` as the escape character. Returns the images that each line names, and the stages. */
 const readingOf = (lines: readonly string[], mark: string | undefined, builder: Builder, outerStages: Stages) => {
   const instructions = instructionsIn(lines, mark);
   const isFrom = ({ words }: Instruction) => words[0]?.toUpperCase() === "FROM";
@@ -276,12 +275,12 @@ const readingOf = (lines: readonly string[], mark: string | undefined, builder: 
   return { found, stages: { names: stages, count: stageCount } };
 };
 
-/** Reasons to reject a line in every reading. Other reasons apply only to a reading that a builder may use. */
+/** These reasons apply in every reading. The other reasons apply only in a reading that a builder may use. */
 const ALWAYS = [BY_ID, REMOTE];
 
 /**
  * Returns the first rejected line, or the Dockerfile's images if no line is rejected.
- * @param outerStages for a trigger of a base image, the stages of the Dockerfile that names the image
+ * @param outerStages for a base image's trigger, the stages of the Dockerfile that names the image
  */
 export const validateDockerfile = (
   dockerfile: string,

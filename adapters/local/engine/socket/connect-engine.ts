@@ -1,4 +1,4 @@
-/** The server's side of the socket: an engine in another process. */
+/** The server's side of the engine's socket: calls an engine in another process. */
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { isWritable } from "../../../../core/domain/logs/entry.ts";
@@ -9,7 +9,7 @@ import type { AppliedState } from "../engine.ts";
 import type { EngineConnection } from "../open-engine.ts";
 import { type CallName, greeting, type InputOf, PROTOCOL } from "./protocol.ts";
 
-/** The engine did not complete a call. */
+/** Thrown if the engine did not complete a call. */
 export class EngineUnreachable extends Error {}
 
 interface Call {
@@ -41,7 +41,10 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<Line> {
   }
 }
 
-/** Returns the result of a call. Throws `EngineUnreachable` if the connection ends first, and the signal's reason if it aborts. */
+/**
+ * Returns a function that makes a call and returns its result. The function throws `EngineUnreachable` if the
+ * connection ends first, and the signal's reason if the signal aborts.
+ */
 const caller = (agent: Agent, path: string) => {
   return async <Name extends CallName>(name: Name, input: InputOf<Name>, call: Call = {}): Promise<unknown> => {
     const { signal, say } = call;
@@ -73,11 +76,14 @@ const greet = async (answer: unknown) => {
 
 /** An engine in another process. */
 export interface RemoteEngine extends EngineConnection, Disposable {
-  /** Resolves when the engine has ended, or the connection is disposed. */
+  /** Resolves when the engine has ended, or when this connection has been disposed. */
   readonly ended: Promise<void>;
 }
 
-/** Connects to the engine. Throws if it does not listen at the path, or speaks another version of the protocol. */
+/**
+ * Connects to the engine. Throws if no engine listens at the path, or if the engine uses another version of the
+ * protocol.
+ */
 export const connectEngine = async (path: string): Promise<RemoteEngine> => {
   const agent = new Agent({ keepAlive: true });
   const call = caller(agent, path);

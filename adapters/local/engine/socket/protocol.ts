@@ -1,16 +1,16 @@
 /**
- * The protocol between the engine and the server: HTTP over a Unix socket. Each call is a POST whose body and response are JSON.
- * A call that reports progress responds with lines of JSON, and the last one is its result.
+ * The protocol between the engine and the server: HTTP over a Unix socket. Each call is a POST with a JSON body. The
+ * response consists of JSON lines: any progress of the call, and then its result or error.
  */
 import { z } from "zod";
 import { type HttpRequestLog, type NewLogEntry, severityNames } from "../../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
-/** Increase it with each change that an older engine or server does not understand. */
+/** Increase this number with each change that an older engine or server does not understand. */
 export const PROTOCOL = 1;
 
-/** The maximum size of a request, in bytes. The largest is a batch of log entries. */
+/** The maximum size of a request, in bytes. The largest requests are batches of log entries. */
 export const MAX_BODY = 16 * 1024 * 1024;
 
 const text = z.string().max(1000);
@@ -40,7 +40,7 @@ const entry = z
 /** The calls of the server and their inputs. */
 export const inputs = {
   hello: z.strictObject({}),
-  /** Responds until the server disconnects. */
+  /** Stays open until the server disconnects. */
   session: z.strictObject({}),
   start: z.strictObject({ candidate, listenMillis: z.number().positive() }),
   end: z.strictObject({ candidate }),

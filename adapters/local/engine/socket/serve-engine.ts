@@ -1,4 +1,4 @@
-/** The engine's side of the socket: answers the calls of the server. */
+/** The engine's side of the socket: answers the server's calls. */
 import { chmodSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,13 +10,16 @@ import type { OpenedEngine } from "../open-engine.ts";
 import type { Candidate } from "../reconcile.ts";
 import { type CallName, type greeting, type InputOf, inputs, MAX_BODY, PROTOCOL } from "./protocol.ts";
 
-/** How long candidates of a server that died may wait for the commit of their rollout. */
+/** How long a candidate may wait for the commit of its rollout after its server has disconnected. */
 const ABANDONED_MS = 10_000;
 
-/** The longest path of a Unix socket, in bytes: https://man7.org/linux/man-pages/man7/unix.7.html; macOS allows 103. */
+/**
+ * The maximum length of a Unix socket's path in bytes. This is the limit of macOS, which is lower than the limit of
+ * Linux: https://man7.org/linux/man-pages/man7/unix.7.html
+ */
 const MAX_PATH = 103;
 
-/** A response that is sent in parts. */
+/** The open response of a call. `signal` aborts when the response closes, and `say` sends progress. */
 interface Call {
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
@@ -92,7 +95,9 @@ const callOf = (request: IncomingMessage): CallName => {
   return name as CallName;
 };
 
-/** Answers one call. Each line of the response is JSON: progress as `{ say }`, and at last `{ result }` or `{ error }`. */
+/**
+ * Answers one call. Each line of the response is JSON: progress as `{ say }`, and finally `{ result }` or `{ error }`.
+ */
 const answer = async (handlers: Handlers, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const ended = new AbortController();
   response.once("close", () => ended.abort());
@@ -116,7 +121,10 @@ const fail = (response: ServerResponse, logger: Logger, cause: unknown): void =>
   response.end(`${JSON.stringify({ error: message })}\n`);
 };
 
-/** Ends, after a while, the candidates that a dead server left. The engine adopts those whose rollout was committed. */
+/**
+ * After `ABANDONED_MS`, ends the candidates of a server that has disconnected. Candidates whose rollout was committed
+ * have joined their services by then.
+ */
 const abandonCandidates = (engine: ServedEngine["engine"], logger: Logger): NodeJS.Timeout => {
   const left: readonly Candidate[] = engine.candidates;
   const end = (candidate: Candidate) =>
@@ -130,8 +138,8 @@ export interface EngineSocket extends AsyncDisposable {
 
 /**
  * Serves the engine on a Unix socket that only this user can connect to.
- * @param wanted the path of the socket, in a folder that only this user can open. If it is too long for a socket, the socket is
- * in a new temporary folder.
+ * @param wanted the path of the socket, in a folder that only this user can open. If the path is too long for a socket,
+ * the socket is created in a new temporary folder.
  */
 export const serveEngine = async (served: ServedEngine, wanted: string, logger: Logger): Promise<EngineSocket> => {
   const path =
@@ -141,7 +149,7 @@ export const serveEngine = async (served: ServedEngine, wanted: string, logger: 
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
     answer(handlers, request, response).catch((cause: unknown) => fail(response, logger, cause));
   });
-  // A socket file outlives a killed engine. The data folder's lock excludes another engine.
+  // A killed engine leaves its socket file. The data folder's lock ensures that no other engine uses the file.
   rmSync(path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -5,8 +5,8 @@ import { networkInterfaces } from "node:os";
 import { tryOr } from "../../../shared/runtime/try-or.ts";
 
 /**
- * Subnets that are always forbidden. Clouds serve credentials to virtual machines at the first four. The last one is
- * multicast, which reaches programs of this machine.
+ * Subnets that are always forbidden. The first four contain the metadata services of clouds, which give credentials to
+ * virtual machines. The last one is multicast, which reaches programs on this machine.
  */
 const ALWAYS = ["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4"];
 
@@ -36,7 +36,7 @@ export const closedSubnets = (): string[] => {
   return [...new Set([...ALWAYS, ...own])];
 };
 
-/** Returns the first address of a subnet, by which routes must name the subnet. */
+/** Returns the first address of a subnet, which identifies the subnet in a route. */
 const networkOf = (cidr: string): string => {
   const [address = "", bits = "32"] = cidr.split("/");
   const value = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
@@ -53,14 +53,17 @@ export interface HostNetwork {
     /** The text of resolv.conf. */
     readonly settings: string;
     /**
-     * Whether pasta forwards DNS queries. If so, it rewrites the sender of all replies. Programs that query the
-     * resolver directly then reject the replies.
+     * Whether pasta forwards DNS queries. pasta then rewrites the sender of every DNS reply, so programs that query
+     * another name server directly reject the replies.
      */
     readonly isForwarded: boolean;
   };
 }
 
-/** A documentation address (RFC 5737), for which pasta forwards DNS queries to this machine's resolver. */
+/**
+ * An address that RFC 5737 reserves for documentation. pasta forwards DNS queries for this address to this machine's
+ * resolver.
+ */
 export const RESOLVER = "198.51.100.53";
 
 /** @param subnets subnets in CIDR notation, or single addresses */

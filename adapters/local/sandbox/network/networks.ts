@@ -1,5 +1,5 @@
 /**
- * Creates the networks of a server's sandboxes. Keeps a spare one, because creating a network takes longer than
+ * Creates the networks of a server's sandboxes. Keeps a spare network, because creating a network takes longer than
  * starting a sandbox.
  */
 
@@ -11,7 +11,7 @@ import type { Bind } from "../runner.ts";
 import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./host-network.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
-/** The longest time that a running sandbox can reach a new address of the machine. */
+/** The interval at which running sandboxes are cut off from new addresses of this machine. */
 const POLL_MS = 500;
 /** Delays the creation of a spare network, so that the first requests to a new service get the CPU time. */
 const PREPARE_MS = 100;
@@ -78,7 +78,7 @@ export class Networks {
     return this.#make(undefined, host, [...new Set(ports)]);
   }
 
-  /** Creates a spare network for the next service that listens on port `inside`, after `PREPARE_MS`. */
+  /** After `PREPARE_MS`, creates a spare network for the next service that listens on port `inside`. */
   prepare(inside: number): void {
     if (this.#closed || this.#spare !== undefined) return;
     this.#preparing ??= setTimeout(() => {
@@ -144,7 +144,7 @@ export class Networks {
     this.#open.add(network);
     this.#polling ??= setInterval(() => this.#poll(), POLL_MS).unref();
     void network.ended.then(() => this.#forget(network));
-    // The machine may have received an address during the creation.
+    // The machine may have received an address while the network was created.
     await this.#forbid(network, closedSubnets());
     return network;
   }

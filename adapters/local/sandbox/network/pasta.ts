@@ -28,7 +28,10 @@ export interface Network {
   readonly opened: readonly number[];
   /** The first process of the namespace. It only keeps the namespace open. */
   readonly pid: number;
-  /** Forwards to the port `inside`. pasta accepts connections here even if the service does not listen. */
+  /**
+   * pasta forwards connections at this address to the port `inside`, and accepts them even if the service does not
+   * listen.
+   */
   readonly address: Address | undefined;
   /** Resolves when the network has ended, for any reason. */
   readonly ended: Promise<void>;
@@ -59,8 +62,8 @@ const TAP = "eth0";
 
 /**
  * Forbids the subnets, lets services listen on ports below 1024 as in containers, and keeps the namespace open until
- * the server closes its end of the pipe or dies. A program that sends multicast chooses an interface and bypasses all
- * routes. A policy blocks multicast on kernels with XFRM support.
+ * the server closes its end of the pipe or dies. A program that sends multicast can choose the interface and thereby
+ * bypass all routes. On kernels with XFRM support, a policy therefore blocks multicast.
  */
 const HOLD = `printf '%s\\n' "$@" | ip -batch - || exit 1
 ip xfrm policy add src 0.0.0.0/0 dst 224.0.0.0/4 dir out action block 2>/dev/null
@@ -76,7 +79,7 @@ const closeSubnet = (subnet: string): string => `route replace local ${subnet} d
 
 const pastaArguments = ({ inside, opened, host }: NetworkOptions, port: number): string[] => [
   ...["pasta", "--foreground", "--quiet", "--ipv4-only", "--config-net", "--ns-ifname", TAP],
-  // Without this option, the gateway's address forwards to this machine's loopback address.
+  // Without this option, connections to the gateway's address would reach this machine's loopback address.
   "--no-map-gw",
   ...(host.resolver.isForwarded ? ["--dns-forward", RESOLVER] : []),
   ...["--tcp-ports", inside === undefined ? "none" : `127.0.0.1/${port}:${inside}`],
@@ -160,7 +163,10 @@ const lastLine = (text: string): string =>
     .filter((line) => line.trim() !== "" && !line.startsWith("Failed to send"))
     .at(-1) ?? "it did not start";
 
-/** Retries, because another program may take the free port. If pasta does not work, throws an error with the reason. */
+/**
+ * Opens a network. Retries if the service needs a port, because another program may take the free port. If pasta does
+ * not work, rejects with an error that contains the reason.
+ */
 export const openNetwork = async (options: NetworkOptions): Promise<Network> => {
   for (let tries = 1; ; tries++) {
     try {

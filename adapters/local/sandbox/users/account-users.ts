@@ -75,7 +75,8 @@ export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: Uid
 };
 
 /**
- * Assigns a user to each account that has none yet, for example because another runner did not separate the accounts.
+ * Assigns a user to each account that has none yet, for example because the server previously used a runner that did
+ * not separate accounts.
  */
 export const assignUsers = (owners: Iterable<AccountId>, userOf: UserOf, logger: Logger): void => {
   for (const owner of owners)

@@ -155,7 +155,7 @@ test("the command line repairs, reports the size of the quarantine and purges it
   expect(findings).toContainEqual(expect.objectContaining({ what: "state", verdict: "ok" }));
   expect(findings.find(({ what }) => what === "quarantine")).toMatchObject({
     verdict: "warning",
-    words: expect.stringMatching(/^1 unknown volume folders with \d+ bytes$/),
+    words: expect.stringMatching(/^1 unknown volume folder with \d+ bytes$/),
   });
   writeFileSync(at("state.sqlite"), "");
   const damaged = await portside(["doctor", "--json", "--data-dir", folder.path]);
