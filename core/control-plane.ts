@@ -44,9 +44,11 @@ type Outcome<T> = ResultAsync<T, ControlPlaneError>;
 export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
 /**
- * The operations of a control plane, one method per endpoint. Methods never throw: the result reports expected failures
- * and bugs as errors. `request` contains the fields of the endpoint under their wire names, as text or as JSON values.
- * If a request has several issues, the error lists all of them.
+ * The operations of a control plane: one method per endpoint, and the methods that a host calls around them.
+ *
+ * Methods that take a principal do not throw. Their result reports expected failures and bugs as errors. A `RawFields`
+ * request contains the fields of the endpoint under their wire names, as text or as JSON values. If a request has
+ * several issues, the error lists all of them.
  */
 export interface ControlPlane {
   readonly settings: Settings;
@@ -93,7 +95,7 @@ export interface ControlPlane {
 
   /** Creates a volume, or returns the existing one. */
   createVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<volumes.CreatedVolume>;
-  /** Lists the account's volumes with the deployments that mount them, sorted by name of the volume. */
+  /** Lists the account's volumes with the deployments that mount them, sorted by volume name. */
   listVolumes(principal: Principal, options?: CallOptions): Outcome<readonly Volume[]>;
   /** Moves a volume to the trash. Fails with `conflict` if a deployment mounts it. */
   deleteVolume(principal: Principal, request: RawFields, options?: CallOptions): Outcome<{ detail: string }>;
@@ -121,7 +123,10 @@ export interface ControlPlane {
   /** Returns the account's subscription. */
   getSubscription(principal: Principal, options?: CallOptions): Outcome<Subscription>;
 
-  /** Ends all deploys of this process with the reason `interrupted`. Resolves when they have ended. */
+  /**
+   * Ends all deploys of this process. A deploy whose traffic has not moved fails with the reason `interrupted`.
+   * Resolves when all deploys have ended.
+   */
   close(): Promise<void>;
 }
 
@@ -153,7 +158,10 @@ const requestCounter = ({ ports, settings }: Context) => {
   };
 };
 
-/** Creates a control plane on the ports. Throws a TypeError if the provider implements another version of the ports. */
+/**
+ * Creates a control plane on the ports. Throws a TypeError if the provider implements another version of the ports, or
+ * if `envAliases` is invalid.
+ */
 export const createControlPlane = (ports: Ports, input: SettingsInput = {}): ControlPlane => {
   const { contractVersion } = ports.provider;
   if (contractVersion !== CONTRACT_VERSION)

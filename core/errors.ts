@@ -1,12 +1,14 @@
 /**
  * The errors of use cases and ports, as a closed union.
  *
- * Discriminate on `kind`, never with `instanceof`: two copies of the library may be loaded at the same time. `cause` is
- * for logs only: its contents must not reach a client.
+ * Errors are plain objects; discriminate on `kind`. `cause` is for logs only, and its contents must not reach a client.
  */
 import type { Issue } from "./domain/wire/issue.ts";
 
-/** The meaning of each kind, and whether a retry may succeed. A test compares `docs/reference/errors.md` with it. */
+/**
+ * The meaning of each kind, and whether a retry may succeed. A test compares `docs/reference/errors.md` with this
+ * table.
+ */
 export const errorKinds = {
   invalid_input: { retryable: false, meaning: "The request breaks one or more rules. The error lists all of them." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },

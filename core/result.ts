@@ -1,5 +1,5 @@
 /**
- * The types of every expected failure in Portside. No other file imports neverthrow.
+ * The result types with which Portside reports expected failures. No other file imports neverthrow.
  *
  * neverthrow is small and has little activity. If it must be replaced, only this file changes.
  *

@@ -20,7 +20,7 @@ export const CONTRACT_VERSION = 1;
 
 /** A platform that runs services, with its builds, volumes, schedules, logs and SQL. */
 export interface Provider {
-  /** Must be the `CONTRACT_VERSION` of the Portside release that the adapter implements. */
+  /** Must be the `CONTRACT_VERSION` of the ports that the adapter implements. */
   readonly contractVersion: typeof CONTRACT_VERSION;
   /** The features that the provider supports. Must not change while the control plane runs. */
   readonly capabilities: Capabilities;

@@ -19,9 +19,9 @@ export type NameState =
   /** A service has the name. */
   | { readonly kind: "held"; readonly owner: AccountId; readonly service: Service }
   /**
-   * No service of this control plane has the name, but only `owner` may use it. Either the owner deleted the service
-   * less than seven days ago (capability `names.remembers_freed`), or another system uses the name on a shared
-   * platform. In the second case, `owner` must not be the name of any account.
+   * No service of this control plane has the name, but only `owner` may use it. Either `owner` deleted the service less
+   * than seven days ago (capability `names.remembers_freed`), or another system uses the name on a shared platform. In
+   * the second case, `owner` must be a placeholder that matches no account.
    */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
@@ -112,7 +112,8 @@ export interface ServicePlatform {
    * service of this name, an adapter may store the status until the service exists, or ignore the call. An adapter may
    * keep the status of an unfinished deploy in memory. It may store the outcome together with the rollout and use the
    * rollout's time as `finishedAt`. If the platform finds an unfinished status when it starts, it must replace the
-   * status with the outcome `interrupted` and write a log entry.
+   * status and write a log entry. The outcome is `DONE` if a revision of the deploy serves, and otherwise `ERROR` with
+   * the reason `interrupted`.
    */
   noteDeploy(
     service: { readonly name: DeploymentName; readonly owner: AccountId },

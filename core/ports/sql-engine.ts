@@ -28,7 +28,7 @@ export type SqlFailure =
 export interface SqlLimits {
   /**
    * Maximum milliseconds from the start of execution to the last row. Before it starts, the statement may wait in a
-   * queue for the same time.
+   * queue for at most the same time.
    */
   readonly timeoutMs: number;
   /** Maximum number of rows. */

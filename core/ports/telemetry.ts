@@ -35,11 +35,11 @@ export interface Telemetry {
    * registration.
    */
   watchLoad(read: () => Load): () => void;
-  /** Returns the measurements so far, as JSON that `include` accepts. */
+  /** Returns the measurements so far as JSON, for `include` in another process. */
   snapshot(): Promise<unknown>;
   /**
-   * Registers `read`, which returns the snapshot of another process. Its measurements are added at each collection of metrics.
-   * Returns a function that unregisters it.
+   * Registers a function that reads the snapshot of another process. Each collection of metrics adds that snapshot.
+   * Returns a function that removes the registration.
    */
   include(read: () => Promise<unknown>): () => void;
 }

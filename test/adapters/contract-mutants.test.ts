@@ -415,7 +415,7 @@ const spoolMutants: Mutants<ProviderSubject> = {
   })),
   refuse: {
     keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
-    "ignores implied folders": spool(overlooking(/including folders that only paths imply/)),
+    "ignores implied folders": spool(overlooking(/including folders that appear only in paths/)),
     "accepts folders in place of files": spool(overlooking(/which is a file$|is a file|is a folder/)),
     "trust in pax headers": spool(overlooking(/target of a link|disagree|global pax header/)),
     "shortening of paths": spool(overlooking(/control character|UTF-8/)),

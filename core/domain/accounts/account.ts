@@ -16,7 +16,10 @@ export interface Principal {
   readonly credentialKind?: "key" | "platform_token";
 }
 
-/** Returns whether the caller may create keys and tokens. A platform token may not: they would outlive its key. */
+/**
+ * Returns whether the caller may create keys and tokens. A platform token may not, because the new credentials would
+ * remain valid after its key is revoked.
+ */
 export const mayMakeCredentials = ({ credentialKind }: Principal): boolean => credentialKind !== "platform_token";
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
@@ -29,7 +32,7 @@ export const parseAccount = (text: string): AccountId | undefined => (isAccount(
 
 /**
  * Converts a name, such as a user id of your application, to an account. A valid name has 1 to 255 of the characters
- * `A-Z a-z 0-9 . _ @ : / | + -` and starts with a letter or digit. Map other names to an id first.
+ * `A-Z a-z 0-9 . _ @ : / | + -` and starts with a letter or digit. Map other names to valid ids first.
  *
  * @example accountOf("user-42")
  * @throws TypeError if the name is invalid
@@ -51,7 +54,7 @@ export const isKeyAccount = (account: AccountId): boolean => !account.includes("
 export type NameHolder =
   | { readonly kind: "free" }
   | { readonly kind: "held"; readonly owner: AccountId }
-  /** Recently freed. Only the former owner may use the name. */
+  /** No deployment has the name, but only `owner` may use it, for example because `owner` deleted a deployment. */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
 /** Returns whether the account may deploy, read and delete under the name. If not, the request must fail with 403. */

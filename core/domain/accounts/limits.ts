@@ -1,4 +1,4 @@
-/** All limits of the contract as data, for validation, schemas, help texts and docs. */
+/** The limits of the contract as data, for validation, schemas, help texts and docs. */
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
@@ -26,16 +26,14 @@ export const archiveLimits = {
   entryBytes: 512 * MiB,
   depth: 64,
   pathBytes: 1024,
-  /** Maximum bytes of each name in a path, as in file systems. */
+  /** Maximum bytes of each name in a path, as in most file systems. */
   partBytes: 255,
 } as const;
 
 /** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/**
- * Deadline in milliseconds for unpacking an archive. A slow disk needs a fifth of this time for the largest archive.
- */
+/** Deadline for unpacking an archive, in milliseconds. A slow disk unpacks the largest archive in a fifth of it. */
 export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
@@ -75,7 +73,9 @@ export const deployLimits = {
   logTailLines: 20,
 } as const;
 
-/** Deadlines for clouds, in milliseconds. They are longer, because a cloud allocates machines and pulls images. */
+/**
+ * Deadlines on clouds, in milliseconds. Longer than the defaults, because a cloud allocates machines and pulls images.
+ */
 export const cloudDeadlines = {
   buildDeadlineMs: 30 * 60_000,
   listenDeadlineMs: 5 * 60_000,
@@ -104,7 +104,7 @@ export const logLimits = {
 /** Limits of log requests. See `logLimits` for the defaults and units. */
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
-/** Limits of an object's path, in bytes of UTF-8. */
+/** Limits of an object's path, in UTF-8 bytes. */
 export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
 
 /** Limits of a SQL query. */
@@ -123,5 +123,5 @@ export const grantMinutes = { upload: 60, download: 15 } as const;
 /** Days for which a deleted volume can be restored. */
 export const trashDays = 7;
 
-/** Days for which a freed deployment name is reserved for its account, if the provider supports it. */
+/** Days for which a freed deployment name is reserved for its former owner, if the provider supports it. */
 export const freedNameDays = 7;

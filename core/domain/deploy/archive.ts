@@ -53,14 +53,14 @@ const FILE = 0;
 const ROOT = 1;
 
 /**
- * The contents of an archive so far: each file and each folder, including folders that only paths imply.
- * The limit on entries bounds the memory that an instance uses.
+ * The contents of an archive so far: each file and each folder, including folders that appear only in paths. The limit
+ * on entries bounds the memory use.
  */
 export class ArchiveContents {
   readonly #limits: ArchiveLimits;
   /** Maps the parent folder's number and a name to `FILE` or to the number of a folder. */
   readonly #numbers = new Map<string, number>();
-  /** Folders that only paths imply so far. They are counted already, so their own entries must not count again. */
+  /** Folders that so far appear only in paths. They are already counted, so their entries must not count again. */
   readonly #implied = new Set<number>();
   #lastFolder = ROOT;
   #entries = 0;
@@ -70,7 +70,7 @@ export class ArchiveContents {
     this.#limits = limits;
   }
 
-  /** The number of entries, including folders that only paths imply. */
+  /** The number of entries, including folders that appear only in paths. */
   get entries(): number {
     return this.#entries;
   }
@@ -135,7 +135,7 @@ export class ArchiveContents {
   #count(): string | undefined {
     const { entries } = this.#limits;
     if (++this.#entries <= entries) return undefined;
-    const implied = this.#implied.size === 0 ? "" : ", including folders that only paths imply";
+    const implied = this.#implied.size === 0 ? "" : ", including folders that appear only in paths";
     return `exceeds the limit of ${entries} entries${implied}`;
   }
 }

@@ -16,18 +16,18 @@ const leftOut = (lines: number, bytes: number): string => {
 };
 
 /**
- * Terminal control sequences (ECMA-48): CSI, OSC with its terminator, and short escape sequences. No alternative can
- * match past an escape character, so the regex reads each character a bounded number of times.
+ * Terminal control sequences (ECMA-48): CSI, OSC with its terminator, and short escape sequences. No repetition can
+ * match the start of another sequence, so the regex reads each character a bounded number of times.
  */
 const SEQUENCES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]*(?:\u0007|\u009c|\u001b\\)|\u001b[ -/]?[0-~]/g;
 
-/** C0 except tab and newline, DEL, and C1. */
+/** DEL, the C1 controls, and the C0 controls except tab and newline. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** Removes everything that acts on a terminal: colours, cursor movements, titles and other control characters. */
+/** Removes colours, cursor movements, titles and other terminal controls. Replaces carriage returns with spaces. */
 export const withoutControls = (text: string): string =>
   text.replace(SEQUENCES, "").replace(CONTROLS, (control) => (control === "\r" ? " " : ""));
 

@@ -1,4 +1,4 @@
-/** Validates the request of a deploy and normalizes it to a complete declaration. */
+/** Validates a deploy request and converts it to a complete declaration. */
 import { err, ok, type Result } from "../../result.ts";
 import { type AccountLimits, accountLimits } from "../accounts/limits.ts";
 import { scheduleOf, timeZoneConflict } from "../schedules/schedule.ts";
@@ -43,7 +43,7 @@ const declarationOf = (
 });
 
 /**
- * A deploy as the client declares it: the parsed fields, under their names in the domain. If `env` is absent, the
+ * A deploy as the client declares it: the parsed fields, under their domain names. If `env` is absent, the
  * deployment keeps its environment. `source` is absent only in a plan.
  */
 export type DeployDeclaration = Readonly<ReturnType<typeof declarationOf>>;
@@ -57,7 +57,7 @@ export interface DeclareContext {
   readonly envAliases?: EnvAliases;
   /** The issues of the archive. Undefined if the request has no archive. */
   readonly archive?: { readonly issues: readonly Issue[] } | undefined;
-  /** A plan needs no source. */
+  /** True if the request may omit the source, as for a plan. */
   readonly sourceOptional?: boolean;
 }
 
@@ -93,13 +93,13 @@ const above = (
 const sizeIssues = ({ cpu, memory }: DeployValues, { resources }: Capabilities): Issue[] => {
   const max = { cpu: maxCpu(resources), memory: maxMemory(resources) };
   const issues = [
-    ...above("cpu", cpu, max.cpu, `at most ${max.cpu} on this provider`),
-    ...above("memory", memory, max.memory, `at most ${formatMemory(max.memory)} on this provider`),
+    ...above("cpu", cpu, max.cpu, `must be at most ${max.cpu} on this provider`),
+    ...above("memory", memory, max.memory, `must be at most ${formatMemory(max.memory)} on this provider`),
   ];
   if (issues.length > 0 || cpu === undefined || memory === undefined) return issues;
-  const size = `${cpu} CPU and ${formatMemory(memory)}`;
+  const size = `cpu ${cpu} and memory ${formatMemory(memory)}`;
   return fitResources({ cpu, memory }, resources) === undefined
-    ? [issue(["memory"], `this provider has no size with ${size}`, "value_error")]
+    ? [issue(["memory"], `this provider offers no size that fits ${size}; reduce one of them`, "value_error")]
     : [];
 };
 
@@ -107,7 +107,7 @@ const instancesIssues = ({ max_instances: value }: DeployValues, context: Declar
   const field = "max_instances";
   const { max } = context.capabilities.instances;
   const { instances: quota } = context.limits ?? accountLimits;
-  const issues = above(field, value, max, `at most ${max} on this provider`);
+  const issues = above(field, value, max, `must be at most ${max} on this provider`);
   return issues.length > 0
     ? issues
     : above(field, value, quota, `your account may run at most ${quota} instances`, "quota_exceeded");
@@ -118,7 +118,7 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     ? [issue(["function_name"], `'${name}' is reserved; choose another name`, "value_error")]
     : [];
 
-/** Checks rules that involve several fields, and rules of this provider, account and installation. */
+/** Checks rules across fields, and rules of the provider, the account and the installation. */
 const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareContext): readonly Issue[] => {
   const { cron, http2, source_object: sourceObjects, volumes } = context.capabilities;
   return [
@@ -136,7 +136,7 @@ const deployIssues = (valid: DeployValues, raw: RawFields, context: DeclareConte
 };
 
 /**
- * Validates a deploy request. Returns the declaration, or fails with all rules that it breaks.
+ * Validates a deploy request. Returns the declaration, or fails with all rules that the request breaks.
  * @param raw the fields by their wire names, as form text or as JSON values
  */
 export const declareDeploy = (raw: RawFields, context: DeclareContext): Result<DeployDeclaration, readonly Issue[]> =>

@@ -15,7 +15,7 @@ export const deploymentSchema = z
     region: z.string().meta({ description: "The region of the provider." }),
     status: z
       .enum(["READY", "DEPLOYING", "FAILED"])
-      .meta({ description: "READY: a revision serves. DEPLOYING: a rollout runs. FAILED: no revision serves." }),
+      .meta({ description: "READY: a revision serves. DEPLOYING: a rollout runs. FAILED: no revision can serve." }),
     revision: z.string().nullable().meta({ description: "The revision that serves; null if none does." }),
     created_at: time,
     updated_at: time,
@@ -65,7 +65,7 @@ export type Deployment = z.output<typeof deploymentSchema>;
 
 const declaredFields = (spec: ServiceSpec) => ({ ...writtenFields(spec), env: Object.keys(spec.env).sort() });
 
-/** Converts a service to its client view, with the fields of the serving revision or else of the last attempt. */
+/** Converts a service to its client view. The fields are those of the serving revision, or else of the last attempt. */
 export const deploymentOf = (service: Service): Deployment => {
   const template = shownTemplate(service);
   const last = service.lastDeploy;
@@ -102,7 +102,9 @@ export interface FirstDeploy {
   readonly beganAt: Timestamp;
 }
 
-/** Returns the client view of a deployment during its first build: `last_deploy` is `BUILDING` and the URL is empty. */
+/**
+ * Returns the client view of a deployment during its first build: the URL is empty, and `last_deploy` is `BUILDING`.
+ */
 export const firstDeploymentOf = ({ spec, deployId, region, beganAt }: FirstDeploy): Deployment => ({
   name: spec.name,
   function_name: spec.name,

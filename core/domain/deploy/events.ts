@@ -1,5 +1,5 @@
 /**
- * The records of a deploy's stream, and their only valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`.
+ * The records of a deploy's stream, and their valid order: `BUILDING+ (ERROR | DEPLOYING+ (DONE | ERROR))`.
  */
 import { z } from "zod";
 import { type DeployFailure, type DeployReason, deployReasonSchema } from "./reason.ts";
@@ -8,7 +8,9 @@ import { type DeployFailure, type DeployReason, deployReasonSchema } from "./rea
 export const deployEventSchema = z
   .object({
     status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
-    message: z.string().meta({ description: "A sentence about the deploy's progress or outcome." }),
+    message: z
+      .string()
+      .meta({ description: "A sentence about the deploy's progress or outcome, or a line of build output." }),
     time: z.string().meta({ format: "date-time" }),
     deploy_id: z.string().meta({ description: "The id of the deploy, with which a client can follow or cancel it." }),
     seq: z.int().meta({ description: "The number of the record: 1 for the first, without gaps." }),
@@ -21,7 +23,7 @@ export const deployEventSchema = z
     log_tail: z
       .array(z.string())
       .optional()
-      .meta({ description: "The last lines of the output of the build or the service." }),
+      .meta({ description: "The last lines of output of the build or the service." }),
   })
   .readonly();
 
@@ -41,7 +43,7 @@ const order: Readonly<Record<DeployPhase, Partial<Record<DeployStatus, DeployPha
   ended: {},
 };
 
-/** Returns the phase after a record of this status, or undefined if the record is not valid in this phase. */
+/** Returns the phase after a record of the given status, or undefined if such a record is not valid in `phase`. */
 export const advance = (phase: DeployPhase, status: DeployStatus): DeployPhase | undefined => order[phase][status];
 
 /** Returns true for statuses that end a stream. */

@@ -1,6 +1,6 @@
 /**
- * The fields of a deploy. This table validates the HTTP form, the plan, `portside.json` and the command line's flags,
- * and generates the OpenAPI and JSON Schema documents.
+ * The fields of a deploy. The schemas validate the HTTP form, the plan, `portside.json` and the command line's flags.
+ * The OpenAPI and JSON Schema documents are generated from them.
  */
 import { z } from "zod";
 import { err, ok, type Result } from "../../result.ts";
@@ -83,8 +83,8 @@ const environment = jsonField(
   },
   {
     description:
-      "The environment variables of the service. They replace all current variables; {} clears them. Omit the field to " +
-      "keep them.",
+      "The environment variables of the service. They replace all current variables; {} removes all. Omit the field " +
+      "to keep the current variables.",
     examples: [{ LOG_LEVEL: "info" }],
     type: "object",
     additionalProperties: { type: "string" },
@@ -103,7 +103,7 @@ export const serviceFields = {
   memory: memory
     .default(parseMemory(fieldLimits.memory.default) as number)
     .meta({ ...memory.meta(), default: fieldLimits.memory.default }),
-  cpu: integerField(fieldLimits.cpu, "CPUs of one instance. Raised if the declared memory needs more."),
+  cpu: integerField(fieldLimits.cpu, "The CPUs of one instance, raised to a size that the provider offers."),
   timeout: integerField(
     fieldLimits.timeout,
     "The time limit of one request in seconds. A request that exceeds it receives a 504.",
@@ -134,7 +134,7 @@ const scheduleFields = {
   }),
 } as const;
 
-/** An object of a volume that is the source of a deploy. */
+/** An object in a volume, used as the source of a deploy. */
 export interface SourceObject {
   readonly volume: VolumeName;
   readonly path: ObjectPath;
@@ -155,7 +155,7 @@ const parseSourceObject = (raw: unknown): Result<SourceObject | null, readonly I
 };
 
 const sourceObject = parsedField(parseSourceObject, {
-  description: "The source as VOLUME/PATH: a tar.gz of at most 2 GiB in one of your volumes.",
+  description: "The source in one of your volumes, as VOLUME/PATH: a tar.gz of at most 2 GiB.",
   type: ["string", "null"],
 }).optional();
 

@@ -76,7 +76,7 @@ const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
 /**
- * Returns the changes that reset earlier settings of the deployment. Omits a change of the environment that removes no
+ * Returns the changes that reset earlier settings of the deployment. Omits a change to the environment that removes no
  * variable, because new variables and new values are intentional.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
@@ -95,7 +95,7 @@ const notEnforced = (spec: ServiceSpec, capabilities: Capabilities): string[] =>
     [true, "concurrency", capabilities.concurrency_cap],
     [true, "timeout", capabilities.request_timeout],
     [spec.sessionAffinity, "session_affinity", capabilities.session_affinity],
-    [spec.mounts.some((mount) => mount.readOnly), "read_only of volumes", capabilities.volumes.read_only],
+    [spec.mounts.some((mount) => mount.readOnly), "read_only in volumes", capabilities.volumes.read_only],
   ];
   return limits.flatMap(([wanted, field, one]) =>
     wanted && !one.supported ? [`${field} is not enforced: ${one.reason}`] : [],
@@ -155,7 +155,7 @@ export const describePlan = (plan: DeployPlan): string[] => {
     ...plan.adjustments.map((one) => one.message),
     ...plan.changes.map((one) => `Replace ${one.field}: ${formatValue(one.from)} → ${formatValue(one.to)}`),
     ...plan.volumesToCreate.map((volume) => `Create volume '${volume}'`),
-    ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data stays`),
+    ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data is kept`),
     ...describeSchedule(plan),
     ...plan.notEnforced,
     ...(plan.idleInstance === undefined ? [] : [plan.idleInstance]),

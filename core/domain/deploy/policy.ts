@@ -11,8 +11,8 @@
  * };
  * ```
  *
- * Policies run in order, each on the declaration that the previous one returned. An adjusted declaration must follow
- * the same rules as a client's declaration, so Portside validates it again.
+ * Policies run in order, and each sees the changes of the previous ones. An adjusted declaration must follow the same
+ * rules as a client's declaration, so Portside validates it again.
  */
 import { type Internal, internal } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
@@ -58,8 +58,7 @@ export interface Policy {
 }
 
 /**
- * Rejects the deploy with 422. If the service changes after the request and the policy vetoes the deploy only then, the
- * running deploy ends with an error.
+ * Rejects the deploy with 422. Policies run again in a running deploy; a veto then ends the deploy with an error.
  * @param field the wire name, such as `volumes` or `memory`
  * @param message the problem and the fix; clients see it after the field's name
  */
@@ -69,7 +68,7 @@ export const veto = (field: keyof typeof deployFields, message: string): Ruling 
  * Changes a field. The plan and the stream report the change.
  *
  * @example adjust("memory", 512 * 1024 * 1024, "this platform gives every service 512Mi")
- * @param field the name in `DeployDeclaration`; values have its units: memory in bytes, times in seconds
+ * @param field the name in `DeployDeclaration`; values use its units: memory in bytes, times in seconds
  */
 export const adjust = <K extends keyof PolicyFields>(field: K, value: PolicyFields[K], message: string): Ruling => ({
   kind: "adjust",
@@ -142,7 +141,7 @@ export const applyPolicies = (
         continue;
       }
       if (!isChange(ruling.change, declaration))
-        return err(failure(policy, `it set '${ruling.change.field}' to an invalid value`));
+        return err(failure(policy, `it made an invalid change to '${ruling.change.field}'`));
       const adjusted = { ...declaration, [ruling.change.field]: ruling.change.value };
       adjustments.push(...adjustmentsBetween(declaration, adjusted, message));
       declaration = adjusted;

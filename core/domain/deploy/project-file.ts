@@ -38,7 +38,7 @@ export interface Project {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Validates the parsed file. Returns the project, or all rules that it breaks. */
+/** Validates the parsed file. Returns the project, or all rules that the file breaks. */
 export const readProject = (raw: unknown): { readonly project?: Project; readonly issues: readonly Issue[] } => {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return { issues: [issue([], 'must be an object such as {"name": "my-app", "volumes": {}}', "dict_type")] };

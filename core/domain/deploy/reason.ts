@@ -1,4 +1,4 @@
-/** The reasons for which a deploy fails. Clients must treat an unknown reason as `internal`. */
+/** The reasons why a deploy fails. Clients must treat an unknown reason as `internal`. */
 import { z } from "zod";
 
 /** All reasons with their meanings. A test compares `docs/reference/errors.md` with this table. */
@@ -32,7 +32,7 @@ export type DeployReason = keyof typeof deployReasons;
 /** The schema of a reason. */
 export const deployReasonSchema = z.enum(Object.keys(deployReasons) as [DeployReason, ...DeployReason[]]);
 
-/** The failure of a build or rollout, as far as the provider knows it. */
+/** The failure of a build or rollout, as the provider reports it. */
 export interface DeployFailure {
   readonly reason: DeployReason;
   /** For the client: the cause and the next step. */

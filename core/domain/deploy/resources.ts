@@ -49,7 +49,7 @@ export interface ResourceSize {
   readonly memory: { readonly min: number; readonly max: number; readonly step: number };
 }
 
-/** All sizes of a provider, sorted by CPU. A size with more CPU must not have less maximum memory. */
+/** All sizes of a provider, sorted by CPU. A size with more CPU must not have a lower memory maximum. */
 export type ResourceCatalogue = readonly ResourceSize[];
 
 /** CPU and memory of one instance. */
@@ -91,13 +91,16 @@ export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): R
   return undefined;
 };
 
+const formatCpus = (count: number): string => (count === 1 ? "1 CPU" : `${count} CPUs`);
+
 /** Returns each value that `fitResources` raised, with the reason. */
 export const explainFit = (wanted: Resources, fitted: Resources, catalogue: ResourceCatalogue): Adjustment[] => {
   const adjustments: Adjustment[] = [];
   const asked = formatMemory(wanted.memory);
   if (fitted.cpu !== wanted.cpu) {
     const nextCpu = catalogue.find((size) => size.cpu >= wanted.cpu)?.cpu;
-    const why = nextCpu === fitted.cpu ? `this provider has no ${wanted.cpu}` : `${asked} of memory needs it`;
+    const why =
+      nextCpu === fitted.cpu ? `this provider does not offer ${formatCpus(wanted.cpu)}` : `${asked} of memory needs it`;
     const [from, to] = [String(wanted.cpu), String(fitted.cpu)];
     adjustments.push({ field: "cpu", from, to, message: `CPU raised from ${from} to ${to}: ${why}` });
   }
@@ -106,8 +109,8 @@ export const explainFit = (wanted: Resources, fitted: Resources, catalogue: Reso
     const to = formatMemory(fitted.memory);
     const why =
       size !== undefined && wanted.memory < size.memory.min
-        ? `${fitted.cpu} CPU needs at least ${formatMemory(size.memory.min)}`
-        : `this provider has no ${asked}`;
+        ? `the minimum with ${formatCpus(fitted.cpu)} is ${formatMemory(size.memory.min)}`
+        : `this provider does not offer ${asked} with ${formatCpus(fitted.cpu)}`;
     adjustments.push({ field: "memory", from: asked, to, message: `Memory raised from ${asked} to ${to}: ${why}` });
   }
   return adjustments;

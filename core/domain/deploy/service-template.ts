@@ -1,6 +1,6 @@
 /**
- * A deployed service, independent of any provider. Each adapter renders a template to its own document and must be able
- * to parse the document without loss, because templates are the only record of owners and mounted volumes.
+ * A deployed service, independent of any provider. Each adapter renders a template to a document of its platform and
+ * must be able to parse the document without loss, because templates are the only record of owners and mounted volumes.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { LastFire } from "../schedules/fire-policy.ts";
@@ -54,7 +54,7 @@ export const writtenFields = (declared: Omit<Declared, "env">) => ({
 /** Everything that a platform needs to run a revision of a service. */
 export interface ServiceTemplate extends ServiceSpec {
   readonly mounts: readonly BoundMount[];
-  /** The secret in each request of the schedule, so that the service can authenticate it. Deploys keep the secret. */
+  /** The secret that authenticates scheduled requests to the service. Later deploys keep it. */
   readonly cronToken: string;
   /** Aliases under which the service also sees platform variables. Not part of `env`. */
   readonly envAliases?: EnvAliases;
@@ -70,11 +70,11 @@ export interface Revision {
   readonly template: ServiceTemplate;
 }
 
-/** A deployment as its platform knows it. */
+/** A deployment as its platform stores it. */
 export interface Service {
   readonly name: DeploymentName;
   readonly owner: AccountId;
-  /** Changes with every write. A conditional write contains the ETag that its caller has read. */
+  /** Changes with every rollout. A conditional write contains the ETag that its caller has read. */
   readonly etag: string;
   /** Revisions that receive traffic, newest first. */
   readonly serving: readonly Revision[];
@@ -87,13 +87,13 @@ export interface Service {
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
-  /** Why the serving revision cannot start instances, if the platform knows; for example, its image is missing. */
+  /** Set if the platform knows that the serving revision cannot start instances, for example without its image. */
   readonly broken?: DeployReason;
   /** The latest fire of its schedule; null before the first. Absent if the platform does not record fires. */
   readonly lastFire?: LastFire | null;
 }
 
-/** `READY`: a revision serves. `DEPLOYING`: a rollout runs. `FAILED`: no revision serves, or it cannot start. */
+/** `READY`: a revision serves. `DEPLOYING`: a rollout runs. `FAILED`: no revision can serve. */
 export type ServiceStatus = "READY" | "DEPLOYING" | "FAILED";
 
 /** Returns the status of a service. A running rollout takes precedence. */

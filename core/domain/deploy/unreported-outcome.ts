@@ -2,7 +2,10 @@
 import type { DeployOutcome } from "./events.ts";
 import type { Revision } from "./service-template.ts";
 
-/** Returns `DONE` if a revision of the deploy serves, because traffic moves in one step. Otherwise `interrupted`. */
+/**
+ * Returns `DONE` if a revision of the deploy serves, because traffic moves in one step. Otherwise returns `ERROR` with
+ * the reason `interrupted`.
+ */
 export const unreportedOutcome = (
   deployId: string,
   serving: readonly Revision[],

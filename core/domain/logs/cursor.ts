@@ -22,14 +22,17 @@ const ORDINAL_DIGITS = 10;
 /** Returns an entry's code for stores that count the entries of a nanosecond. */
 export const ordinalCode = (ordinal: number): string => String(ordinal).padStart(ORDINAL_DIGITS, "0");
 
-/** Returns an entry's code for stores that name entries: three digits per byte, so that codes sort like the bytes. */
+/** Returns an entry's code for stores that name entries: three digits per byte, so that codes sort like names. */
 export const nameCode = (name: string): string =>
   [...new TextEncoder().encode(name)].map((byte) => String(byte).padStart(3, "0")).join("");
 
 /** Returns the position after all entries of an instant, including future ones. */
 export const behind = (instant: Instant): LogPosition => ({ instant, code: BEHIND_ALL });
 
-/** The first instant of the date-time format. No entry may have it: its cursor would be a nanosecond earlier. */
+/**
+ * The first instant of the date-time format. No entry may have it, because a cursor is a nanosecond earlier than its
+ * entry.
+ */
 const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
 
 /** Returns the position before all entries of an instant. */
@@ -56,8 +59,8 @@ export const cursorOf = ({ instant, code }: LogPosition): string => {
 };
 
 /**
- * Parses a cursor. Any other date-time with an offset is the position after all entries of its instant.
- * Returns undefined if the text is malformed.
+ * Parses a cursor. A date-time with at most nine fraction digits is the position after all entries of its instant.
+ * Returns undefined if the text is malformed or has no offset.
  */
 export const parseCursor = (text: string): LogPosition | undefined => {
   const read = parseDateTime(text);

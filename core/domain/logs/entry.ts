@@ -25,7 +25,7 @@ export const severityNames = Object.keys(severities) as [Severity, ...Severity[]
 
 const logNames = ["stdout", "stderr", "requests", "platform"] as const;
 
-/** The origin of an entry: a stream of the service, the requests that it served, or the platform. */
+/** The origin of an entry: an output stream of the service, the requests to the service, or the platform. */
 export type LogName = (typeof logNames)[number];
 
 /** A served request: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#HttpRequest */
@@ -128,7 +128,7 @@ export type LogPage = z.output<typeof logPageSchema> & {
 
 /**
  * Returns the id of an entry, for clients and filters.
- * @param timestamp the entry's timestamp, which a page has formatted already
+ * @param timestamp the entry's instant, as formatted by `timestampOf`
  */
 export const insertIdOf = (timestamp: Timestamp, code: string): string =>
   `${timestamp.slice(0, 19)}.${timestamp.slice(20, -6).padEnd(9, "0")}-${code}`;

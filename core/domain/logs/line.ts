@@ -2,12 +2,12 @@
  * Converts a line of service output to a log entry. A JSON object becomes a structured entry, and any other line
  * becomes text.
  *
- * The severity is in the field `severity`, as on Cloud Run, or in the field `level`, which common loggers of Node and
- * Python write as a word or as pino's number.
+ * The severity is in the field `severity`, as on Cloud Run, or in the field `level`. Common loggers for Node and Python
+ * write `level` as a word, and pino writes it as a number.
  */
 import type { JsonPayload, LogName, NewLogEntry, Severity } from "./entry.ts";
 
-/** Severity names of loggers. A map, because a line may contain `constructor`, which is a property of every object. */
+/** Severities by the level names of loggers. A map, because plain objects also have keys such as `constructor`. */
 export const severityByName: ReadonlyMap<string, Severity> = new Map<string, Severity>([
   ["default", "DEFAULT"],
   ["trace", "DEBUG"],
@@ -42,7 +42,7 @@ export const severityOf = (payload: JsonPayload): Severity | undefined => {
 
 type ReadLine = Pick<NewLogEntry, "severity" | "text" | "json">;
 
-/** Lines on standard error without a declared severity are errors, such as the stack trace of a crash. */
+/** A line on standard error that declares no severity is an error, because it may be part of a stack trace. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
 /** No real log record nests deeper. A deeper one could overflow the stack of code that writes or forwards it. */
@@ -63,7 +63,7 @@ const exactly = (_key: string, value: unknown, { source }: { readonly source?: s
 const objectOf = (line: string): JsonPayload | undefined => {
   try {
     const json = JSON.parse(line) as JsonPayload;
-    // Each level needs at least two characters, so most lines skip the check.
+    // Each level needs at least two characters, so short lines need no check.
     if (line.length > 2 * MAX_DEPTH && isDeeper(json, MAX_DEPTH)) return undefined;
     return /\d{16}/.test(line) ? (JSON.parse(line, exactly) as JsonPayload) : json;
   } catch {

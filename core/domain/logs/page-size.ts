@@ -1,12 +1,12 @@
 /** Limits the size of a log page, so that a server can hold one page in memory per concurrent request. */
 import { type LogEntry, messageOf } from "./entry.ts";
 
-/** The maximum characters of all messages together. A page may therefore have fewer entries than its limit. */
+/** The maximum total length of the messages on a page. A page may therefore have fewer entries than its limit. */
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /**
  * Returns a function that receives the length of the next entry and returns whether the entry fits on the page.
- * The first entry always fits, so that a client that follows the log makes progress.
+ * The first entry always fits, so that each page makes progress.
  */
 export const pageRoom = (): ((chars: number) => boolean) => {
   let taken = 0;

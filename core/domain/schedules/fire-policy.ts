@@ -45,7 +45,7 @@ export const retryAt = ({ attempts, endedAt, nextFire }: FailedFire): Instant | 
   return nextFire === undefined || at < nextFire ? at : undefined;
 };
 
-/** Returns whether to skip a fire, for example because the machine slept. Missed fires are not replayed. */
+/** Returns whether a fire is too late and must be skipped, for example after the machine slept. */
 export const isTooLate = (scheduled: Instant, now: Instant): boolean =>
   now > plusMillis(scheduled, fireLimits.lateness);
 

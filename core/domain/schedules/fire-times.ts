@@ -1,11 +1,11 @@
 /**
- * Computes when a schedule fires. Matches its expression against local time in its zone, including clock changes.
+ * Computes when a schedule fires. Its expression describes local time in its zone, whose clocks may change.
  *
  * As in croner 11, and almost as in Vixie cron, there are two kinds of schedules:
  * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the end
  *   of the gap, unless the gap ends on another date. If clocks repeat that time, it fires only the first time.
  * - Any other schedule fires whenever the wall clock shows one of its minutes. It does not fire at skipped times, and
- *   it fires again at repeated times. A half-hourly schedule therefore always fires every half-hour.
+ *   it fires again at repeated times. A half-hourly schedule thus keeps its interval when clocks change by an hour.
  *
  * https://github.com/hexagon/croner and https://manpages.debian.org/cron.8
  */
@@ -27,7 +27,7 @@ const nextWallSecond = (fields: CronFields, from: number): number | undefined =>
 };
 
 /**
- * Returns one moment for a wall-clock time: the first if clocks repeat the time, or the end of the gap if they skip it.
+ * Returns the moment of a wall-clock time: the first if clocks repeat the time, or the end of the gap if they skip it.
  * Returns undefined if they skip the rest of its date.
  */
 const momentOf = (zone: string, wall: number): number | undefined => {
@@ -61,7 +61,7 @@ const nextOnClock = (fields: CronFields, zone: string, from: number): number | u
     const near = Math.min(moment, at + 2 * DAY);
     const change = clockChange(zone, at, near);
     if (change === undefined && near === moment) return moment;
-    // A change moves clocks by little more than a day, so the next fire is at most two days before `moment`.
+    // No change moves clocks by much more than a day, so the next fire is at most two days before `moment`.
     at = change ?? Math.max(near, moment - 2 * DAY);
   }
 };
@@ -81,7 +81,7 @@ const nextOf = (fields: CronFields, zone: string, after: Instant): Instant | und
 
 /**
  * Returns the first fire strictly after `after`, or undefined if there is none before the year 10000.
- * Throws a RangeError for a schedule that `readSchedule` would reject.
+ * Throws a RangeError if the expression or the time zone is invalid.
  */
 export const nextFire = (schedule: Schedule, after: Instant): Instant | undefined =>
   nextOf(fieldsOf(schedule), schedule.timezone, after);

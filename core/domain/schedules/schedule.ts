@@ -1,5 +1,5 @@
 /**
- * Schedules: a five-field unix cron expression in an IANA time zone.
+ * Parses schedules: five-field Unix cron expressions in an IANA time zone.
  *
  * The fields are those of POSIX, with the steps and names of Vixie cron. Other extensions (`@daily`, `L`, `W`, `#`,
  * `?`) are rejected, because the clouds disagree about them.
@@ -173,7 +173,7 @@ export const parseScheduleField = (raw: unknown): Result<DeclaredSchedule | null
     return issues.length > 0 ? err(issues) : ok({ cron: cron.trim().split(/\s+/).join(" "), timezone });
   });
 
-/** Parses the field `timezone` of a deploy. Returns an empty text if it is absent. */
+/** Parses the field `timezone` of a deploy. Returns an empty string if it is absent. */
 export const parseTimeZoneField = (raw: unknown): Result<string, readonly Issue[]> => {
   const zone = raw ?? "";
   if (typeof zone !== "string")

@@ -17,7 +17,7 @@ export const exampleTime = "TIMESTAMP '2026-01-31 09:08:07.654321+00:00'";
 
 const document = `PARSE_JSON('{"a":"x","o":{"z":1},"l":["p","q"]}')`;
 
-/** The name, the example and the answer of each function, by group. */
+/** The name, the example and the result of each function, by group. */
 const examples: Readonly<Record<SqlFunction["group"], readonly (readonly [string, string, unknown])[]>> = {
   aggregate: [
     ["COUNT", "COUNT(*)", 1],

@@ -52,7 +52,7 @@ const escaped = (text: string, at: number, isBytes: boolean): { readonly value: 
   throw new Fault(`illegal escape sequence '\\${next}'; write \\\\ for a backslash, or a raw literal: r'...'`, at);
 };
 
-/** Returns the content of a literal. Bytes are characters below 256. */
+/** Returns the content of a literal. Represents bytes as characters below 256. */
 const contentOf = (text: string, from: number, to: number, isRaw: boolean, isBytes: boolean): string => {
   const parts: string[] = [];
   for (let at = from; at < to; ) {

@@ -25,7 +25,7 @@ export interface StatementSummary {
   readonly functions: readonly StatementPart[];
   /** Functions in the position of a table, except UNNEST. */
   readonly tableFunctions: readonly StatementPart[];
-  /** All other syntax that is not an ordinary part of a query, with its names in GoogleSQL. */
+  /** All other syntax that statements must not use, under its GoogleSQL name. */
   readonly others: readonly StatementPart[];
   /** Positions of result columns without a name, counted from 1. */
   readonly unnamed: readonly number[];

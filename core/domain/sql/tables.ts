@@ -22,7 +22,11 @@ export const sqlTables = {
     { name: "http_request", type: "JSON", description: "requestMethod, requestUrl, status, latency, ..." },
   ],
   billing: [
-    { name: "usage_start_time", type: "TIMESTAMP", description: "The start of the usage, within one day." },
+    {
+      name: "usage_start_time",
+      type: "TIMESTAMP",
+      description: "The start of the usage. A row covers at most one day.",
+    },
     { name: "usage_end_time", type: "TIMESTAMP", description: "The end of the usage." },
     { name: "service", type: "STRUCT<description STRING>", description: "The service of the provider." },
     { name: "sku", type: "STRUCT<description STRING>", description: "The SKU of that service." },

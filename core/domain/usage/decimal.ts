@@ -66,7 +66,7 @@ export const decimalText = ({ digits, scale }: Decimal, places = 0): string => {
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-/** Returns the share of `part` in `whole`, from 0 to 1, for charts. Rounds up, so that only zero yields 0. */
+/** Returns the share of `part` in `whole`, from 0 to 1, for charts. Rounds up, so that a small share is not 0. */
 export const shareOf = (part: Decimal, whole: Decimal): number => {
   const scale = Math.max(part.scale, whole.scale);
   const all = digitsAt(whole, scale);

@@ -28,7 +28,8 @@ export const subscriptionSchema = z
       .nullable()
       .meta({ description: "ISO 4217 code, in upper case.", examples: ["USD"] }),
     amount: z.int().nullable().meta({
-      description: "The price per interval in the currency's minor unit; null if it depends on usage.",
+      description:
+        "The price per interval in the currency's minor unit; null for a free plan or a price that depends on usage.",
     }),
     interval: z
       .string()

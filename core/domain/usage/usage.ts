@@ -1,9 +1,9 @@
 /**
  * Parses usage lines, in which a service reports its spending on models: one JSON line per turn.
  *
- * Numbers may be text, because some programs use decimals that JSON cannot represent. The tokens of a turn count even
- * if the line has no cost. A line with an invalid number (negative, not a number, a fraction of a token) is not added
- * to a sum, but callers report how many such lines exist.
+ * Numbers may be text, because some programs write decimals as strings to keep all digits. The tokens of a turn count
+ * even if the line has no cost. A line with an invalid number (negative, not a number, a fraction of a token) is not
+ * added to a sum, but callers report how many such lines exist.
  */
 import { type Decimal, parseDecimal } from "./decimal.ts";
 

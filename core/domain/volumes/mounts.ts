@@ -80,7 +80,7 @@ const subPathIssues = (where: string[], subPath: unknown): Issue[] => {
 };
 
 /**
- * Reads the value of a mount path: a volume name, or an object that contains one. The mount is valid only if `issues`
+ * Reads the value at a mount path: a volume name, or an object that contains one. The mount is valid only if `issues`
  * is empty.
  */
 const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; issues: readonly Issue[] } => {

@@ -1,8 +1,8 @@
 /**
  * The features that a provider supports or lacks, as data with reasons.
  *
- * The record selects the cases of the contract suites, rejects unsupported fields of a deploy with a 422, and explains
- * a 501. `GET /v1/capabilities` returns it, and the matrix in the docs is generated from it.
+ * Capabilities decide which cases of the contract suites apply, which fields of a deploy fail with 422, and which
+ * endpoints fail with 501. `GET /v1/capabilities` returns them, and the matrix in the docs is generated from them.
  */
 import { z } from "zod";
 import { type ControlPlaneError, unsupported } from "../../errors.ts";
@@ -107,7 +107,7 @@ export const capabilitiesSchema = z
   })
   .readonly();
 
-/** Version 1 of the API also returns two flags of volumes under their former names. */
+/** The former names of two volume flags. Version 1 of the API returns each flag under both names. */
 export const formerNames = {
   flatNamespace: z.boolean().meta({ deprecated: true, description: "The former name of `flat_namespace`." }),
   casePreserving: z.boolean().meta({ deprecated: true, description: "The former name of `case_preserving`." }),
@@ -119,7 +119,7 @@ export const formerNames = {
  */
 export type Capabilities = z.output<typeof capabilitiesSchema>;
 
-/** Capabilities as clients and contract cases read them. */
+/** Capabilities with the former names of two flags, as clients and contract cases read them. */
 export interface AnsweredCapabilities extends Capabilities {
   readonly volumes: Capabilities["volumes"] & {
     /** @deprecated Use `flat_namespace`. */

@@ -1,5 +1,5 @@
 /**
- * Schemas of single request fields.
+ * Schemas for individual request fields.
  *
  * A field accepts form text or a JSON value: `"8080"` and `8080` are the same port, but `"8080.5"` is an error. The
  * `meta` of a field becomes its JSON Schema.

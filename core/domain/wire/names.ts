@@ -1,5 +1,5 @@
 /**
- * Names that clients choose: deployments and volumes.
+ * The names of deployments and volumes, which clients choose.
  *
  * A deployment name is global because it becomes a host name. A volume name is unique within its account.
  */

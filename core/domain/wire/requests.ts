@@ -24,7 +24,7 @@ const text = (description: string, max: number, example: string) =>
   z
     .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
     .min(1, "must not be empty")
-    .max(max, `at most ${max} characters`)
+    .max(max, `must be at most ${max} characters`)
     .meta({ description, examples: [example] });
 
 export const checkNameFields = { name: anyName("The name to check.") } as const;
@@ -58,7 +58,7 @@ export const logsFields = {
   limit: integerField(fieldLimits.logs, "The maximum number of entries."),
   query: z
     .string({ error: "must be a string" })
-    .max(logLimits.filterChars, `at most ${logLimits.filterChars} characters`)
+    .max(logLimits.filterChars, `must be at most ${logLimits.filterChars} characters`)
     .nullable()
     .optional()
     .meta({ description: "A filter in the Cloud Logging query language.", examples: ["severity>=ERROR"] }),

@@ -1,4 +1,4 @@
-/** Schemas of small API responses. Larger schemas are in the folders of their capabilities. */
+/** Schemas of small API responses. Larger schemas are in the folders of their domains. */
 import { z } from "zod";
 import { capabilitiesSchema, formerNames } from "./capabilities.ts";
 
@@ -72,6 +72,6 @@ export const capabilitiesResponseSchema = z
   .object({
     ...capabilitiesShape,
     volumes: capabilitiesShape.volumes.extend(formerNames),
-    limits: limitsSchema.meta({ description: "The limits of your account." }),
+    limits: limitsSchema.meta({ description: "The quotas of your account." }),
   })
   .readonly();

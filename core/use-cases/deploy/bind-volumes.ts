@@ -14,7 +14,7 @@ import type { DeployContext, PhaseResult } from "./phase.ts";
 
 const deleted = (name: string): DeployFailure => ({
   reason: "volume_unavailable",
-  message: `The volume '${name}' has since been deleted. Restore it with 'portside volume restore ${name}', or deploy again to create an empty volume.`,
+  message: `The volume '${name}' was deleted in the meantime. Restore it with 'portside volume restore ${name}', or deploy again to create an empty volume.`,
 });
 
 const failureOfStore = (name: string, error: ControlPlaneError): DeployFailure =>
@@ -25,7 +25,7 @@ const failureOfStore = (name: string, error: ControlPlaneError): DeployFailure =
 const DELETION_MS = 5000;
 const POLL_MS = 50;
 
-/** Returns the state of a volume. Waits for a deletion in progress, which completes or is cancelled within seconds. */
+/** Returns the state of a volume. Waits up to `DELETION_MS` for a deletion in progress. */
 const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Promise<PhaseResult<VolumeState>> => {
   for (let waited = 0; ; waited += POLL_MS) {
     const found = await ports.provider.volumes.find(run.owner, name);

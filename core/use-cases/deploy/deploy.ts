@@ -49,7 +49,7 @@ export const deploy = parsedUseCase({
     const { archive } = call.input;
     const received = archive?.kind === "accepted" ? archive.source : undefined;
     const started = await catchBugs(() => start(call, received));
-    // Discard the source before the error returns.
+    // Without a running deploy, no other code discards the source.
     if (started.isErr()) await discardSource(call.context, received);
     return started;
   },
@@ -87,7 +87,7 @@ export const cancelDeploy = useCase({
   run: async (_call, run) => {
     run.end("interrupted");
     await run.settled;
-    // A settled deploy has its last record.
+    // A settled deploy has a last record.
     const last = run.lastRecord as DeployEvent;
     return last.status === "ERROR" && last.reason === "interrupted"
       ? ok({ detail: `The deploy of '${run.name}' was cancelled.` })

@@ -71,7 +71,7 @@ const removeService = (caller: Caller, name: DeploymentName) =>
     yield* await services.remove(name, { etag, owner }, options);
     const json = { event: "delete", message: "The deployment was deleted" };
     const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);
-    if (logged.isErr()) context.ports.logger.warn("a delete was not logged", { name });
+    if (logged.isErr()) context.ports.logger.warn("the deletion of a deployment was not logged", { name });
     return ok({ detail: `'${name}' was removed. Its volumes and logs are kept.` });
   });
 
@@ -94,7 +94,7 @@ export const deleteDeployment = useCase({
       await permit.whenGranted;
       const removed = await removeService(call, name);
       return removed.isErr() && removed.error.kind === "not_found" && active.length > 0
-        ? ok({ detail: `The deploy of '${name}' was ended before it created anything.` })
+        ? ok({ detail: `The deploy of '${name}' ended before it created anything.` })
         : removed;
     } finally {
       permit.release();

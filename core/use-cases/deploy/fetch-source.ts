@@ -13,7 +13,7 @@ import { withinDeadline } from "../pipeline/within-deadline.ts";
 import { findSourceObject } from "../volumes/objects.ts";
 import { type DeployContext, endedEarly, formatDuration, type LocatedSource, type PhaseResult } from "./phase.ts";
 
-/** Returns the source that the declaration names. Fails with `not_found` if it is an object that does not exist. */
+/** Returns the source that the declaration names. Fails with `not_found` if the source is a missing object. */
 export const locateSource = async (
   caller: Caller,
   { source }: DeployDeclaration,

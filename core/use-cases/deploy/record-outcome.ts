@@ -18,11 +18,11 @@ export const recordStatus = async ({ ports, run }: DeployContext, update: Deploy
   const outcome: DeployOutcome = { deployId: run.deployId, status, reason: reason ?? null, finishedAt };
   const note = async () => {
     const noted = await provider.services.noteDeploy({ name: run.name, owner: run.owner }, outcome);
-    if (noted.isErr()) logger.warn("the outcome of a deploy was not noted", { deployId: run.deployId });
+    if (noted.isErr()) logger.warn("the status of a deploy was not stored", { deployId: run.deployId });
   };
   const log = async () => {
     const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, update)]);
-    if (logged.isErr()) logger.warn("the outcome of a deploy was not logged", { deployId: run.deployId });
+    if (logged.isErr()) logger.warn("the status of a deploy was not logged", { deployId: run.deployId });
   };
   for (const write of isFinal(status) ? [log, note] : [note, log]) await write();
 };

@@ -75,7 +75,7 @@ export class RunningDeploy implements DeployRun {
     return this.#abort.signal.reason as EndReason;
   }
 
-  /** Resolves after the last record, when no port call of the deploy is running. */
+  /** Resolves after the last record, when the deploy has released its resources. */
   get settled(): Promise<void> {
     return this.#ended.promise;
   }

@@ -57,7 +57,12 @@ export const runSql = useCase({
     const { account } = call.principal;
     if (!queries.isAvailable(account)) {
       const { sqlAtOnce } = settings.accountLimits;
-      return err(rateLimited(`Your account may run ${sqlAtOnce} SQL query at a time. Wait until it ends.`, 1));
+      return err(
+        rateLimited(
+          `Your account has reached its limit of concurrent SQL queries (${sqlAtOnce}). Wait until one ends.`,
+          1,
+        ),
+      );
     }
     const permit = queries.acquire(account);
     try {

@@ -81,7 +81,7 @@ const volumeIn = (services: readonly Service[]) => {
   });
 };
 
-/** Lists the account's volumes with the deployments that mount them, sorted by name of the volume. */
+/** Lists the account's volumes with the deployments that mount them, sorted by volume name. */
 export const listVolumes = accountUseCase({
   requires: volumeStore,
   run: async ({ context, principal: { account }, options }) => {

@@ -24,7 +24,7 @@ export class SourcePlanError extends Error {
 
 const LOCKS = ["uv.lock", "poetry.lock"];
 const TEXTS = ["Procfile", "package.json", "pyproject.toml", "manage.py"];
-/** Lock files whose first lines name their format. The rules read only these lines. */
+/** Lock files whose beginning identifies their format. The rules read only the beginning. */
 const NODE_LOCKS = ["pnpm-lock.yaml", "yarn.lock"];
 
 /** Maximum total bytes of the texts of one source: of Python files, and of all others. */
@@ -37,7 +37,7 @@ export const textKindOf = (path: string): TextKind => (path.endsWith(".py") ? "p
 /** Returns whether the rules see the beginning of a file that is longer than its limit. */
 export const isReadInPart = (path: string): boolean => textKindOf(path) === "python" || NODE_LOCKS.includes(path);
 
-/** Maximum number of names per source: of files below the top level, and of folders. */
+/** Maximum number of files below the top level that the rules see. Also the maximum number of folders. */
 export const sourceNames = 5000;
 
 /** Returns the maximum bytes to read of a file, or 0 to skip it. A longer file is skipped or read in part. */

@@ -58,25 +58,28 @@ export const readPackage = (text: string | undefined): NodePackage => {
 const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefined =>
   main ?? (paths.has("server.js") ? "server.js" : undefined);
 
-/** Returns whether package.json can start a service. A package.json that only lists tools cannot. */
+/**
+ * Returns whether the source has a start script or a main file. A source that uses package.json only for tools has
+ * neither.
+ */
 export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
   manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
 
 const noStartCommand = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
   if (workspaces !== undefined || paths.has("pnpm-workspace.yaml"))
     return fail(
-      'package.json is the root of workspaces and does not define which workspace to start (scripts.start). Add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
+      'The source has workspaces, but package.json has no start script (scripts.start) that selects one. Add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
     );
   if (scripts?.["build"] !== undefined && paths.has("index.html"))
     return fail(
-      'package.json has a build script, but no script that serves the result (scripts.start). Deploy the built folder as a static site, or add a "start" script that serves it on PORT.',
+      'package.json has a build script, but no script that serves the built folder (scripts.start). Deploy that folder as a static site, or add a "start" script that serves it on PORT.',
     );
   return fail(
     'package.json has neither a start script (scripts.start) nor a main file (main). Add "start": "node server.js", or a Procfile with \'web: COMMAND\'.',
   );
 };
 
-/** For each lock file, the newest package manager that reads it. package.json may name another. */
+/** For each lock file, the newest package manager that reads its format. package.json may select another version. */
 const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
   "pnpm-lock.yaml": (lock) => {
     const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];

@@ -1,4 +1,4 @@
-/** Detects the kind of a source and its start command, by the same rule for every provider. Pure. */
+/** Detects the kind of a source and its start command, by the same rules on every provider. Pure. */
 import type { DeployFailure } from "../reason.ts";
 import { type SourceFiles, SourcePlanError } from "./files.ts";
 import { type NodePlan, planNode, readPackage, starts } from "./node-plan.ts";
@@ -64,8 +64,8 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
 };
 
 /**
- * Plans a source by the first of these that it contains: package.json, Python files, a Procfile, index.html. A Procfile
- * always determines the start command.
+ * Plans a source by its first match: package.json (unless it only lists tools), Python files, a Procfile, index.html. A
+ * Procfile, if present, determines the start command.
  */
 export const planSource = (
   files: SourceFiles,

@@ -3,7 +3,7 @@ import type { DeployFailure } from "../reason.ts";
 
 const NAME = /^[A-Za-z0-9_-]+$/;
 
-/** Returns the command of the `web` process. Fails if the file has no `web` process or has other processes. */
+/** Returns the command of the `web` process. Fails unless `web` is the only process and all lines are well-formed. */
 export const webCommand = (procfile: string): { readonly command: string } | { readonly failure: DeployFailure } => {
   const fail = (message: string) => ({ failure: { reason: "build_failed" as const, message } });
   const lines = procfile.split("\n").map((line) => line.trim());

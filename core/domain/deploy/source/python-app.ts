@@ -26,7 +26,7 @@ const NAMES = ["app", "application", "api", "server"];
 const NO_APP = new Set(["test", "tests", "docs", "examples", "scripts", "migrations", "setup", "conftest", "noxfile"]);
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Lower ranks come first. */
+/** Returns the position of a name in the order. Unknown names sort last. */
 const rank = (name: string, order: readonly string[]): number => {
   const at = order.indexOf(name);
   return at === -1 ? order.length : at;
@@ -64,7 +64,9 @@ const LINE = 300;
 
 const LONG_STRINGS = ['"""', "'''"] as const;
 
-/** Removes multi-line strings. Linear: each search begins where the previous one ended. */
+/**
+ * Replaces multi-line strings with `""`. Takes linear time, because each search begins where the previous one ended.
+ */
 const withoutLongStrings = (text: string): string => {
   const pieces: string[] = [];
   const found = LONG_STRINGS.map((mark) => ({ mark, at: text.indexOf(mark) }));

@@ -25,7 +25,7 @@ type Server = (target: Target, files: SourceFiles) => string;
 type NamedServer = readonly [name: string, server: Server];
 
 const object = ({ module, name }: Target): string => `${module}:${name}`;
-/** The application for servers that evaluate a call expression. */
+/** Formats the application for servers that accept a call expression. */
 const called = (target: Target): string => (target.isFactory ? `'${object(target)}()'` : object(target));
 
 /** Sets `--threads`, because gunicorn's default is one process with one thread, which serves one request at a time. */
@@ -81,7 +81,7 @@ const startApp = (app: PythonApp, { install, requirements }: PythonProject, file
   return { command: `exec ${inRoot}${flask}`, warnings: [developmentServer("Flask")] };
 };
 
-/** Returns whether the file starts its own server on `PORT` when it runs as the main program. */
+/** Returns whether the file seems to start a server on `PORT` when it runs as the main program. */
 const startsItself = (text: string): boolean =>
   text.includes("__main__") && text.includes("PORT") && text.includes(".run(");
 
@@ -99,14 +99,14 @@ const settingsIn = (manage: string): string | undefined => {
 };
 
 /**
- * Disables the migration check of `runserver`. The check opens the database, which may be a file in the read-only
- * source folder.
+ * Starts Django's `runserver` without its migration check. The check opens the database, which may be a file in the
+ * read-only source folder.
  */
 const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management.base import BaseCommand; BaseCommand.check_migrations = lambda self: None; sys.argv[:] = ["manage.py", "runserver", "--noreload", "0.0.0.0:" + sys.argv[1]]; runpy.run_path("manage.py", run_name="__main__")' "$PORT"`;
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
-/** Returns the folder of manage.py and the settings module that manage.py names. Undefined if there is no manage.py. */
+/** Returns the folder and the settings module of the first manage.py that names one. Undefined if none does. */
 const djangoOf = ({ texts }: SourceFiles): { readonly folder: string; readonly settings: string } | undefined => {
   for (const [path, text] of [...texts].sort(([a], [b]) => a.length - b.length)) {
     if (path !== "manage.py" && !path.endsWith("/manage.py")) continue;

@@ -11,9 +11,9 @@ export interface PythonInstall {
   readonly file: "requirements.txt" | "pyproject.toml" | "uv.lock" | "poetry.lock";
   /** True if pip installs the project itself, with its dependencies. */
   readonly project: boolean;
-  /** Requirements for pip, one per line. Empty for `requirements.txt`, because pip reads that file itself. */
+  /** Requirements to pass to pip. Empty if pip reads them from requirements.txt or from the project itself. */
   readonly requirements: readonly string[];
-  /** The versions of a lock file, as pip constraints. */
+  /** The versions in the lock file, as pip constraints. */
   readonly constraints: readonly string[];
 }
 
@@ -22,7 +22,9 @@ const normalize = (name: string): string => name.toLowerCase().replace(/[-_.]+/g
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*/;
 
-/** Parses one requirement: https://peps.python.org/pep-0508/. Returns undefined if it does not begin with a name. */
+/**
+ * Parses the name and the extras of a requirement: https://peps.python.org/pep-0508/. Undefined if there is no name.
+ */
 const nameOf = (line: string): readonly [string, ReadonlySet<string>] | undefined => {
   const name = NAME.exec(line)?.[0];
   if (name === undefined) return undefined;
@@ -111,7 +113,7 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
   const isRegistry = source === undefined || at("registry") !== undefined || at("type") === "legacy";
   if (isRegistry && version !== undefined) return `==${version}`;
   throw new SourcePlanError(
-    `${lock} installs '${name}' from a folder or from another source that pip does not support. Create requirements.txt with '${EXPORTS[lock]}'.`,
+    `${lock} installs '${name}' from a folder or from another source that Portside does not support. Create requirements.txt with '${EXPORTS[lock]}'.`,
     "build_failed",
   );
 };
@@ -128,8 +130,8 @@ const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
 };
 
 /**
- * Returns whether pip can install the project itself. Poetry also writes a build system for projects that are not
- * packages.
+ * Returns whether pip can install the project itself. For Poetry, requires a module, because Poetry also writes a build
+ * system for projects that are not packages.
  */
 const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
   const backend = tomlText(project, "build-system", "build-backend");
@@ -159,7 +161,7 @@ const scriptsOf = (project: TomlTable): string[] => [
   ...(tomlTable(project, "project", "scripts") ?? tomlTable(project, "tool", "poetry", "scripts") ?? new Map()).keys(),
 ];
 
-/** requirements.txt takes precedence over pyproject.toml, as in Google's buildpacks. */
+/** Reads a Python project. requirements.txt takes precedence over pyproject.toml, as in Google's buildpacks. */
 export const readPythonProject = (files: SourceFiles): PythonProject => {
   if (files.paths.has("requirements.txt"))
     return {

@@ -1,6 +1,6 @@
 /**
- * Parses the part of TOML that project files and lock files use: https://toml.io/en/v1.0.0. Pure and linear: the reader
- * visits each character once and stops at the first error.
+ * Parses the part of TOML that project files and lock files use: https://toml.io/en/v1.0.0. Pure. Takes linear time and
+ * stops at the first error.
  */
 export type TomlTable = ReadonlyMap<string, TomlValue>;
 /** A TOML value. Numbers, booleans and dates stay text. */
@@ -11,7 +11,7 @@ type Table = Map<string, TomlValue>;
 /** Bounds the stack. No real file nests this deep. */
 const MAX_DEPTH = 20;
 
-/** Bounds the memory and CPU time of this process. A 4 MiB lock file has less than half as many keys and values. */
+/** Bounds the memory and CPU time of this process. A typical 4 MiB lock file has fewer than half as many. */
 const MAX_KEYS_AND_VALUES = 200_000;
 
 class Malformed extends Error {}
@@ -48,7 +48,7 @@ class Reader {
     if (!this.take(mark)) throw new Malformed();
   }
 
-  /** Skips spaces and comments. */
+  /** Skips white space and comments. */
   skip(blank = BLANK): void {
     for (;;) {
       while (this.next !== "" && blank.has(this.next)) this.at++;

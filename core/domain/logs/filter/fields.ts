@@ -49,7 +49,7 @@ const fields: Fields = {
 export const typeOf = (path: FieldPath): FieldType | undefined => {
   let at: Fields[string] | undefined = fields;
   for (const part of path) {
-    // Compare part by part, because a quoted name that contains a dot is not a path.
+    // Resolve part by part, because a quoted name that contains a dot is not a path.
     if (at === "open") return "any";
     if (at === undefined || typeof at === "string") return undefined;
     at = Object.hasOwn(at, part) ? at[part] : undefined;

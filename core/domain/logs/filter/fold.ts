@@ -28,7 +28,7 @@ const folded = (text: string): string => {
   return shown.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC").replaceAll(JOINER, "");
 };
 
-/** A text of at least this length is cached: a filter of a thousand terms folds the same line a thousand times. */
+/** Texts of at least this length are cached, because each term of a filter folds the same line. */
 const LONG = 1000;
 let last = { text: "", folded: "" };
 

@@ -31,7 +31,7 @@ export const truthOf = (text: string): boolean | undefined => {
   return word === "true" ? true : word === "false" ? false : undefined;
 };
 
-/** Units of duration in nanoseconds. */
+/** Duration units in nanoseconds. */
 const units = new Map([
   ["d", 86_400_000_000_000n],
   ["h", 3_600_000_000_000n],
@@ -42,12 +42,12 @@ const units = new Map([
   ["ns", 1n],
 ]);
 
-/** Bounds the digits before the point. */
+/** Allows at most 15 digits before the point. */
 const DURATION = /^([+-]?)(?=\.?\d)(\d{0,15})(?:\.(\d*))?(d|h|m|s|ms|us|ns)$/;
-/** Later digits are ignored: even in days, they are less than a nanosecond. */
+/** Later digits are ignored, because even in days they are less than a nanosecond. */
 const FRACTION_DIGITS = 18;
 
-/** Parses a duration such as `3.2s` to nanoseconds. Uses integers, because as floats, 9 ms and 0.009 s would differ. */
+/** Parses a duration such as `3.2s` to nanoseconds. Uses integers, because 9 ms and 0.009 s differ as floats. */
 export const nanosOf = (text: string): bigint | undefined => {
   const match = DURATION.exec(text);
   if (match === null) return undefined;

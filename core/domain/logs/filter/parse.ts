@@ -1,7 +1,7 @@
 /**
  * Parses a filter. Precedence from lowest to highest: AND (also implied between adjacent terms), OR, NOT.
  *
- * Other conditions are joined to the parsed tree, not to the text, so a client's filter cannot change them.
+ * Callers join their conditions to the parsed tree and not to the text, so a client's filter cannot change them.
  */
 import { ok, type Result } from "../../../result.ts";
 import { comparisonProblem, typeOf, unknownField } from "./fields.ts";
@@ -158,7 +158,7 @@ class Parser {
     const first = this.#take();
     let quoted = first.kind === "string";
     const parts = quoted ? [first.text] : first.text.split(".");
-    // After a final dot, the next part must follow.
+    // After a trailing dot, a quoted part must follow.
     let open = !quoted && parts.length > 1 && parts.at(-1) === "";
     while (this.#token.glued) {
       const { kind, text } = this.#token;
@@ -225,7 +225,7 @@ class Parser {
   }
 }
 
-/** Converts an offset to code points: a character of two UTF-16 units counts once. */
+/** Converts an offset from UTF-16 units to code points. */
 const inCharacters = (text: string, { at, message }: FilterProblem): FilterProblem => ({
   at: Array.from(text.slice(0, at)).length,
   message,

@@ -1,4 +1,4 @@
-/** Regular expressions of a filter: RE2, https://github.com/google/re2/wiki/Syntax */
+/** Regular expressions in filters, in the RE2 syntax: https://github.com/google/re2/wiki/Syntax */
 
 /**
  * Compiles a pattern to a search function, or returns a problem. A search must take linear time in the length of its

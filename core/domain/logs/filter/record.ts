@@ -1,6 +1,6 @@
 /**
- * The fields of an entry for filters and SQL. They are those of Cloud Logging's LogEntry, so that a filter has the same
- * meaning on every provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
+ * The fields of an entry for filters and SQL. They match Cloud Logging's LogEntry, so that a filter has the same
+ * meaning on every provider: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
 import { timestampOf } from "../../wire/instant.ts";
 import { type HttpRequestLog, insertIdOf, type JsonPayload, type LogEntry } from "../entry.ts";
@@ -19,7 +19,7 @@ export interface LogRecord {
   readonly trace?: string | undefined;
 }
 
-/** The resource of a Cloud Run service, on every provider. */
+/** The resource type of a Cloud Run service. All providers use it. */
 export const RESOURCE_TYPE = "cloud_run_revision";
 
 /** Returns the trace id of a `traceparent`: https://www.w3.org/TR/trace-context/#traceparent-header */
@@ -31,7 +31,7 @@ const traceOf = (json: JsonPayload | undefined): string | undefined => {
 const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
   value === undefined ? {} : { [label]: value };
 
-/** Computes each part of a record separately, so that a search over millions of entries computes only what it uses. */
+/** Computes each part of a record separately, so that a search computes only the parts that its filter needs. */
 const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRecord[Name] } = {
   timestamp: ({ instant }) => timestampOf(instant),
   severity: ({ severity }) => severity,

@@ -6,7 +6,7 @@ import type { Comparison } from "./tree.ts";
 
 export interface Token {
   readonly kind: "text" | "string" | "comparison" | "(" | ")" | "," | "-" | "end";
-  /** For a string, its content without quotes and escapes. */
+  /** For a string, its content without quotes and with escapes resolved. */
   readonly text: string;
   readonly at: number;
   /** True if no space separates the token from the previous one. */
@@ -15,7 +15,7 @@ export interface Token {
 
 const comparisons: readonly Comparison[] = ["=~", "!~", "!=", "<=", ">=", "=", "<", ">", ":"];
 
-/** All Unicode white space, because pasted filters contain no-break spaces. A comment ends with the visible line. */
+/** All Unicode white space, because pasted filters may contain no-break spaces. A comment ends at a line break. */
 const SPACE = /[\t\n\r\p{Z}]+|--[^\n\r\u2028\u2029]*/uy;
 /** A date-time needs no quotes, despite its colons. */
 const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)(?=[\t\n\r\p{Z}()]|--|$)/uy;

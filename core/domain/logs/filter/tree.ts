@@ -3,7 +3,7 @@
  * https://docs.cloud.google.com/logging/docs/view/logging-query-language
  */
 
-/** A comparison operator. `:` means contains, `=~` matches a regular expression. */
+/** A comparison operator. `:` tests whether a value contains a text; `=~` matches a regular expression. */
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=" | ":" | "=~" | "!~";
 
 /** The path of a value in an entry, such as `["jsonPayload", "user", "id"]`. The first part is a field of the entry. */
@@ -14,7 +14,7 @@ export type Literal = { readonly text: string } | { readonly text: null };
 
 /** A parsed filter. */
 export type LogFilter =
-  /** Without terms, matches every entry. */
+  /** Matches every entry if it has no terms. */
   | { readonly kind: "and"; readonly terms: readonly LogFilter[] }
   | { readonly kind: "or"; readonly terms: readonly LogFilter[] }
   | { readonly kind: "not"; readonly term: LogFilter }

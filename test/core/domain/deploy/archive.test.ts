@@ -78,7 +78,7 @@ describe("counting", () => {
   test("rejects implied folders past the limit without storing more of them", () => {
     const { entries, problem } = contentsOf({ entries: 10 }, file("a/b/c/d"), file(`x/${"y/".repeat(50)}z`));
     expect(problem).toBe(
-      `entry ${JSON.stringify(`x/${"y/".repeat(50)}z`)} exceeds the limit of 10 entries, including folders that only paths imply`,
+      `entry ${JSON.stringify(`x/${"y/".repeat(50)}z`)} exceeds the limit of 10 entries, including folders that appear only in paths`,
     );
     expect(entries).toBe(11);
   });

@@ -176,9 +176,9 @@ describe("limits of the provider that are lower than the contract's", () => {
       { ...sent, capabilities: small },
     );
     expect(refused._unsafeUnwrapErr()).toEqual([
-      { path: ["cpu"], message: "at most 2 on this provider", type: "less_than_equal" },
-      { path: ["memory"], message: "at most 3Gi on this provider", type: "less_than_equal" },
-      { path: ["max_instances"], message: "at most 5 on this provider", type: "less_than_equal" },
+      { path: ["cpu"], message: "must be at most 2 on this provider", type: "less_than_equal" },
+      { path: ["memory"], message: "must be at most 3Gi on this provider", type: "less_than_equal" },
+      { path: ["max_instances"], message: "must be at most 5 on this provider", type: "less_than_equal" },
     ]);
     expect(declared({ cpu: 2, memory: "3Gi", max_instances: 5 }, { capabilities: small }).cpu).toBe(2);
   });

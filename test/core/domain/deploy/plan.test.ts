@@ -70,8 +70,8 @@ test("announces an adjustment and deploys the adjusted value", () => {
   expect(raised.spec).toMatchObject({ cpu: 4, memory: 2 * 1024 ** 3 });
   expect(describePlan(raised)).toEqual([
     "Create 'app'",
-    "CPU raised from 3 to 4: this provider has no 3",
-    "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
+    "CPU raised from 3 to 4: this provider does not offer 3 CPUs",
+    "Memory raised from 1Gi to 2Gi: the minimum with 4 CPUs is 2Gi",
   ]);
 });
 
@@ -93,7 +93,7 @@ describe("volumes", () => {
   test("detaches volumes that are not mounted any more, and never deletes them", () => {
     const next = plan({ volumes: { "/a": "two" } }, { current: running(mounted), volumes: ["one", "two"] });
     expect(next.volumesDetached).toEqual(["one"]);
-    expect(describePlan(next)).toContain("Detach volume 'one'; its data stays");
+    expect(describePlan(next)).toContain("Detach volume 'one'; its data is kept");
   });
 });
 
@@ -146,7 +146,7 @@ test("announces unenforced features, and affinity and read-only mounts only if d
   ]);
   expect(notEnforced({ session_affinity: true })).toContain("session_affinity is not enforced: no affinity here");
   expect(notEnforced({ volumes: { "/a": "one", "/b": { name: "two", read_only: true } } })).toContain(
-    "read_only of volumes is not enforced: no read-only mounts here",
+    "read_only in volumes is not enforced: no read-only mounts here",
   );
   expect(notEnforced({ volumes: { "/a": "one" } }).join()).not.toContain("read_only");
 });

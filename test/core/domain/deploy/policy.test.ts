@@ -70,7 +70,7 @@ test.each([
   const wrong = policy("careless", () => [adjust(field as never, value as never, "changed")]);
   expect(rule([wrong])._unsafeUnwrapErr()).toMatchObject({
     kind: "internal",
-    message: `Policy 'careless' failed: it set '${field}' to an invalid value`,
+    message: `Policy 'careless' failed: it made an invalid change to '${field}'`,
   });
 });
 

@@ -94,16 +94,16 @@ describe("explainFit describes what was raised, in the contract's wording", () =
   test("CPU for memory", () =>
     expect(messages(1, 8 * GiB)).toEqual(["CPU raised from 1 to 2: 8Gi of memory needs it"]));
   test("a CPU that the provider lacks", () =>
-    expect(messages(3, 4 * GiB)).toEqual(["CPU raised from 3 to 4: this provider has no 3"]));
+    expect(messages(3, 4 * GiB)).toEqual(["CPU raised from 3 to 4: this provider does not offer 3 CPUs"]));
   test("memory for CPU", () =>
-    expect(messages(4, GiB)).toEqual(["Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi"]));
+    expect(messages(4, GiB)).toEqual(["Memory raised from 1Gi to 2Gi: the minimum with 4 CPUs is 2Gi"]));
   test("a memory size that the provider lacks", () =>
     expect(messages(8, 17 * GiB, fargateLikeCatalogue)).toEqual([
-      "Memory raised from 17Gi to 20Gi: this provider has no 17Gi",
+      "Memory raised from 17Gi to 20Gi: this provider does not offer 17Gi with 8 CPUs",
     ]));
   test("both", () =>
     expect(messages(5, 2 * GiB)).toEqual([
-      "CPU raised from 5 to 6: this provider has no 5",
-      "Memory raised from 2Gi to 4Gi: 6 CPU needs at least 4Gi",
+      "CPU raised from 5 to 6: this provider does not offer 5 CPUs",
+      "Memory raised from 2Gi to 4Gi: the minimum with 6 CPUs is 4Gi",
     ]));
 });

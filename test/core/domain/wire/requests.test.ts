@@ -65,7 +65,7 @@ test("the message states what a field must be", () => {
   expect(words(cancelFields, {})).toEqual(["is required"]);
   expect(words(cancelFields, { deploy_id: 5 })).toEqual(["must be a string"]);
   expect(words(cancelFields, { deploy_id: "" })).toEqual(["must not be empty"]);
-  expect(words(cancelFields, { deploy_id: "d".repeat(65) })).toEqual(["at most 64 characters"]);
+  expect(words(cancelFields, { deploy_id: "d".repeat(65) })).toEqual(["must be at most 64 characters"]);
   expect(words(checkNameFields, {})).toEqual(["is required"]);
   expect(words(checkNameFields, { name: 5 })).toEqual(["must be a string; got 5"]);
   expect(words(restoreVolumeFields, { name: "data", id: 5 })).toEqual(["must be a string"]);
@@ -74,7 +74,7 @@ test("the message states what a field must be", () => {
   ]);
   expect(words(logsFields, { deployment_name: "app", query: 5 })).toEqual(["must be a string"]);
   expect(words(logsFields, { deployment_name: "app", query: "x".repeat(20_001) })).toEqual([
-    "at most 20000 characters",
+    "must be at most 20000 characters",
   ]);
 });
 

@@ -142,7 +142,7 @@ describe("the quota of volumes", () => {
 });
 
 const WENT =
-  "The volume 'data' has since been deleted. Restore it with 'portside volume restore data', or deploy again to create an empty volume.";
+  "The volume 'data' was deleted in the meantime. Restore it with 'portside volume restore data', or deploy again to create an empty volume.";
 
 /** A platform that runs a callback right before a port returns. */
 const meanwhile = (method: "build" | "rollout" | "mayServe", act: (platform: MemoryPlatform) => Promise<unknown>) => {

@@ -46,7 +46,7 @@ describe("while deploys of the name run and wait", () => {
     const platform = slowBuilds();
     const run = await accepted(platform);
     expect((await remove(platform))._unsafeUnwrap().detail).toBe(
-      "The deploy of 'app' was ended before it created anything.",
+      "The deploy of 'app' ended before it created anything.",
     );
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "deleted" });
     expect(await names(platform)).toEqual([]);
@@ -130,6 +130,6 @@ describe("a provider that fails", () => {
     });
     await deployed(platform);
     expect((await remove(platform)).isOk()).toBe(true);
-    expect(warnings).toEqual(["a delete was not logged"]);
+    expect(warnings).toEqual(["the deletion of a deployment was not logged"]);
   });
 });

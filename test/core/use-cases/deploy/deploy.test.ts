@@ -66,8 +66,8 @@ test("announces adjustments and unenforced features before the rollout", async (
   const platform = startMemory({ capabilities: { memory_limit, concurrency_cap } });
   expect(recordTexts(await deployed(platform, { cpu: 3, memory: "1Gi" })).slice(2, -1)).toEqual([
     "DEPLOYING Creating 'app'",
-    "DEPLOYING CPU raised from 3 to 4: this provider has no 3",
-    "DEPLOYING Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
+    "DEPLOYING CPU raised from 3 to 4: this provider does not offer 3 CPUs",
+    "DEPLOYING Memory raised from 1Gi to 2Gi: the minimum with 4 CPUs is 2Gi",
     "DEPLOYING memory is not enforced: no memory limit here",
     "DEPLOYING concurrency is not enforced: no cap here",
     "DEPLOYING Starting revision app-00001",

@@ -20,14 +20,19 @@ test("has sentences and data, and needs no source", async () => {
     name: "my-app",
     summary: [
       "Create 'my-app'",
-      "CPU raised from 3 to 4: this provider has no 3",
-      "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
+      "CPU raised from 3 to 4: this provider does not offer 3 CPUs",
+      "Memory raised from 1Gi to 2Gi: the minimum with 4 CPUs is 2Gi",
       "Scheduled: 0 9 * * * (Europe/Paris)",
     ],
     changes: [],
     adjustments: [
-      { field: "cpu", from: "3", to: "4", message: "CPU raised from 3 to 4: this provider has no 3" },
-      { field: "memory", from: "1Gi", to: "2Gi", message: "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi" },
+      { field: "cpu", from: "3", to: "4", message: "CPU raised from 3 to 4: this provider does not offer 3 CPUs" },
+      {
+        field: "memory",
+        from: "1Gi",
+        to: "2Gi",
+        message: "Memory raised from 1Gi to 2Gi: the minimum with 4 CPUs is 2Gi",
+      },
     ],
     volumes: { create: [], detach: [] },
     schedule: { action: "put", cron: "0 9 * * *", timezone: "Europe/Paris", max_seconds: 30 },

@@ -110,7 +110,7 @@ test("an account runs one query at a time, independently of other accounts", asy
   const asked = (account?: string) => platform.controlPlane.runSql(platform.principal(account), { query: "SELECT 1" });
   expect((await asked())._unsafeUnwrapErr()).toMatchObject({
     kind: "rate_limited",
-    message: "Your account may run 1 SQL query at a time. Wait until it ends.",
+    message: "Your account has reached its limit of concurrent SQL queries (1). Wait until one ends.",
   });
   const other = asked("beta");
   gate.resolve();

@@ -113,7 +113,7 @@ test("a deploy ends and names the volume that cannot be read", async () => {
 test("a deploy ends if its missing volume is being deleted, and explains how to restore it", async () => {
   const last = await lastOf("create", conflict("'data' is being deleted."));
   expect(last).toMatchObject({ reason: "volume_unavailable" });
-  expect(last?.message).toMatch(/^The volume 'data' has since been deleted\. Restore it with /);
+  expect(last?.message).toMatch(/^The volume 'data' was deleted in the meantime\. Restore it with /);
 });
 
 test("a storage error after a cancel is not reported", async () => {

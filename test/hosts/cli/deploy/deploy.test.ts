@@ -213,7 +213,7 @@ describe("an error", () => {
     using folder = folderWith(project({ memory: "64Gi" }));
     const { code, stderr } = await portside(["deploy", folder.path], { env: await envOf(api) });
     expect(code).toBe(1);
-    expect(stderr).toContain("memory: at most 32Gi on this provider");
+    expect(stderr).toContain("memory: must be at most 32Gi on this provider");
   });
 
   test("in the source is reported before sending", async () => {

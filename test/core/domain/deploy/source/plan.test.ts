@@ -392,12 +392,12 @@ describe("a Node source", () => {
   ])("starts with %s", (_what, texts, command) => expect(commandOf(texts)).toBe(command));
 
   test.each<readonly [string, Texts, RegExp]>([
-    ["workspaces", node({ workspaces: ["packages/*"] }), /root of workspaces.*"start": "npm start --workspace NAME"/],
-    ["pnpm's workspaces", node({}, { "pnpm-workspace.yaml": "" }), /root of workspaces/],
+    ["workspaces", node({ workspaces: ["packages/*"] }), /has workspaces.*"start": "npm start --workspace NAME"/],
+    ["pnpm's workspaces", node({}, { "pnpm-workspace.yaml": "" }), /has workspaces/],
     [
       "a build script without a start script",
       node({ scripts: { build: "vite build" } }, { "index.html": "" }),
-      /no script that serves the result.*static site/,
+      /no script that serves the built folder.*static site/,
     ],
     ["nothing", node({}), /neither a start script.*'web: COMMAND'/],
     ["no JSON", { "package.json": "{ name: }" }, /not valid JSON/],
