@@ -13,7 +13,7 @@ import type { List, Listing, Scan } from "./scan.ts";
 /** `invalid`: the cloud rejects the filter. */
 export type Listed<T> = Promise<Result<T, Unavailable | "invalid">>;
 
-/** A call's share of the read quota. */
+/** A call's turn to use the read quota. */
 export interface Turn {
   /** Resolves when the call is permitted, with its timeout in milliseconds. Throws to end the search. */
   readonly take: () => Promise<number>;

@@ -49,9 +49,7 @@ const FOLLOWED_MS = 60_000;
 /** Milliseconds without a follower's read after which searches may use the followers' calls. */
 const UNUSED_MS = 10_000;
 const LENT_WAIT_MS = 2000;
-/**
- * Entries are dropped at this age in milliseconds, or while their messages have more than this number of characters.
- */
+/** Maximum age of kept entries in milliseconds, and maximum total characters of their messages. */
 const KEPT_MS = 30_000;
 const KEPT_CHARS = 32 * 1024 * 1024;
 /** Maximum number of logs to follow. Reads of further logs are searches. */

@@ -43,7 +43,7 @@ export interface QueryLimits {
   readonly rowsPerPage: number;
 }
 
-/** @param requestId idempotency key: BigQuery does not run a query again with the same key */
+/** @param requestId idempotency key: BigQuery does not run two queries with the same key */
 export const startQuery = (
   client: BigQuery,
   { query, location }: Query,

@@ -20,7 +20,7 @@ const busy: ReadonlySet<string> = new Set([
   ...["jobRateLimitExceeded", "quotaExceeded", "tableUnavailable", "blocked"],
 ]);
 
-/** Reasons for which the statement is invalid, even though some of these errors have the HTTP status 403 or 500. */
+/** Reasons that concern the statement, even though some of these errors have the HTTP status 403 or 500. */
 const ofStatement: ReadonlySet<string> = new Set([
   ...["invalidQuery", "invalid", "bytesBilledLimitExceeded", "billingTierLimitExceeded", "responseTooLarge"],
   ...["resourcesExceeded", "timeout", "stopped", "badRequest"],

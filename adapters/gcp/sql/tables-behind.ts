@@ -1,6 +1,7 @@
 /**
- * Finds the tables that BigQuery reads behind the platform's own. For a view, a dry run lists the tables behind the
- * view (https://github.com/googleapis/mcp-toolbox/issues/2315). Whether this applies to linked datasets is undocumented.
+ * Finds the tables that BigQuery reads for statements that name the platform's tables. For a view, a dry run lists the
+ * tables behind the view (https://github.com/googleapis/mcp-toolbox/issues/2315). Whether this applies to linked
+ * datasets is undocumented.
  */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { GcpConfig } from "../config.ts";

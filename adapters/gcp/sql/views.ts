@@ -12,7 +12,7 @@ import { INSTANCE_LABEL } from "../logs/entry.ts";
 import { logIds } from "../logs/names.ts";
 import { severityColumn } from "./severity.ts";
 
-/** The view of a linked dataset that contains all logs of the bucket. */
+/** The linked dataset's view of all logs in the bucket. */
 export const LOG_VIEW = "_AllLogs";
 
 const line = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();

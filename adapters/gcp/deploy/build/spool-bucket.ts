@@ -1,4 +1,4 @@
-/** Stores a source spool in the staging bucket: https://cloud.google.com/storage/docs/json_api/v1/objects */
+/** A source spool in the staging bucket: https://cloud.google.com/storage/docs/json_api/v1/objects */
 
 import type { ProviderCall } from "../../../cloud/calls/provider-call.ts";
 import type { SpoolBucket } from "../../../cloud/deploy/build/bucket-spool.ts";
