@@ -1,6 +1,6 @@
 /**
- * Injects faults and delays into any port, to test against a provider that is slow or down or whose responses are lost.
- * Decorators compose; the outermost acts first.
+ * Injects faults and delays into a port, to test with a provider that is slow, does not respond or loses responses.
+ * Decorators can be nested; the outermost acts first.
  *
  * ```ts
  * const services = faulty(provider.services, ({ method, count }) =>

@@ -1,6 +1,6 @@
 /**
- * The memory provider's capabilities. It simulates Cloud Run's sizes, so tests on any machine can check every rule
- * about sizes.
+ * The memory provider's capabilities. The provider simulates Cloud Run's sizes, so that tests can check the
+ * rules about sizes on any machine.
  */
 import { deployLimits } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";

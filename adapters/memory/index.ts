@@ -42,7 +42,7 @@ export interface MemoryProvider {
   readonly identity: Identity;
   /** Every account is on the free plan until `subscribe` changes it. */
   readonly billing: MemoryBilling;
-  /** Adds rows to the account's SQL table `billing`. The provider meters nothing itself, because nothing runs. */
+  /** Adds rows to the account's SQL table `billing`. The provider itself does not meter usage. */
   charge(account: AccountId, ...rows: readonly BillingRow[]): void;
   /** The ports that `createControlPlane` needs. */
   readonly ports: Ports;
@@ -50,7 +50,7 @@ export interface MemoryProvider {
   reset(): void;
   /** Returns a copy of all state. */
   snapshot(): World;
-  /** Closes the storage server and the SQL processes, if calls have started them. */
+  /** Closes the storage server and the SQL processes, if they are running. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A clock that only moves on `advance`, so that a test of hours takes milliseconds. */
+/** A clock that moves only on `advance`, so that tests can simulate hours in milliseconds. */
 import { type Instant, parseInstant, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
 

@@ -8,7 +8,7 @@ export const memoryModule = {
   load: async (_config, deps) => {
     const { createMemoryProvider } = await import("./index.ts");
     const { provider, close } = createMemoryProvider(deps);
-    // No identity: keys are in the data folder, where `portside keys create --account` writes them.
+    // Without an identity, Portside uses the data folder's keys, which `portside keys create --account` creates.
     return { provider, close };
   },
 } as const satisfies ProviderModule<object>;

@@ -82,7 +82,7 @@ export const livingBucket = (world: World, id: string): StoredBucket | undefined
   return bucket?.deletedAt === null ? bucket : undefined;
 };
 
-/** Empties the world in place, so that existing ports see it empty. */
+/** Empties the world in place, because the ports hold references to it. */
 export const resetWorld = (world: World): void => {
   for (const part of Object.values(world)) if (part instanceof Map || part instanceof Set) part.clear();
   world.writes = 0;

@@ -5,8 +5,8 @@ import { Histogram, type Registry } from "prom-client";
 export interface ApiRequest {
   readonly method: string;
   /**
-   * The endpoint's path with placeholders, as in the API reference. A path with names would create a time series for
-   * each name. Undefined for an unknown path.
+   * The endpoint's path with placeholders, as in the API reference, because a path with actual names would create a
+   * time series for each name. Undefined for an unknown path.
    */
   readonly route: string | undefined;
   readonly status: number;

@@ -9,7 +9,7 @@ export const deployMetrics = (registry: Registry) => {
   return {
     ended: new Counter({
       name: "portside_deploys_total",
-      help: "Completed deploys, by the status of the last record and the reason of an ERROR.",
+      help: "Completed deploys, by the status of the last record and, for an ERROR, its reason.",
       labelNames: ["status", "reason"],
       registers,
     }),
@@ -41,7 +41,8 @@ type Phase = "building" | "deploying";
 const seconds = (from: Instant, to: Instant): number => Math.max(0, millisOf(to) - millisOf(from)) / 1000;
 
 /**
- * Follows a run to its end. The status of a phase is `ok` if the next phase began, otherwise the status of the last record.
+ * Follows a run to its end. A phase has the status `ok` if the next phase began or the deploy ended with DONE,
+ * otherwise `failed`.
  */
 const follow = async (run: DeployRun, { ended, running, phases }: DeployMetrics): Promise<void> => {
   let phase: Phase = "building";

@@ -18,7 +18,7 @@ import { providerTelemetry } from "./provider.ts";
 
 /** Prometheus metrics of a platform. */
 export interface Metrics {
-  /** Pass it to the provider, which reports its instances, requests and logs to it. */
+  /** For the provider, which reports its instances, requests and logs. */
   readonly telemetry: Telemetry;
   /** Returns the control plane with its deploys counted and timed. */
   measure(controlPlane: ControlPlane): ControlPlane;
@@ -43,7 +43,7 @@ export interface MetricsConfig {
 /** Returns the metrics of this process and of others in text format. */
 const sumOf = async (registry: Registry, others: ReadonlySet<() => Promise<unknown>>): Promise<string> => {
   if (others.size === 0) return registry.metrics();
-  // The metrics of a process that does not answer are missing.
+  // Omits the metrics of a process that does not respond.
   const read = [...others].map((other) => other().catch(() => []));
   const all = [await registry.getMetricsAsJSON(), ...(await Promise.all(read))];
   return AggregatorRegistry.aggregate(all as Parameters<typeof AggregatorRegistry.aggregate>[0]).metrics();

@@ -31,7 +31,7 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   });
   new Gauge({
     name: "portside_log_entries_waiting",
-    help: "Log entries that are received but not stored yet.",
+    help: "Log entries that were received but are not stored yet.",
     registers,
     collect() {
       this.set(sum(({ logEntriesWaiting }) => logEntriesWaiting));
@@ -59,7 +59,7 @@ export const providerTelemetry = (registry: Registry, others: Set<() => Promise<
   });
   const lag = new Histogram({
     name: "portside_log_lag_seconds",
-    help: "Age of the oldest log entry of a write when the write ends.",
+    help: "Age of the oldest log entry in a write when the write ends.",
     buckets: [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 30],
     registers,
   });
@@ -70,7 +70,7 @@ export const providerTelemetry = (registry: Registry, others: Set<() => Promise<
   });
   const lost = new Counter({
     name: "portside_log_entries_lost_total",
-    help: "Log entries that could not be stored and are lost.",
+    help: "Log entries that were lost because they could not be stored.",
     registers,
   });
   return {

@@ -5,10 +5,10 @@ import { wrapPort } from "../decorate-port.ts";
 import { context, SpanStatusCode } from "./open-telemetry.ts";
 import { beginSpan, recordError, withSpan } from "./span.ts";
 
-/** Calls that return immediately or that no request waits for. */
+/** Calls that return immediately or that requests do not wait for. */
 const untraced: readonly string[] = ["capabilities", "check", "countRequest", "close"];
 
-/** The first argument of a use case is the principal, except for the use case that authenticates. */
+/** Reads the account from the first argument, which is the principal in every use case except `authenticate`. */
 const callerOf = ([first]: readonly unknown[]): Attributes => {
   const account = (first as { account?: unknown } | undefined)?.account;
   return typeof account === "string" ? { "portside.account": account } : {};

@@ -16,12 +16,12 @@ export interface ActiveSpan {
 /** Begins a span. Returns undefined if no SDK is installed; the call must then be made without a span. */
 export const beginSpan = (name: string, attributes: Attributes): ActiveSpan | undefined => {
   const span = trace.getTracer(TRACER).startSpan(name, { attributes });
-  // An unsampled span also has a valid context, which its children need.
+  // An unsampled span has a valid context too, which its children need.
   if (!isSpanContextValid(span.spanContext())) return undefined;
   return { span, within: trace.setSpan(context.active(), span) };
 };
 
-/** Returns whether an error marks the span as failed. A 404 is a normal result, not a failed span. */
+/** Returns whether an error marks the span as failed. A `not_found`, for example, is a normal result. */
 const isFault = ({ kind }: ControlPlaneError): boolean => kind === "internal" || kind === "unavailable";
 
 export const recordError = (span: Span, error: ControlPlaneError): void => {
@@ -84,7 +84,7 @@ async function* follow({ span, within }: ActiveSpan, events: AsyncIterable<unkno
 const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** Makes a call in its own span. The call may return a value, a promise, a `ResultAsync` or a stream. */
+/** Makes a call in a new span. The call may return a value, a promise, a `ResultAsync` or a stream. */
 export const withSpan = (name: string, attributes: Attributes, call: () => unknown): unknown => {
   const active = beginSpan(name, attributes);
   if (active === undefined) return call();

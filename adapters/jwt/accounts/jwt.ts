@@ -31,7 +31,7 @@ export interface JwtIssuer {
   /** The exact `iss` claim of its tokens. */
   readonly issuer: string;
   readonly audience: string;
-  /** Returns the account of a token's claims, or undefined if they name no account. See `accountFromClaim`. */
+  /** Returns the account that a token's claims name, or undefined if they name no account. See `accountFromClaim`. */
   readonly accountOf: (claims: JWTPayload) => AccountId | undefined;
   /** The permitted algorithms. Defaults to all asymmetric ones. */
   readonly algorithms?: readonly string[];
@@ -41,15 +41,15 @@ export interface JwtIssuer {
   readonly admit?: (principal: Principal, claims: JWTPayload) => ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
 
-/** Returns the default alias of an issuer: its host and path, so that accounts of different issuers never collide. */
+/** Returns the default alias of an issuer: its host and path, so that accounts of different issuers do not collide. */
 export const issuerAlias = (issuer: string): string => issuer.replace(/^[a-z]+:\/\//i, "").replace(/\/+$/, "");
 
 const percentEncoded = (text: string): string =>
   [...new TextEncoder().encode(text)].map((byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join("");
 
 /**
- * Returns a function that maps claims to the account `ALIAS:CLAIM`. Percent-encodes characters that are invalid in an
- * account name, and `%` and `:`, so that a claim of one issuer never equals an account of another.
+ * Returns a function that maps claims to the account `ALIAS:CLAIM`. Percent-encodes `%`, `:` and characters that are
+ * invalid in an account name, so that accounts of issuers with different aliases do not collide.
  *
  * @param alias the prefix of the issuer's accounts
  * @param claim the claim that identifies the user, such as `sub`
@@ -67,7 +67,7 @@ class KeysUnavailable extends Error {}
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? "";
 
-/** Error codes of the key lookup that mean an invalid token: no matching key, or several. */
+/** Error codes of the key lookup that mean an invalid token: no matching key, several, or an unsupported algorithm. */
 const tokenFaults = ["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS", "ERR_JOSE_NOT_SUPPORTED"];
 
 const keysOf =

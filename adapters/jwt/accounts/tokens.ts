@@ -73,7 +73,7 @@ export const createTokens = (
       admit: (holder, { [KEY_CLAIM]: key }) => {
         const principal: Principal = { ...holder, credentialKind: "platform_token" };
         if (key === null) return okAsync(principal);
-        // Tokens of earlier versions do not name their key, so they could not be revoked.
+        // Rejects tokens of earlier versions, which cannot be revoked because they do not name their key.
         if (typeof key !== "string") return errAsync(ENDED);
         return isLive(principal.account, key).andThen((there) => (there ? okAsync(principal) : errAsync(ENDED)));
       },

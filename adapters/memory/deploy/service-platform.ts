@@ -14,10 +14,10 @@ import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 import type { StoredService, World } from "../world.ts";
 
-/** The URL of a simulated service. The host name never resolves (RFC 6761, `.invalid`). */
+/** The URL of a simulated service. Its host name does not resolve (RFC 6761, `.invalid`). */
 const urlOf = (name: string): string => `https://${name}.memory.invalid`;
 
-// The cast is safe: this provider has rendered every document of the world.
+// The cast is safe, because `renderService` created every document in the world.
 const read = (document: unknown): ServiceTemplate => parseService(structuredClone(document)) as ServiceTemplate;
 
 const serviceOf = (world: World, name: DeploymentName, stored: StoredService): Service => ({

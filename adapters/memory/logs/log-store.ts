@@ -14,7 +14,7 @@ import type { World } from "../world.ts";
 
 const cancelled = () => unavailable("The search was cancelled.", 1);
 
-/** Entries between two checks of the clock. */
+/** How many entries to search between two checks of the clock. */
 const BATCH = 1000;
 
 /** Copies an entry as a real store would: `json` makes a round trip through JSON. */
@@ -32,7 +32,7 @@ const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number 
   return from;
 };
 
-/** @param maxScanned maximum entries that one search examines; all by default */
+/** @param maxScanned the maximum number of entries that one search examines; defaults to all */
 export const createMemoryLogs = (
   world: World,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** SQL over the world's logs and charges. Each SQL process has its own database, which receives new entries before each query. */
+/** SQL over the world's logs and charges. Each SQL process has a database and receives new entries with each query. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";

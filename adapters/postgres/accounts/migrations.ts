@@ -4,10 +4,10 @@
  */
 import type { PostgresClient } from "./client.ts";
 
-/** An arbitrary lock number that no other program should use. */
+/** An arbitrary lock number. Other programs that share the database must not use it. */
 const LOCK = 7_064_001;
 
-/** Ordered. Never change a released step; append a new one. */
+/** In order. Do not change a released step; append a new one. */
 const steps: readonly string[] = [
   `CREATE TABLE portside_keys (
      id text PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** API keys in PostgreSQL. Every replica accepts a new key and rejects a revoked one. */
+/** API keys in PostgreSQL, shared by all replicas. */
 import { type KeyRecords, keyRecordOf } from "../../shared/accounts/key-record.ts";
 import type { PostgresClient } from "./client.ts";
 
@@ -21,7 +21,7 @@ export const createKeyRecords = (client: PostgresClient): KeyRecords => ({
     void (await client.query("UPDATE portside_keys SET last_used_at = $1 WHERE id = $2", [at, id])),
 });
 
-/** If no keys exist, returns true to the first caller among all replicas. Otherwise returns false. */
+/** Returns true to the first caller among all replicas, if no keys exist. Otherwise returns false. */
 export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
   (
     await client.query(

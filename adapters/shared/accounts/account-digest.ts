@@ -1,6 +1,6 @@
 /**
- * Digests of account names, for names and labels on a cloud. An account name may be an email address, so it must not
- * appear there.
+ * Digests of account names, for the names and labels of cloud resources. These must not contain account names, which
+ * may be email addresses.
  */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -14,5 +14,5 @@ export const accountDigest = (owner: AccountId): string =>
  */
 export const shortAccountDigest = (owner: AccountId): string => accountDigest(owner).slice(0, 10);
 
-/** The owner of a cloud name that another system uses. It is empty, so it never equals an account. */
+/** The owner of a cloud name that another system uses. It is empty, so it does not equal any account. */
 export const NOBODY = "" as AccountId;

@@ -15,10 +15,10 @@ import type { KeyRecord, KeyRecords } from "./key-record.ts";
 const SECRET_LENGTH = 40;
 const PREFIX_LENGTH = "psk_".length + 8;
 const SHAPE = /^psk_[A-Za-z0-9]{40}$/;
-/** Milliseconds for which an authenticated key is cached. A revocation on this replica clears the cache. */
+/** How long an authenticated key stays in the cache, in milliseconds. A revocation on this replica clears the cache. */
 const CACHE_MS = 10_000;
 const CACHE_SIZE = 10_000;
-/** Minimum milliseconds between two updates of `lastUsedAt` of a key. */
+/** Minimum milliseconds between two updates of a key's `lastUsedAt`. */
 const USED_MS = 60_000;
 
 export interface ApiKeyDeps {
@@ -59,7 +59,7 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
   const noteAt = new Map<string, Instant>();
   let revocations = 0;
 
-  /** Clears the caches. Lookups in progress must not be cached either: they may have found the revoked key. */
+  /** Clears the caches. Results of lookups in progress must not be cached either: they may contain the revoked key. */
   const forget = (): void => {
     revocations++;
     recognised.clear();

@@ -7,10 +7,10 @@ import { type ArchiveLimits, KiB, MiB } from "../../../core/domain/accounts/limi
 import { ArchiveContents } from "../../../core/domain/deploy/archive.ts";
 import { TarDamage, type TarEntry, TarReader, type TarVisitor } from "./tar/reader.ts";
 
-/** Maximum unpacked bytes of headers and padding. More indicate a decompression bomb. */
+/** Maximum unpacked bytes of headers and padding. An archive with more is a decompression bomb. */
 const OVERHEAD_BYTES = 32 * MiB;
 const ENTRY_OVERHEAD_BYTES = 8 * KiB;
-/** Maximum bytes after the end marker. Common tools pad an archive to a record of 10 KiB. */
+/** Maximum bytes after the end marker. Common tools pad an archive to a multiple of 10 KiB. */
 const TRAILING_BYTES = 1 * MiB;
 
 const NOT_GZIP = "is not a gzip file; pack it with 'tar -czf'";
@@ -82,7 +82,7 @@ export class ArchiveWalk {
 
   #unpack(chunk: Buffer): void {
     if (this.#problem !== undefined) return;
-    // Reject a second layer of gzip, which would be unpacked without a bound.
+    // Rejects a second layer of gzip, whose unpacked size would not be bounded.
     if (this.#unpacked === 0 && chunk[0] === GZIP_MARK) return this.#fail(NOT_TAR);
     this.#unpacked += chunk.length;
     const { bytes, entries } = this.#contents;

@@ -1,4 +1,4 @@
-/** Stores received sources on disk, so that a large source needs no memory. */
+/** Stores received sources on disk, so that memory use does not depend on their size. */
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";

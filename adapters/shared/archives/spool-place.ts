@@ -31,7 +31,7 @@ export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): stri
   // https://docs.cloud.google.com/run/docs/container-contract: the file system "is in-memory"; K_SERVICE is always set.
   if (environment["K_SERVICE"] !== undefined) return "this is Cloud Run, where the disk is memory";
   const kind = kindOf(folder);
-  return kind !== undefined && inMemory.includes(kind) ? `${folder} is on a disk in memory` : undefined;
+  return kind !== undefined && inMemory.includes(kind) ? `${folder} is on an in-memory file system` : undefined;
 };
 
 /** @param bucket the name of the bucket, if known */

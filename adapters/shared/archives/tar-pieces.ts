@@ -9,12 +9,12 @@ const BLOCK = 512;
 const EXTENDED = ["x", "g", "L", "K"].map((letter) => letter.charCodeAt(0));
 /** Maximum blocks of a header to keep together. Longer headers contain more than paths and times, and may be split. */
 const BLOCKS = 16;
-/** Maximum bytes to hold back. Bounds data that looks like endless headers. */
+/** Maximum bytes to hold back, because file content may look like an endless series of headers. */
 const HELD_BYTES = 256 * 1024;
 
 /**
- * Returns the end of the extended header that seems to begin at `at`, or 0 if none does. File content may look like
- * one.
+ * Returns the end of the extended header at `at`, or 0 if the bytes do not look like one. File content may also look
+ * like a header.
  */
 const endOfHeader = (bytes: Buffer, at: number): number => {
   if (!EXTENDED.includes(bytes[at + 156] ?? 0) || bytes.toString("latin1", at + 257, at + 262) !== "ustar") return 0;

@@ -1,4 +1,4 @@
-/** Ends a shared call early for one of its callers. */
+/** Lets one caller of a shared call stop waiting for it. */
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, type Result, ResultAsync } from "../../../core/result.ts";
 

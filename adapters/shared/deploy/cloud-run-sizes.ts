@@ -1,5 +1,5 @@
 /**
- * The sizes of Cloud Run. The gcp provider offers them. The memory provider simulates them, so that tests cover every
+ * The instance sizes of Cloud Run, for the gcp provider. The memory provider simulates them, so that tests cover every
  * adjustment of a declared size.
  */
 import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
@@ -7,7 +7,7 @@ import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts
 
 /**
  * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits. Portside does not offer
- * fractions of a CPU. Cloud Run has no sizes of 3, 5 and 7 CPUs.
+ * fractions of a CPU. Cloud Run does not offer 3, 5 or 7 CPUs.
  */
 export const cloudRunSizes: ResourceCatalogue = [
   { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },

@@ -6,7 +6,7 @@ export const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed
 
 export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was cancelled." };
 
-/** The failure for unexpected exceptions. The operator's log contains the cause. */
+/** The failure for unexpected exceptions. The server's log contains the cause. */
 export const OWN_BUG: DeployFailure = {
   reason: "internal",
   message: "The platform could not roll out the revision. The operator can find the reason in the server's log.",

@@ -31,9 +31,9 @@ const TYPES = {
 } as const;
 
 /**
- * Must not contain single quotes, dollar signs or comments, because it is one word of a shell command. It does not
- * serve portside.json, which may contain the service's environment, or paths with a part that begins with a dot, except
- * `/.well-known`. It keeps idle connections longer than the 4000 s of AWS's load balancer.
+ * The program must not contain single quotes, dollar signs or comments, because it is one word of a shell command. It
+ * does not serve portside.json, which may contain the service's environment, or paths with a part that begins with a
+ * dot, except `/.well-known`. It keeps idle connections open for longer than AWS's load balancer does (4000 s).
  */
 const PROGRAM = `
 const { createServer } = require("node:http");

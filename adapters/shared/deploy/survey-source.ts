@@ -36,7 +36,7 @@ class SurveyedFiles {
     const [name, isFile] = [path.replace(/^(\.\/)+/, "").replace(/\/$/, ""), type === "file"];
     this.#addFolders(name, isFile);
     if (!isFile || !isNamed(name)) return;
-    // Names in the root do not count: each may determine the build, and the archive limits already bound their number.
+    // Names in the root do not count, because each may determine the build. The archive limits bound their number.
     if (name.includes("/") && ++this.#nested > sourceNames) return;
     this.paths.add(name);
     const limit = Math.min(textBytesOf(name), this.#left[textKindOf(name)]);

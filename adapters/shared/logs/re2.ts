@@ -3,9 +3,9 @@ import { RE2JS } from "re2js";
 import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts";
 
 /**
- * Maximum program steps of a pattern. A search is linear in the text, but each character may cost one pass over the
- * whole program if the automaton has too many states to cache. Above this bound, a line of 256 KiB could take more than
- * a second.
+ * Maximum steps of a compiled pattern. A search is linear in the length of the text, but if the automaton has too many
+ * states to cache, each character may cost one pass over all steps. Above this bound, a line of 256 KiB could take more
+ * than a second.
  */
 const MAX_STEPS = 100;
 

@@ -1,6 +1,6 @@
 /** A queue of events that one side pushes and the other iterates in order. */
 
-/** Maximum queued items before `push` returns a promise, so that a writer can apply backpressure. */
+/** How many items may be queued before `push` returns a promise, which lets a writer wait for the reader. */
 const ROOM = 64;
 
 export class Channel<T> implements AsyncIterable<T> {

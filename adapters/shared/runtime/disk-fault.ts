@@ -28,7 +28,7 @@ export const sqliteCodeOf = (error: unknown): number | undefined => {
   return code === "ERR_SQLITE_ERROR" && errcode !== undefined ? errcode & 0xff : undefined;
 };
 
-/** Returns the disk fault behind an error, or undefined if the disk is not the cause. */
+/** Returns the disk fault that caused an error, or undefined if the disk is not the cause. */
 export const diskFaultOf = (error: unknown): DiskFault | undefined => {
   const sqlite = sqliteCodeOf(error);
   if (sqlite !== undefined) return sqliteFaults[sqlite];
@@ -42,7 +42,7 @@ const words: Readonly<Record<DiskFault, { readonly fact: string; readonly remedy
 };
 
 /**
- * @param loss the operation that was not completed, as a clause
+ * @param loss the consequence, as a clause such as "the source could not be built"
  * @param step the action that the client must take later, such as "Deploy again"
  */
 export const describeDiskFault = (fault: DiskFault, loss: string, step: string): string =>
@@ -53,9 +53,9 @@ const RETRY_S = 5;
 const REPAIRED_S = 60;
 
 /**
- * Returns the error for a call that needs a file or a database. Names the disk fault if that is the cause.
+ * Returns the error for a call that needs a file or a database. The message names the disk fault, if there is one.
  *
- * @param message the message for every other cause
+ * @param message the message for other causes
  */
 export const storeUnavailable = (message: string, cause: unknown): Unavailable => {
   const fault = diskFaultOf(cause);

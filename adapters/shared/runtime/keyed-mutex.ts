@@ -1,4 +1,4 @@
-/** Runs work with the same key one at a time, in the order of arrival. Work with different keys runs concurrently. */
+/** Runs tasks with the same key one at a time, in order of arrival. Tasks with different keys run concurrently. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
@@ -6,7 +6,7 @@ export class KeyedMutex {
   async take<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const { promise: over, resolve: leave } = Promise.withResolvers<void>();
     const before = this.#last.get(key);
-    // An aborted waiter must not let the next waiter overtake earlier ones.
+    // After an aborted waiter leaves, the next waiter must still wait for the earlier ones.
     const mine = Promise.all([before, over]).then(() => {
       if (this.#last.get(key) === mine) this.#last.delete(key);
     });

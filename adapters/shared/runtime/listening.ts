@@ -1,4 +1,4 @@
-/** Finds the addresses on which processes listen, from /proc/net/tcp and their open files (proc(5)). */
+/** Finds the addresses that processes listen on, from /proc/net/tcp and the open files of the processes (proc(5)). */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -41,7 +41,7 @@ export const parseTcpTable = (text: string): Map<string, Listener> => {
   return found;
 };
 
-/** Reads asynchronously: for each table, the kernel walks its whole hash of connections, which takes milliseconds. */
+/** Reads asynchronously, because each table takes milliseconds: the kernel walks its whole connection hash. */
 const readTables = async (folder: string): Promise<Map<string, Listener>> => {
   const read = (name: string) => readFile(`${folder}/${name}`, "utf8").catch(() => "");
   const texts = await Promise.all(["tcp", "tcp6"].map(read));
@@ -76,8 +76,8 @@ const COUNTS = [
 ];
 
 /**
- * Returns the numbers of TCP sockets in the network namespace of a process, or undefined if the kernel does not report
- * them. Much cheaper to read than the tables.
+ * Returns the numbers of TCP sockets in the network namespace of a process as text, or undefined if the kernel does not
+ * report them. Reading them is much cheaper than reading the tables.
  */
 export const countSocketsIn = (pid: number): string | undefined => {
   try {
@@ -87,7 +87,7 @@ export const countSocketsIn = (pid: number): string | undefined => {
   }
 };
 
-/** Returns every listening TCP socket that one of the processes has open. */
+/** Returns the listening TCP sockets that the processes have open. */
 export const listenersOf = async (pids: readonly number[]): Promise<Listener[]> => {
   const table = await readTables("/proc/net");
   const inodes = new Set(pids.flatMap(socketsOf));

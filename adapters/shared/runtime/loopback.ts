@@ -1,14 +1,14 @@
 /**
  * Listens on both loopback families. `localhost` means 127.0.0.1 to some clients and ::1 to others. A program that
- * listens at the other address would receive requests and cookies for the server.
+ * listens on the other address would receive requests and cookies that are intended for the server.
  */
 import { once } from "node:events";
 import { createServer, type Server, type ServerOpts, type Socket } from "node:net";
 import { holderOf } from "./listening.ts";
 
 /**
- * The second address for each host. `::` needs none, because it includes IPv4. Other addresses do not include the
- * loopback.
+ * The second address for each host. `::` needs no second address, because it includes IPv4. Other hosts do not include
+ * the loopback.
  */
 const counterparts: Readonly<Record<string, string>> = {
   "127.0.0.1": "::1",
@@ -51,7 +51,7 @@ export const describeListenError = (error: unknown, { port, purpose, setting }: 
     : `Port ${port} (${purpose}) cannot be opened: ${message}. Pass ${setting} N.`;
 };
 
-/** Calls `listen` of a server. Resolves with the port. */
+/** Makes a server listen. Resolves to its port. */
 export const listenAt = async (server: Server, host: string, port: number): Promise<number> => {
   await once(server.listen(port, host), "listening");
   return (server.address() as { port: number }).port;
@@ -59,18 +59,18 @@ export const listenAt = async (server: Server, host: string, port: number): Prom
 
 export interface Listening {
   readonly port: number;
-  /** Stops listening at the second address. Resolves when its connections have ended. */
+  /** Stops listening on the second address. Resolves when its connections have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Listens at `host`, and at the second address if the machine has one. Takes the second address first, because `listen`
+ * Listens on `host`, and on the second address if the machine has one. Opens the second address first, because `listen`
  * cannot be undone. Fails with EADDRINUSE and the name of the other program if either address is in use.
  *
  * @param port 0 to choose a port that is free in both families
- * @param listen opens the server at `host`; resolves with the port
- * @param pass receives the connections of the second address
- * @param options of the server at the second address
+ * @param listen makes the server listen on `host`; resolves to the port
+ * @param pass receives the connections to the second address
+ * @param options of the server on the second address
  */
 export const listenOnLoopbacks = async (
   host: string,

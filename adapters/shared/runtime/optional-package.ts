@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import semver from "semver";
 
 /**
- * The supported release lines of each optional peer, oldest first. Newer versions are accepted, older ones rejected. If
- * the line is an exact version, only that version is accepted. `.ci/peer-versions.mjs` installs each of them.
+ * The supported release lines of each optional peer, oldest first. Portside also accepts newer versions, but rejects
+ * older ones. If the line is an exact version, Portside accepts only that version. `.ci/peer-versions.mjs` installs
+ * each line.
  *
  * `package.json` accepts every version, because npm checks the ranges of optional peers even in applications that do
  * not use them.
@@ -85,7 +86,7 @@ export const findPackage = (name: string): Installed => {
   }
 };
 
-/** Finds an installed package. Tests pass their own. */
+/** Finds an installed package. Tests replace this function. */
 export type FindPackage = (name: string) => Installed;
 
 const unsupportedOf = (name: string, find: FindPackage): string | undefined => {
@@ -117,7 +118,7 @@ export class UnusablePackage extends Error {
   /** The command that installs the package. */
   readonly fix: string;
 
-  /** @param who the feature that needs the package, as the beginning of a sentence: `The provider gcp` */
+  /** @param who the feature that needs the packages, as the subject of a sentence, such as `The provider gcp` */
   constructor(who: string, names: readonly string[], cause?: unknown, problem?: string) {
     const fix = installCommand(names);
     const quoted = names.map((name) => `'${name}'`).join(" and ");

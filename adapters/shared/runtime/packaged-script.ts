@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 
 /**
- * Finds a script of the package. Returns null if a bundler moved the calling module: the script is then missing, or an
- * application's file has the same name.
+ * Finds a script of the package. Returns null if a bundler moved the calling module. The script is then missing, or a
+ * file at its path belongs to the application.
  *
  * @param moduleUrl the module's `import.meta.url`; undefined in a CommonJS bundle
  * @param module the module's path in the package, without its extension
@@ -18,7 +18,7 @@ export const packagedScript = (moduleUrl: string | undefined, module: string, sc
 };
 
 export const scriptMissing = (what: string): string =>
-  `${what} runs in a child process, whose script is not in this bundle. Mark 'portside' as external in the bundler (docs/guides/bundling.md).`;
+  `${what} runs in a child process, but this bundle lacks its script. Mark 'portside' as external in the bundler (docs/guides/bundling.md).`;
 
 /** Thrown by features that need a separate process and cannot work without its script. */
 export class ScriptMissing extends Error {

@@ -1,8 +1,8 @@
 /** Batches calls in the same turn of the event loop into one read. */
 
 /**
- * The read starts after the last call of the turn, so no caller receives a value that is older than its call. The
- * callers share the value and must not change it.
+ * The read starts after the last call of the turn, so callers do not receive a value that is older than their call.
+ * They share the value and must not change it.
  */
 export const readOncePerTurn = <K, T>(read: (key: K) => T | Promise<T>): ((key: K) => Promise<T>) => {
   const waiting = new Map<K, Promise<T>>();

@@ -30,7 +30,7 @@ export const createSystemClock = (): Clock => {
   };
 };
 
-/** Random bytes per system call. One call takes longer than generating a hundred bytes. */
+/** Random bytes per system call. Batching is faster, because a call takes longer than generating a hundred bytes. */
 const POOL_BYTES = 4096;
 let pool = Buffer.alloc(0);
 let used = 0;
@@ -41,7 +41,7 @@ const randomByte = (): number => {
     used = 0;
   }
   const byte = pool[used] as number;
-  // Erase bytes that were used.
+  // Erase used bytes.
   pool[used++] = 0;
   return byte;
 };

@@ -1,4 +1,4 @@
-/** Returns the result of `read`, or `fallback` if it throws. For reads whose failure, for any reason, is a normal result. */
+/** Returns the result of `read`, or `fallback` if it throws. For reads whose failure is a normal result. */
 export const tryOr = <T, F>(read: () => T, fallback: F): T | F => {
   try {
     return read();

@@ -1,6 +1,6 @@
 /**
- * The derived database, which SQL statements query: log entries and billing rows, in an engine that can access nothing
- * else. It may be deleted at any time, because it can be rebuilt.
+ * The derived database that SQL statements query. It contains log entries and billing rows. Its engine cannot access
+ * other files or the network. The database may be deleted at any time, because it can be rebuilt.
  */
 import { rmSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";

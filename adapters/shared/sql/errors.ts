@@ -1,5 +1,5 @@
 /**
- * Converts the engine's errors to messages for the statement's author, with GoogleSQL's names instead of the engine's.
+ * Converts the engine's errors to messages for the statement's author, with GoogleSQL's type and function names.
  */
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 
@@ -17,7 +17,7 @@ const typeNames: readonly (readonly [RegExp, string])[] = [
   [/\bDuckDB\b/gi, "the engine"],
 ];
 
-/** Prefixes of errors that the text of the statement causes. The engine has no error codes. */
+/** Matches the prefixes of errors in the statement itself. The engine has no error codes. */
 const ofText = /^(?:Binder|Parser|Catalog|Syntax) Error: /;
 
 const plain = (message: string): string => {

@@ -1,4 +1,4 @@
-/** Ends a run early or at its deadline, for engines that run statements on a cloud. */
+/** Limits the duration of a run, for engines that run statements on a cloud. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlFailure, SqlRows } from "../../../core/ports/sql-engine.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -22,8 +22,8 @@ export async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * Runs a statement with a signal that aborts at the deadline or when the caller aborts. The caller then receives an
- * error immediately. `run` may throw `Ended`.
+ * Runs a statement until the deadline or until the caller aborts. Then returns an error immediately, and aborts the
+ * signal of `run`. `run` may throw `Ended`.
  */
 export const withinDeadline = (
   clock: Clock,

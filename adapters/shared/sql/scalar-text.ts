@@ -1,4 +1,4 @@
-/** Converts scalars that an engine returns as text to SQL values, by their type names. */
+/** Converts scalars that an engine returns as text to SQL values, depending on their types. */
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 
 const numberOf = (text: string, isExact: (value: number) => boolean): SqlValue => {

@@ -30,7 +30,7 @@ const integers = [
   "UBIGINT",
 ];
 
-/** GoogleSQL's names of the engine's types. All others become STRING. */
+/** GoogleSQL's names for the engine's types. Other types become STRING, except JSON, lists and structs. */
 const names: Readonly<Record<string, string>> = {
   ...Object.fromEntries(integers.map((name) => [name, "INT64"])),
   ...{ BOOLEAN: "BOOL", FLOAT: "FLOAT64", DOUBLE: "FLOAT64", DECIMAL: "NUMERIC", BLOB: "BYTES" },

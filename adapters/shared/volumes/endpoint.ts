@@ -16,7 +16,7 @@ import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } 
 
 export interface StorageDeps {
   readonly objects: ObjectBytes;
-  /** The key of the signatures. */
+  /** The key that signs the URLs. */
   readonly key: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -38,7 +38,7 @@ const answer = (res: ServerResponse, status: number, detail: string, headers: Ou
 const methodOf = (method: string | undefined): StorageMethod | undefined =>
   method === "HEAD" ? "GET" : method === "GET" || method === "PUT" ? method : undefined;
 
-/** With `If-Range`, a range applies only if the object has not changed since the client read a part of it. */
+/** With `If-Range`, a range applies only if the object still has the given entity tag or modification time. */
 const rangeCounts = ({ headers }: IncomingMessage, { etag, modified }: FoundObject): boolean => {
   const only = headers["if-range"] as string | undefined;
   if (only === undefined || only === etag) return true;
@@ -66,7 +66,7 @@ const send = async (req: IncomingMessage, res: ServerResponse, path: ObjectPath,
   };
   if (!conditionsHold({ ifMatch: req.headers["if-match"], ifNoneMatch: undefined }, etag))
     return close(412, { "content-length": 0 });
-  // Ignores the client's Cache-Control, which addresses caches. This is the origin.
+  // Ignores the client's Cache-Control, which is for caches. This server is the origin.
   const { "if-none-match": noneOf, "if-modified-since": since } = req.headers;
   if (fresh({ "if-none-match": noneOf, "if-modified-since": since }, { etag, "last-modified": head["last-modified"] }))
     return close(304, {});
@@ -111,7 +111,7 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
   }
 };
 
-/** Milliseconds without data after which an upload is aborted. */
+/** How long an upload may pause before the server aborts it, in milliseconds. */
 const SILENCE_MS = 120_000;
 
 const receive = async (
@@ -123,7 +123,7 @@ const receive = async (
   if (req.headers["content-range"] !== undefined)
     return answer(res, 400, "Partial uploads are not supported. Send the whole object, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
-  // Only after the checks, so that a client that waits for 100 does not send a body that is rejected.
+  // After the checks, so that a client that waits for 100 does not send a body that would be rejected.
   if (awaitsContinue(req)) res.writeContinue();
   const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
   const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });
@@ -153,16 +153,16 @@ const answerProblem = (res: ServerResponse, cause: unknown): void => {
 };
 
 /**
- * Handles a request to the storage. The caller's server must also pass on requests that wait for `100 Continue`
- * (`checkContinue`).
+ * Handles a request to the storage. The caller must also call this function for requests that wait for `100 Continue`
+ * (the server's `checkContinue` event).
  */
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => drainBody(req));
   serve(deps, req, res).catch((cause: unknown) => {
-    // A request that was read completely is also marked as destroyed.
+    // Node also marks a completely read request as destroyed.
     const gone = res.destroyed || (req.destroyed && !req.complete);
     if (!gone) deps.logger.error("the storage failed because of an internal error", { cause });
-    // A response that has begun is cut off, so that the client notices that it is incomplete.
+    // Cuts off a response that has begun, so that the client detects that it is incomplete.
     if (gone || res.headersSent) res.destroy();
     else answerProblem(res, cause);
   });

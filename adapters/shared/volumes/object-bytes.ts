@@ -10,8 +10,8 @@ export interface FoundObject {
   /** The modification time in milliseconds since 1970. */
   readonly modified: number;
   /**
-   * Returns the bytes from `start` to `end`, both inclusive. The caller must call exactly one of `bytes` and `close`,
-   * once.
+   * Returns the bytes from `start` to `end`, both inclusive. For each object, the caller must call either `bytes` or
+   * `close`, exactly once.
    */
   bytes(start: number, end: number): Readable;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export interface ObjectBytes {
   /** Returns the object, or undefined if it does not exist. */
   find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined>;
   /**
-   * Replaces the object atomically when `body` has ended and the conditions still hold. If `body` fails, rejects and
+   * Replaces the object atomically when `body` has ended, if the conditions still hold. If `body` fails, rejects and
    * leaves the earlier object unchanged. May leave `body` unread.
    */
   put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome>;

@@ -1,5 +1,5 @@
 /**
- * URLs that permit one method on one object until they expire, signed with an HMAC (RFC 2104) under a key of the
+ * URLs that permit one method on one object until they expire, signed with an HMAC (RFC 2104) and a key of the
  * storage.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -20,7 +20,7 @@ interface Right {
   readonly expires: number;
 }
 
-// Separates the parts with line breaks, which no part can contain.
+// The parts cannot contain line breaks.
 const signatureOf = (key: string, { method, bucket, path, expires }: Right): string =>
   createHmac("sha256", key).update([method, bucket, path, expires].join("\n")).digest("hex");
 

@@ -1,8 +1,8 @@
-/** Creates Stripe's client from a secret key. The package is an optional peer dependency and is loaded on first use. */
+/** Creates Stripe's client from a secret key. Loads the optional peer dependency `stripe` on first use. */
 import type Stripe from "stripe";
 import { needPackages } from "../../shared/runtime/optional-package.ts";
 
-/** Short, because a user waits for the response. */
+/** A short timeout, because a user waits for the response. */
 const TIMEOUT_MS = 10_000;
 
 const addressOf = (url: string | undefined) => {

@@ -1,5 +1,5 @@
 /**
- * Converts exceptions of Stripe's client to errors of the port, by type and status, never by message:
+ * Converts exceptions of Stripe's client to errors of the port by their type:
  * https://docs.stripe.com/error-handling?lang=node
  */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -15,7 +15,7 @@ interface StripeFailure {
 const isStripeFailure = (cause: unknown): cause is StripeFailure =>
   cause instanceof Error && typeof (cause as { type?: unknown }).type === "string";
 
-/** An operator must act before a retry can succeed. */
+/** Long, because an operator must act before a retry can succeed. */
 const REFUSED_RETRY_S = 60;
 const DOWN_RETRY_S = 5;
 const LONGEST_RETRY_S = 300;
@@ -26,7 +26,7 @@ const wishedRetry = ({ headers }: StripeFailure): number | undefined => {
 };
 
 /**
- * Returns the fields that help an operator to find the cause. Omits the message, which may contain a part of the key.
+ * Returns the fields that help an operator find the cause. Omits the message, which may contain a part of the key.
  */
 export const stripeErrorForLogs = (cause: unknown): Readonly<Record<string, unknown>> => {
   const { type, code, statusCode, requestId } = cause as StripeFailure;

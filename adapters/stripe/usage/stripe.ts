@@ -1,6 +1,6 @@
 /**
- * Subscriptions in Stripe. The metadata of a Stripe customer contains its account as `portside_account`. The system
- * that sells the plans must set this field when it creates the customer.
+ * Reads subscriptions from Stripe. The metadata field `portside_account` of a Stripe customer contains the account. The
+ * system that sells the plans must set this field when it creates the customer.
  */
 import type Stripe from "stripe";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
@@ -13,7 +13,7 @@ import { cachedBilling } from "../../shared/usage/cached.ts";
 import { stripeError, stripeErrorForLogs } from "./errors.ts";
 import { planOf, productOf, statusOf, subscriptionOf } from "./subscription.ts";
 
-/** The metadata key of a Stripe customer that contains its account. */
+/** The metadata key that contains the account of a Stripe customer. */
 export const ACCOUNT_KEY = "portside_account";
 
 /** Quotes a value for Stripe's search language: https://docs.stripe.com/search#search-query-language */
@@ -36,7 +36,7 @@ export const customersOf = async (stripe: Stripe, account: AccountId): Promise<S
 export const subscriptionsOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subscription[]> =>
   (await stripe.subscriptions.list({ customer, status: "all", limit: PAGE })).data;
 
-/** Returns the name of the plan, or else of its product. */
+/** Returns the name of the plan, or, if it has no name, that of its product. */
 const planName = async (stripe: Stripe, found: Stripe.Subscription): Promise<string> => {
   const [item] = found.items.data;
   if (item === undefined) return found.id;

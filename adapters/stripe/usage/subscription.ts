@@ -8,13 +8,13 @@ import {
 } from "../../../core/domain/usage/subscription.ts";
 import { instantOfSeconds, timestampOf } from "../../../core/domain/wire/instant.ts";
 
-/** Maps a status of Stripe. An unknown status, which Stripe may add, must not count as active. */
+/** Maps Stripe's status. A status that Stripe adds later must not count as active. */
 export const statusOf = (word: string): SubscriptionStatus =>
   subscriptionStatuses.find((known) => known === word) ?? "incomplete";
 
 /**
- * Returns the price of an interval, or null if it is not known in advance: for tiered prices, metered prices, and
- * fractions of a minor unit.
+ * Returns the price per interval in minor units, or null if it is not a fixed integer: for tiered or metered prices,
+ * and for fractions of a minor unit.
  */
 const amountOf = (items: readonly Stripe.SubscriptionItem[]): number | null => {
   let sum = 0;

@@ -9,7 +9,7 @@ export const BLOCK = 512;
 
 export interface TarHeader {
   readonly path: string;
-  /** One letter. In old archives, `\0` is the type of files and of folders. */
+  /** One character. In old archives, it is `\0` for both files and folders. */
   readonly type: string;
   /** Undefined if the field is not a number. */
   readonly size: number | undefined;
@@ -76,7 +76,7 @@ const flawOf = (block: Buffer, isUstar: boolean, prefix: Buffer): string | undef
 /** A time before 1970 is a negative number, which is valid here. */
 const isOldTime = (block: Buffer, at: number): boolean => at === 136 && block[at] === 0xff;
 
-/** Parses a header. Returns undefined if the bytes are not one. */
+/** Parses a header. Returns undefined if the bytes are not a header. */
 export const readHeader = (block: Buffer): TarHeader | undefined => {
   if (numberAt(block, 148, 8) !== sumOf(block)) return undefined;
   const isUstar = block.toString("latin1", 257, 265) === USTAR_00;

@@ -1,6 +1,7 @@
 /**
- * Parses the records of a pax header, `LENGTH KEY=VALUE\n` each. A value may contain any byte, so only the length
- * determines its end. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_03
+ * Parses the records of a pax header. Each has the form `LENGTH KEY=VALUE\n`. A value may contain any byte, so only the
+ * length determines its end.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_03
  */
 import { isUtf8 } from "node:buffer";
 import { NOT_UTF8 } from "./header.ts";

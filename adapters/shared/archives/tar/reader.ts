@@ -1,6 +1,6 @@
 /**
  * Reads a tar stream in pieces of any size and reports its entries and their content. Every reader of a source archive
- * uses it, so a source is unpacked exactly as it was checked.
+ * uses this class, so a source is unpacked exactly as it was checked.
  */
 import { isUtf8 } from "node:buffer";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
@@ -34,7 +34,7 @@ const EXTENDED_BYTES = 1 * MiB;
 /** Types of extended headers: pax for one entry and for all, GNU's long names and long link targets. */
 const EXTENDED = "xgLK";
 
-/** Values from extended headers for the next entry. */
+/** The values that extended headers set for the next entry. */
 interface Pending {
   readonly kinds: string;
   readonly path?: string | undefined;
@@ -60,7 +60,7 @@ const longName = (bytes: Buffer): PaxRecords => {
 
 export class TarReader {
   readonly #visitor: TarVisitor;
-  /** The beginning of a header that has not arrived completely. */
+  /** The beginning of a header whose rest has not arrived yet. */
   #torn: Buffer = Buffer.alloc(0);
   #left = 0;
   #padding = 0;
@@ -75,7 +75,7 @@ export class TarReader {
     this.#visitor = visitor;
   }
 
-  /** True after two blocks of zeros. Later bytes are not read. */
+  /** True after two blocks of zeros. `write` then ignores further bytes. */
   get ended(): boolean {
     return this.#zeroBlocks >= 2;
   }

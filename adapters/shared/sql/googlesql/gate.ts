@@ -1,14 +1,14 @@
 /**
- * The last check before a statement runs, on the engine's own syntax tree: the statement may read only `logs`,
- * `billing` and its WITH clauses, and must not call a function that could read anything else. It does not rely on the
- * statement rule or the translator.
+ * The last check before a statement runs, on the engine's own syntax tree. The statement may read only `logs`,
+ * `billing` and its WITH clauses, and may call only listed functions and Portside's macros. The check does not rely on
+ * the statement rule or the translator.
  */
 import { isObject, type Json, type JsonObject, listOf } from "./tree.ts";
 import { wordsOf } from "./words.ts";
 
 const tables: ReadonlySet<string> = new Set(["logs", "billing"]);
 
-/** The functions that translated functions and operators call. None of them takes a name or a path. */
+/** The functions that translated statements call. None of them takes a table name or a file path. */
 const functions: ReadonlySet<string> = new Set(
   wordsOf(`
     + - * / // % ** || & | # ~ ~~ !~~ << >> -> ->> [] xor
@@ -32,7 +32,7 @@ const isAllowed = (name: string): boolean => functions.has(name) || /^bq_[a-z0-9
 
 const refusedTypes: ReadonlySet<string> = new Set(["SHOW_REF", "COLUMN_DATA", "PIVOT", "DELIM_GET", "BOUND_TABLE_REF"]);
 
-/** Returns why a node, apart from its children, must not run, or undefined if it may. */
+/** Returns why a node must not run, or undefined if it may. Ignores the children of the node. */
 const judge = (node: JsonObject, names: ReadonlySet<string>): string | undefined => {
   const type = String(node["type"] ?? "");
   if (type === "BASE_TABLE") {

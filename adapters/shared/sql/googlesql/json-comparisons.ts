@@ -1,6 +1,6 @@
 /**
- * Rejects comparisons of JSON, as GoogleSQL does. Engines that store JSON as text would compare the text, including
- * quotes.
+ * Rejects comparisons of JSON values, as GoogleSQL does. Engines that store JSON as text would compare the text,
+ * including its quotes.
  */
 import { ownNames, pathOf, sqlColumns } from "./json-paths.ts";
 import { NotAStatement } from "./parser.ts";
@@ -21,7 +21,7 @@ const otherColumns: ReadonlySet<string> = new Set(
   sqlColumns.filter(({ type }) => type !== "JSON").map(({ name }) => name),
 );
 
-/** Maximum passes. A query may use the names of a nested query, and the parser accepts at most 32 levels. */
+/** Maximum passes: one for each level of nested queries, of which the parser accepts at most 32. */
 const ROUNDS = 32;
 
 type See = (kind: string, body: JsonObject) => void;
@@ -38,8 +38,8 @@ const visit = (value: Json | undefined, see: See): void => {
 const lowerName = (identifier: Json | undefined): string => nameOf(identifier).toLowerCase();
 
 /**
- * The names of JSON values in a statement. Scopes are not distinguished: a name that also has another meaning is not
- * JSON.
+ * The names of JSON values in a statement. Ignores scopes: a name with another meaning anywhere in the statement does
+ * not count as JSON.
  */
 class JsonNames {
   readonly #json = new Set<string>();

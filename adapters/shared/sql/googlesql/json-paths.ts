@@ -48,7 +48,7 @@ export const pathOf = (value: Json | undefined): Path | undefined => {
   return { ...path, steps: [...path.steps, step] };
 };
 
-/** Returns how many of the names lead to the JSON column. The other names are keys inside it. */
+/** Returns how many of the names identify the JSON column. The remaining names are keys in its value. */
 export const ownNames = (names: readonly string[]): number | undefined => {
   for (let length = 1; length <= names.length; length++) {
     const last = names[length - 1] as string;

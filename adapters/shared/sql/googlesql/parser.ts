@@ -9,8 +9,8 @@ export type Dialect = "bigquery" | "duckdb" | "trino";
 export class NotAStatement extends Error {}
 
 /**
- * Thrown if the parser's WebAssembly trapped, because memory or stack ran out. It may then fail for every statement, so
- * its process must end.
+ * Thrown if the parser's WebAssembly trapped because memory or stack ran out. The parser may then fail for every
+ * statement, so its process must end.
  */
 export class ParserTrapped extends Error {}
 

@@ -5,10 +5,10 @@
 import { call, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, number, text } from "./tree.ts";
 import { timeParts, wordsOf } from "./words.ts";
 
-/** Thrown for constructs that the statement rule cannot detect and that engines would interpret differently. */
+/** Thrown for unsupported constructs that the statement rule cannot detect. */
 export class NotOffered extends Error {}
 
-/** Functions that become a macro with the same arguments, and the same name in lower case after `bq_`. */
+/** Functions that become a macro named `bq_` and the function's name in lower case, with the same arguments. */
 const prefixed = wordsOf(`
   REGEXP_CONTAINS REGEXP_REPLACE BYTE_LENGTH IS_NAN IS_INF MOD DIV DATE TIMESTAMP TIMESTAMP_ADD TIMESTAMP_SUB
   DATE_ADD DATE_SUB FORMAT_TIMESTAMP FORMAT_DATE PARSE_TIMESTAMP PARSE_DATE UNIX_SECONDS UNIX_MILLIS UNIX_MICROS
@@ -48,7 +48,7 @@ const difference = (name: string, [end, start, part]: readonly Json[]): Json => 
   return call(isDate ? "bq_date_diff" : "bq_timestamp_diff", [text(unit), start as Json, end as Json]);
 };
 
-/** Returns exact quantiles in place of approximate ones. */
+/** Rewrites APPROX_QUANTILES to exact quantiles. */
 const quantiles = ([value, count]: readonly Json[]): Json => {
   const wanted = Number(nodeOf(count)?.body["value"]);
   if (!(wanted >= 1 && wanted <= 1000)) throw new NotOffered("APPROX_QUANTILES takes a number from 1 to 1000");
@@ -57,7 +57,7 @@ const quantiles = ([value, count]: readonly Json[]): Json => {
   return call("quantile_disc", [value as Json, list]);
 };
 
-/** The engine must know in advance whether the expression has a group. */
+/** Selects the macro by whether the expression has a group, because the engine's function needs the group's number. */
 const extractedMatch = (name: string, [value, pattern, ...more]: readonly Json[]): Json => {
   const literal = nodeOf(pattern);
   if (literal?.kind !== "literal" || more.length > 0)
@@ -148,7 +148,7 @@ const rewriteNode = (kind: string, body: JsonObject): Json | undefined => {
   }
 };
 
-/** Returns a tree that has GoogleSQL's semantics in the engine. */
+/** Returns a tree that the engine runs with GoogleSQL's semantics. */
 export const rewrite = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(rewrite);
   if (!isObject(value)) return value;

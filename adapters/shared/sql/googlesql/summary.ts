@@ -11,7 +11,7 @@ export interface Token {
 
 type Scope = ReadonlySet<string>;
 
-/** Fields that must not be mistaken for node kinds, because a body with one field looks like a node. */
+/** Fields that are not node kinds. A body with only one of them would look like a node. */
 const fields: ReadonlySet<string> = new Set(["this", "expressions", "num_buckets"]);
 
 class Summing {
@@ -108,7 +108,7 @@ class Summing {
   }
 
   /**
-   * Finds a function's position by the first token with its name, because the tree does not contain function positions.
+   * Returns the position of the first token with this name, because the tree does not contain positions of functions.
    */
   #find(name: string): Pick<StatementPart, "line" | "column"> {
     const word = name.split(".").at(-1)?.toUpperCase();
@@ -117,7 +117,7 @@ class Summing {
   }
 }
 
-/** Returns the select whose columns are the columns of the result. */
+/** Returns the select that determines the columns of the result. */
 const firstSelect = (query: Json | undefined): JsonObject | undefined => {
   const node = nodeOf(query);
   if (node === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Names of syntax tree parts, in the parser's terms and in GoogleSQL's. */
+/** Names of the parser's node kinds and keys, and of GoogleSQL's functions and date parts. */
 
 /** Splits a list of words at white space. */
 export const wordsOf = (text: string): string[] => text.trim().split(/\s+/);
@@ -39,7 +39,7 @@ export const tableKeys: ReadonlySet<string> = new Set(
   wordsOf("name schema catalog alias alias_explicit_as column_aliases span"),
 );
 
-/** Date parts of EXTRACT, of the truncating functions, and of the functions that return a difference. */
+/** The date parts that EXTRACT, the TRUNC functions and the DIFF functions support. */
 export const timeParts = {
   extract: wordsOf(
     "YEAR ISOYEAR QUARTER MONTH WEEK ISOWEEK DAY DAYOFWEEK DAYOFYEAR HOUR MINUTE SECOND MILLISECOND DATE",

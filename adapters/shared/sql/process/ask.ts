@@ -1,4 +1,4 @@
-/** Sends requests to a SQL process, enforces their timeouts, and converts the exit of the process to an error. */
+/** Sends requests to a SQL process, enforces timeouts, and converts failures of the process to errors. */
 import { sqlLimits } from "../../../../core/domain/accounts/limits.ts";
 import { type Unavailable, unavailable } from "../../../../core/errors.ts";
 import type { SqlFailure, SqlScope } from "../../../../core/ports/sql-engine.ts";

@@ -1,6 +1,6 @@
 /**
- * Starts and controls one account's SQL process. The process runs under limits of the operating system, receives one
- * request at a time, and is killed if it exceeds its time.
+ * Starts and controls one account's SQL process. The process runs under limits of the operating system and receives one
+ * request at a time. Callers kill it if a request exceeds its timeout.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { on } from "node:events";
@@ -18,7 +18,7 @@ const RESIDENT_BYTES = 1024 * MiB;
 /** Maximum resident memory of a process that is reused. An idle process uses about 200 MiB. */
 const WORN_BYTES = 512 * MiB;
 /**
- * Maximum reserved memory of a process that is reused. Freed memory that stays reserved prevents the parser's
+ * Maximum reserved memory of a process that is reused. Memory that stays reserved after use would prevent the parser's
  * WebAssembly from growing.
  */
 const WORN_DATA_BYTES = DATA_BYTES / 2;
@@ -27,8 +27,8 @@ const START_MS = 20_000;
 
 export class ProcessEnded extends Error {
   /**
-   * True if the process exceeded its memory, or if an external signal ended it. The kernel sends one when the machine's
-   * memory runs out.
+   * True if the process exceeded its memory limit, or if a signal from outside ended it, such as the kernel's when the
+   * machine runs out of memory.
    */
   readonly memory: boolean;
   constructor(memory: boolean) {
@@ -77,8 +77,8 @@ export class SqlChild {
     // is parsed once.
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
-    // The process does not inherit the control plane's environment, which contains secrets. TZ: the engine counts days
-    // in UTC. The cache needs an existing parent folder, because Node would create one that other users can read.
+    // The process does not inherit the control plane's environment, which contains secrets. With TZ, the engine counts
+    // days in UTC. The cache needs an existing parent folder, because Node would create one that other users can read.
     const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {
@@ -153,7 +153,7 @@ export class SqlChild {
     await this.#ended.promise;
   }
 
-  /** An idle process must not keep the program running. It ends with the program. */
+  /** Lets the program exit while the process is idle. The process then ends too. */
   #rest(): void {
     this.#child.unref();
     this.#child.channel?.unref();

@@ -1,6 +1,6 @@
 /**
- * A `SqlEngine` with one process per account. Untrusted statements are parsed and run there, never in the control
- * plane.
+ * A `SqlEngine` with one process per account, which parses and runs the account's statements. Statements are untrusted,
+ * so the control plane's process does neither.
  */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
@@ -30,8 +30,8 @@ export interface SqlEngineConfig extends PoolConfig {
 }
 
 /**
- * Returns whether a statement may read `billing`, whose rows are sent only then. A backslash counts, because GoogleSQL
- * permits escapes in names.
+ * Returns whether a statement may read `billing`. The process receives the billing rows only in this case. A backslash
+ * counts, because GoogleSQL permits escapes in names.
  */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 

@@ -10,7 +10,7 @@ export interface PoolConfig {
   /** Maximum number of processes. */
   readonly maxProcesses: number;
   readonly idleMillis: number;
-  /** A folder for Node's compile cache, with which the process starts a third faster. */
+  /** A folder for Node's compile cache, which makes the process start a third faster. */
   readonly compiled?: string;
 }
 
@@ -46,8 +46,8 @@ export class SqlPool {
   }
 
   /**
-   * Runs work with the account's process. If the parser traps, retries once in a new process: earlier statements may
-   * have used up the memory of the first. Throws `Busy` if no process became free in time.
+   * Runs work with the account's process. If the parser traps, retries once in a new process, because earlier
+   * statements may have used up the memory of the first process. Throws `Busy` if no process becomes free in time.
    */
   async with<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
     try {

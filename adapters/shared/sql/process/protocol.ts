@@ -5,7 +5,7 @@ import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
 import type { BillingRow } from "../tables/billing.ts";
 import type { EntryRow } from "../tables/entries.ts";
 
-/** The encoding of a result column: unchanged, as JSON (`typed`: with its type in a second column), or in base64. */
+/** The encoding of a result column: unchanged, as JSON, as JSON with its type in a second column, or in base64. */
 export type Shape = "plain" | "json" | "typed" | "bytes";
 
 export interface ShapedColumn {
@@ -20,7 +20,7 @@ export interface Translated {
   readonly statement: string;
 }
 
-/** Translates a statement and prepends tables, each the text of a query. Throws `NotAStatement`. */
+/** Translates a statement and prepends tables, which are the texts of queries. May throw `NotAStatement`. */
 export type Translate = (
   statement: string,
   tables: Readonly<Record<string, string>>,
@@ -54,7 +54,7 @@ export type SqlReply =
   | { readonly kind: "ready" }
   /** The result of a `TextRequest`. After `describe`, the statement is unchanged. */
   | ({ readonly kind: "parsed" } & Translated)
-  /** The process has read the log to its end. The rest of the time counts for the statement. */
+  /** The process has read the log to its end. A timeout after this reply is due to the statement. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }
   | { readonly kind: "rows"; readonly rows: readonly (readonly SqlValue[])[] }

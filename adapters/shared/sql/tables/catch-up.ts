@@ -30,7 +30,7 @@ const writeBatch = async (connection: DuckDBConnection, rows: readonly EntryRow[
   const appender = await connection.createAppender("entries");
   for (const row of rows) appendRow(appender, row);
   appender.closeSync();
-  // The appender's memory is released only when the event loop turns.
+  // The appender releases its memory only in the next turn of the event loop.
   await turn();
 };
 
@@ -50,8 +50,8 @@ export const addEntries = async (connection: DuckDBConnection, rows: Iterable<En
 };
 
 /**
- * For each service, the first and last positions that the database contains. The database has a single writer, which
- * keeps them in memory.
+ * Stores the first and last positions that the database contains for each service. They are in memory, because the
+ * database has a single writer.
  */
 export class ReadSoFar {
   readonly #connection: DuckDBConnection;

@@ -1,4 +1,4 @@
-/** GoogleSQL's functions as DuckDB macros, where the two differ. Each has a golden test. */
+/** DuckDB macros for GoogleSQL functions that DuckDB lacks or defines differently. Each macro has a golden test. */
 
 const IN_UTC = "AT TIME ZONE 'UTC'";
 
@@ -7,7 +7,7 @@ const extracts = ["year", "isoyear", "quarter", "month", "day", "dayofyear", "ho
 );
 
 const macros: readonly string[] = [
-  // Returns scalars as text, and NULL for objects, arrays and nulls, which `->>` alone would print.
+  // Returns scalars as text. Returns NULL for objects, arrays and nulls, for which `->>` alone would return text.
   "bq_json_value(j, p := '$') AS (CASE WHEN json_type(j, p) IN ('OBJECT', 'ARRAY', 'NULL') THEN NULL ELSE j ->> p END)",
   "bq_json_query(j, p := '$') AS (j -> p)",
   "bq_json_value_array(j, p := '$') AS CAST((j -> p) AS VARCHAR[])",

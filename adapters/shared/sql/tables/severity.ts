@@ -1,4 +1,4 @@
-/** The severity of a structured line, as conditions of a CASE: the rule of `core/domain/logs/line.ts` in SQL. */
+/** Renders the severity rule of `core/domain/logs/line.ts` as conditions of a SQL CASE. */
 import { severityNames } from "../../../../core/domain/logs/entry.ts";
 import { severityByName, severityOf } from "../../../../core/domain/logs/line.ts";
 

@@ -25,5 +25,5 @@ test("uses the bucket on Cloud Run; warns about its disk, with the fix", () => {
 });
 
 test.runIf(existsSync(MEMORY))("a folder that is yet to be made is judged by the one above it", () => {
-  expect(memoryDisk(`${MEMORY}/not/there/yet`, {})).toContain("is on a disk in memory");
+  expect(memoryDisk(`${MEMORY}/not/there/yet`, {})).toContain("is on an in-memory file system");
 });

@@ -69,7 +69,7 @@ test.runIf(existsSync(MEMORY))("warns that a RAM disk loses keys, and suggests -
     const platform = await buildPlatform(settings, { logger });
     await platform.close();
     expect(logged.join("\n")).toMatch(
-      /is on a disk in memory\. A restart deletes them\. Store them in PostgreSQL with --keys-database\./,
+      /is on an in-memory file system\. A restart deletes them\. Store them in PostgreSQL with --keys-database\./,
     );
   } finally {
     rmSync(dataDir, { recursive: true });
