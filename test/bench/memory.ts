@@ -44,7 +44,7 @@ const perService = async (count: number, settle: number): Promise<number> => {
 
 export const idleService: Bench = {
   name: "idle-service",
-  title: `resident memory of the server for each of ${SERVICES} services at zero`,
+  title: `resident memory that each of ${SERVICES} services at zero adds to the server`,
   unit: "MB",
   goals: [{ at: "most", bound: 1 }],
   prepare: async ({ small }): Promise<Setup> => ({

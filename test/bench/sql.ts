@@ -116,7 +116,7 @@ export const sqlIdle: Bench = {
 
 export const sqlFirst: Bench = {
   name: "sql-first",
-  title: "the first query after a start, of an account without entries",
+  title: "the first query after a start, for an account without entries",
   unit: "ms",
   goals: [{ at: "most", bound: 1000 }],
   prepare: async () => {
