@@ -23,7 +23,7 @@ import {
 } from "./clients.ts";
 import { awsFault } from "./errors.ts";
 
-/** Services of the host process that the AWS provider needs. */
+/** The host process's services that the AWS provider needs. */
 export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -45,13 +45,13 @@ export const awsCalls = (runtime: AwsRuntimeDeps, faultOf: FaultOf = awsFault): 
 /** The result of a call to AWS. */
 export type Called<T> = ResultAsync<T, CallState | Unavailable>;
 
-/** The timeout of a call's retries, and its abort signal. */
+/** The time limits of a call's retries, and the call's abort signal. */
 export type RetryOptions = Omit<CallNeeds, "what">;
 
 /**
  * Returns a function that sends commands of one client and retries them.
  *
- * @param service the service's name in logs
+ * @param service the service's name in logs and for rate limits
  * @param abortRequests whether a command's signal aborts the running request; if false, it only stops the retries
  */
 export const commandSender =
@@ -76,7 +76,7 @@ export type CommandSender<K extends keyof AwsClients> = ReturnType<typeof comman
 export const missingAsOk = (error: CallState | Unavailable): Result<undefined, CallState | Unavailable> =>
   isCallState(error) && error.code === "not_found" ? ok(undefined) : err(error);
 
-/** For `mapErr` of calls that expect no state. Throws the error of a state, because an unexpected state is a bug. */
+/** For `mapErr` of calls that expect no state. Throws on a state, because an unexpected state is a bug. */
 export const throwState = (error: CallState | Unavailable): Unavailable => {
   if (isCallState(error)) throw error.error;
   return error;
@@ -91,7 +91,7 @@ export const isState = (
 /** Returns the name of an AWS exception, such as `NoSuchKey`. Returns undefined if the value is not an error. */
 export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);
 
-/** Formats an error's message and name for people. */
+/** Formats an error as its message and name. */
 export const problemOf = (error: unknown): string => {
   const { message } = error as { message?: string };
   return `${message ?? String(error)} (${nameOf(error) ?? "no error"})`;

@@ -41,7 +41,7 @@ const ecsRates: Readonly<Record<string, RateName>> = {
   DescribeTasks: "taskReads",
 };
 
-/** Returns the rate that applies to a call. */
+/** Returns the name of the rate that limits a call. Returns undefined for a call without a rate. */
 const rateOf = (what: string): RateName | undefined => {
   const [service, action = ""] = what.split(".");
   if (service === "elbv2") return action.startsWith("Describe") ? "balancerReads" : "balancerWrites";
@@ -61,7 +61,8 @@ const tooLong = (what: string, millis: number): Error => {
 };
 
 /**
- * Returns a function that makes calls at AWS's rates. A call that would wait too long fails as if AWS had throttled it.
+ * Returns a function that keeps calls within AWS's rates. A call that would wait too long fails as if AWS had throttled
+ * it.
  */
 export const pacedCalls = (call: ProviderCall, clock: Clock): ProviderCall => {
   /** The time at which each bucket is full again if no further call arrives, in milliseconds. */

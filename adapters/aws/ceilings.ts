@@ -28,7 +28,7 @@ interface AwsCeilingRule extends CeilingRule {
 const BALANCER_LIMITS = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html";
 const SUPPORT = "contact AWS Support";
 
-/** Leaves room for one rollout, which runs the new revision next to the old one. */
+/** Reserves room for one rollout, during which the old and the new revision exist. */
 const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1);
 
 /**
@@ -37,7 +37,7 @@ const withRollout = (quota: number): number => Math.max(0, Math.floor(quota) - 1
  */
 const READS_PER_LOG = ((5 / 2) * 60) / 15;
 
-/** The quotas that limit an installation. Omits the quotas that Portside does not come near. */
+/** The quotas that limit an installation. Omits quotas that are far above what Portside uses. */
 export const ceilingRules = {
   cpus: {
     what: "deployments",
@@ -57,7 +57,7 @@ export const ceilingRules = {
     source: BALANCER_LIMITS,
     each: "1, and 2 during a rollout",
     max: withRollout,
-    otherwise: "add a load balancer with the stack's parameter MoreBalancers; AWS does not raise it",
+    otherwise: "add a load balancer with the stack's parameter MoreBalancers; AWS does not raise the quota",
   },
   rules: {
     what: "deployments",
@@ -106,7 +106,7 @@ export const ceilingRules = {
     source: "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html",
     each: `${READS_PER_LOG} at most; logs with few lines share reads`,
     max: per(READS_PER_LOG),
-    otherwise: "not possible; AWS does not raise it",
+    otherwise: "not possible, because AWS does not raise the quota",
   },
 } as const satisfies Readonly<Record<string, AwsCeilingRule>>;
 
@@ -161,7 +161,7 @@ const raiseOf = (kind: CeilingKind, quota: ServiceQuota | undefined, { region }:
     : `aws service-quotas request-service-quota-increase --service-code ${name.service} --quota-code ${code} --region ${region} --desired-value VALUE`;
 };
 
-/** Two limits apply to log reads, and the lower one counts: this server's setting, and the account's quota. */
+/** Log reads are subject to this server's setting and to the account's quota. The lower limit counts. */
 const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Installation): RaisableCeiling => {
   const rule = ruleOf("followers");
   const allowed = perSecond === undefined ? rule.initial : perSecond * 60;
@@ -178,7 +178,7 @@ const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Insta
 /**
  * Returns the lowest ceiling for each kind of resource.
  *
- * @param quotas the quotas that Service Quotas reports; a missing one defaults to the value of a new account
+ * @param quotas the quotas that Service Quotas reports; a missing quota defaults to the value for a new account
  */
 export const ceilingsOf = (quotas: Quotas, installation: Installation): readonly RaisableCeiling[] => {
   const lowest = new Map<string, RaisableCeiling>();

@@ -10,7 +10,7 @@ import { listQuotas, type QuotaSource } from "./service-quotas.ts";
 const MIN_LEFT = 10;
 
 /**
- * Checks the quota of roles. Each Portside account uses one role.
+ * Checks the quota for IAM roles. Each Portside account uses one role.
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html
  */
 async function* roleQuota(clients: ClientSource): AsyncGenerator<Finding> {
@@ -42,7 +42,7 @@ const listServices = async (source: QuotaSource): Promise<ReadonlyMap<string, Li
   return listed;
 };
 
-/** Yields a warning for each quota that cannot be read, and then assumes the quota of a new account. */
+/** Yields a warning for each quota that cannot be read, and assumes the value for a new account. */
 export async function* checkQuotas(
   config: Pick<AwsSettings, "region" | "logReadsPerMinute">,
   balancers: number,

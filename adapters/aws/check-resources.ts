@@ -1,6 +1,6 @@
 /**
- * Checks that the shared resources exist, with one cheap call each. If a resource is missing, the finding names the
- * command that creates it.
+ * Checks that the main shared resources exist, with one inexpensive call each. If a resource is missing, the finding
+ * states how to create it.
  */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { nameOf } from "./call-policy.ts";
@@ -18,7 +18,7 @@ interface ResourceCheck {
   /** The configuration key. */
   readonly name: keyof SharedResources | "athenaWorkgroup";
   readonly value: string;
-  /** The command that creates the resource. */
+  /** How to create the resource. */
   readonly create: string;
   /** Returns false if the resource does not exist or is unusable. Throws the SDK's errors. */
   readonly exists: () => Promise<boolean>;
@@ -133,6 +133,6 @@ const findingOf = async ({ name, value, create, exists }: ResourceCheck): Promis
   }
 };
 
-/** Returns one finding per resource, in a fixed order. The checks run concurrently. */
+/** Returns one finding per checked resource, in a fixed order. The checks run concurrently. */
 export const checkResources = (options: CheckResourcesOptions, clients: ClientSource): Promise<Finding[]> =>
   Promise.all(checksOf(options, clients).map(findingOf));

@@ -150,10 +150,10 @@ const sdks: { readonly [K in keyof AwsClients]: SdkPackage<Sdks[K], AwsClients[K
   ),
 };
 
-/** Returns a client, created at first use. Throws if its package is not installed. */
+/** Returns a service's client, which is created at first use. Throws if the client's package is not installed. */
 export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
 
-/** The SDK packages that the adapter needs: one per client, and the presigner. Only SQL needs Athena's. */
+/** The required SDK packages. The package for Athena is not required, because only SQL uses it. */
 export const packages = [
   ...Object.values(sdks).flatMap(({ name }) => (name === sdks.athena.name ? [] : [name])),
   "@aws-sdk/s3-request-presigner",

@@ -1,4 +1,4 @@
-/** Checks the setup of the AWS account. Each finding names what is missing and the command that fixes it. */
+/** Checks the setup of the AWS account. Each finding states the problem, if there is one, and how to fix it. */
 import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
@@ -17,7 +17,7 @@ type DoctorConfig = Pick<
 >;
 
 interface Caller {
-  /** The ARN for policies and the simulation: that of the role, not of its session. */
+  /** The ARN for policies and the simulation: the ARN of the role, not of the role's session. */
   readonly arn: string;
   /** Why the ARN may lack the role's path. */
   readonly pathProblem?: string;
@@ -26,7 +26,7 @@ interface Caller {
 
 const SESSION = /^arn:([^:]+):sts::(\d+):assumed-role\/([^/]+)\//;
 
-/** The role of a permission set: `AWSReservedSSO_NAME_SUFFIX`. IAM rejects changes to its policies. */
+/** Matches the role of a permission set, `AWSReservedSSO_NAME_SUFFIX`. IAM rejects changes to the role's policies. */
 const SSO_ROLE = /^AWSReservedSSO_(.+)_[^_]+$/;
 
 /** Returns how to attach a policy: https://docs.aws.amazon.com/singlesignon/latest/userguide/howtocmp.html */
@@ -59,7 +59,8 @@ const callerOf = async (arn: string, clients: ClientSource): Promise<Caller> => 
 };
 
 /**
- * AWS packages are optional and load at first use. Without this check, a missing package would fail a running deploy.
+ * Checks that the AWS packages are installed. They are optional and load at first use, so a missing package would
+ * otherwise be noticed only when a running deploy fails.
  */
 const packagesFinding = (find: FindPackage | undefined): Finding | undefined => {
   const problem = packagesProblem(packages, find);
@@ -91,7 +92,7 @@ const deployStack = ({ stack, region }: DoctorConfig, ...parameters: readonly st
 
 /**
  * Returns the stack's outputs. Does not read them if the configuration names every shared resource. If the stack does
- * not exist, the checks of its resources also fail.
+ * not exist, yields a failure and returns no outputs.
  */
 async function* stack(config: DoctorConfig, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
   const what = `stack ${config.stack}, with the shared resources`;

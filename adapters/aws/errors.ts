@@ -32,7 +32,7 @@ const throttles: readonly string[] = [
   "TooManyRequestsException",
   "RequestLimitExceeded",
   "BandwidthLimitExceeded",
-  // CodeBuild: the account's limit of concurrent builds is reached.
+  // CodeBuild: the account has reached its limit of concurrent builds.
   "AccountLimitExceededException",
 ];
 
@@ -87,7 +87,7 @@ const byStatus = (status: number): CallFault | undefined => {
   return status >= 400 ? state("invalid") : undefined;
 };
 
-/** Returns undefined if the error is not from AWS; it is then a bug. */
+/** Returns undefined for an error that is not from AWS. Such an error is a bug. */
 export const awsFault = (error: unknown): CallFault | undefined => {
   if (!(error instanceof Error)) return undefined;
   const { name, code, $metadata, $response } = error as AwsFailure;

@@ -1,6 +1,6 @@
 /**
- * Chooses the reason of a deploy that failed because a call to AWS failed. `errors.ts` turns AWS errors into Portside's
- * error kinds.
+ * Maps a failed call to AWS to the failure of the deploy that made the call. `errors.ts` turns AWS errors into
+ * Portside's error kinds.
  */
 import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { Unavailable } from "../../core/errors.ts";

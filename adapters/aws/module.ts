@@ -1,4 +1,4 @@
-/** The AWS provider for `portside serve` and `portside doctor`. Loads the AWS SDK only when one of them uses AWS. */
+/** The AWS provider for `portside serve` and `portside doctor`. Loads the adapter only when a command uses AWS. */
 import type { ProviderModule } from "../../core/ports/provider-module.ts";
 import { type AwsSettings, awsConfigSchema } from "./config.ts";
 

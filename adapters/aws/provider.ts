@@ -1,4 +1,4 @@
-/** Creates the AWS provider, which implements every port for one AWS account and one region. */
+/** Creates the AWS provider, which implements a provider's ports for one AWS account and one region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../cloud/deploy/build/bucket-spool.ts";
@@ -31,7 +31,7 @@ export interface AwsProvider {
 
 /**
  * Checks the AWS account and creates the provider. Throws `StartRefused` if the account lacks something that the
- * platform requires; the error's message contains the commands that fix it.
+ * platform requires; the error's message states how to fix it.
  */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeDeps): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);

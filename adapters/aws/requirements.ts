@@ -11,7 +11,7 @@ export interface Need {
   readonly why: string;
   /** The stack output with the ARN of the policy that grants the actions. */
   readonly policy: (typeof policyOutputs)[number];
-  /** Every command that the adapter sends, with the actions that it needs. */
+  /** The commands that the adapter sends to the service, each with the actions that it needs. */
   readonly calls: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -19,7 +19,7 @@ export interface Need {
 export const actionsOf = ({ calls }: Need): readonly string[] => [...new Set(Object.values(calls).flat())];
 
 /**
- * For scaling policies, which manage alarms:
+ * For the alarms of scaling policies:
  * https://docs.aws.amazon.com/autoscaling/application/userguide/security_iam_permission_validation.html
  */
 const alarms = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];

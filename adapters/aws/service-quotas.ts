@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import type { ServiceQuota } from "./ceilings.ts";
 import type { ClientSource } from "./clients.ts";
 
-/** The action that lists a service's quotas: those applied to the account, or the defaults of AWS. */
+/** The action that lists a service's quotas: the account's own, or AWS's defaults. */
 type ListAction = "ListServiceQuotas" | "ListAWSDefaultServiceQuotas";
 
 export interface QuotaSource {
@@ -24,7 +24,7 @@ const endpointOf = ({ region, environment }: QuotaSource): URL => {
   return new URL(configured ?? `https://servicequotas.${region}.${suffix}`);
 };
 
-/** Sends a request. Throws an error with the name and the message of the service's exception. */
+/** Sends a request. If it fails, throws an error with the name and message of the service's exception. */
 const post = async (action: ListAction, input: object, source: QuotaSource): Promise<Record<string, unknown>> => {
   const { config } = await source.clients("sts");
   const { protocol, host, hostname, port } = endpointOf(source);
@@ -62,8 +62,8 @@ const listAll = async (action: ListAction, service: string, source: QuotaSource)
 };
 
 /**
- * Returns the quotas of a service: those applied to the account, then the defaults of AWS. Service Quotas lists a quota
- * that was never changed only among the defaults. Throws an error with the name of the service's exception.
+ * Returns the quotas of a service: first the account's own, then AWS's defaults. A quota that was never changed appears
+ * only among the defaults. On failure, throws an error with the name of the service's exception.
  */
 export const listQuotas = async (service: string, source: QuotaSource): Promise<readonly ServiceQuota[]> => [
   ...(await listAll("ListServiceQuotas", service, source)),

@@ -1,5 +1,5 @@
 /**
- * Resolves the shared resources: first the configured names, then the outputs of the stack that created them.
+ * Resolves the shared resources. Configured names take precedence over the outputs of the stack that created them.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
 import { type ClientSource, sendCommand } from "./clients.ts";
@@ -18,7 +18,7 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
 
 const resourceNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
-/** Resources that only installations with several load balancers have. */
+/** Resources that exist only in installations with several load balancers. */
 const optionalNames: readonly (keyof SharedResources)[] = ["moreListenerArns"];
 
 /** The stack names the listeners `listenerArn`, `listenerArn2`, `listenerArn3` and so on. */
@@ -41,7 +41,7 @@ const outputOf = (
 export const unnamedResources = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedResources)[] =>
   resourceNames.filter((name) => shared[name] === undefined && !optionalNames.includes(name));
 
-/** Merges the configured names with the stack's outputs. If names are missing, returns only these. */
+/** Merges the configured names with the stack's outputs. If names are missing, returns only the missing names. */
 export const joinResources = (
   { shared }: Pick<AwsSettings, "shared">,
   outputs: Readonly<Record<string, string>>,
@@ -57,7 +57,7 @@ export const joinResources = (
   return { missing: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
 };
 
-/** Returns the SQL settings: configured values first, then the stack's outputs. */
+/** Returns the SQL settings. Configured values take precedence over the stack's outputs. */
 export const sqlResources = (
   { athenaWorkgroup, logTable }: Pick<AwsSettings, "athenaWorkgroup" | "logTable">,
   outputs: Readonly<Record<string, string>>,
@@ -66,7 +66,7 @@ export const sqlResources = (
   logTable: logTable ?? outputs["logTable"],
 });
 
-/** Returns the complete configuration. Throws if neither source names a shared resource. */
+/** Returns the complete configuration. Throws if a shared resource is in neither the configuration nor the outputs. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
   const joined = joinResources(settings, outputs);
   if ("missing" in joined)

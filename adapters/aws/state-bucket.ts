@@ -18,11 +18,11 @@ export interface Listed {
   readonly etag: string;
 }
 
-/** Precondition of a write: the object does not exist (`absent`), or has this ETag. `any` writes unconditionally. */
+/** The precondition of a write: the object does not exist (`absent`), or has this ETag. `any` means no precondition. */
 export type PutCondition = "absent" | "any" | { readonly etag: string };
 
 export interface StateBucket {
-  /** Null if the object does not exist. */
+  /** Returns null if the object does not exist. */
   get(key: string, retry?: RetryOptions): ResultAsync<StateObject | null, Unavailable>;
   /**
    * Returns the new ETag. Fails with `changed` if the condition does not hold, and with `not_found` if the condition

@@ -36,7 +36,7 @@ const POLICY = "own-volumes";
 const PROPAGATION_MS = 60_000;
 const POLL_MS = 2000;
 
-/** Compares policies regardless of the encoding and white space of IAM's response. */
+/** Compares policies. Ignores the encoding and white space of IAM's response. */
 const isSame = (encoded: string | undefined, expected: object): boolean => {
   try {
     return JSON.stringify(JSON.parse(decodeURIComponent(encoded ?? ""))) === JSON.stringify(expected);

@@ -91,7 +91,7 @@ const ofService = (scope: LogScope, path: string, event: FilteredLogEvent): LogE
   };
 };
 
-/** Converts an event to the core's format. Returns undefined if the event does not belong to the deployment. */
+/** Converts an event to a log entry. Returns undefined if the event is not an entry of the deployment. */
 export const logEntryOf = (scope: LogScope, event: FilteredLogEvent): LogEntry | undefined => {
   const prefix = streamPrefixOf(scope.owner, scope.service);
   const name = event.logStreamName ?? "";

@@ -1,5 +1,6 @@
 /**
- * Extracts the part of a filter that CloudWatch Logs evaluates without losing a match: the time range and the streams.
+ * Extracts the part of a filter that CloudWatch Logs can evaluate without losing matches: the time range and the
+ * streams.
  *
  * The filter patterns of CloudWatch Logs are unsuitable. Their terms are case-sensitive; the core's are not. Their JSON
  * selectors match only scalars and do not search lists; the core's do. They do not compare numbers as text; the core
@@ -115,7 +116,7 @@ export const pushdownOf = (filter: LogFilter, scope: LogScope, compile: CompileP
   return { ...spanOf(filter), platformOnly: !ofServices(filter, passes).some };
 };
 
-/** True if the filter excludes no entry. */
+/** True if CloudWatch Logs excludes no entry. */
 export const isEverything = ({ from, to, platformOnly }: Pushdown): boolean =>
   from === undefined && to === undefined && !platformOnly;
 

@@ -35,7 +35,7 @@ const DAY_MS = 86_400_000;
 /** Earliest start of a search that begins with the newest entry (FilterLogEventsRequest, `startFromHead`). */
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 
-/** Of 5 reads a second: 1 for deploys, 2 for followers, and 2 for searches. */
+/** Five reads a second: one for deploys, two for followers, and two for searches. */
 const SHARES: QuotaShares = { parts: 5, deploys: 1, followers: 2, isPerSecond: true };
 
 type FilterInput = Omit<FilterLogEventsCommandInput, "logGroupName">;
@@ -55,8 +55,8 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     logger.error("CloudWatch Logs rejected log entries; they are lost", fields);
 
   const noGroup = (error: unknown): Unavailable => {
-    logger.error("CloudWatch Logs does not find the log group; check logGroup", { error });
-    return unavailable("CloudWatch Logs does not find the platform's logs.", 60, error);
+    logger.error("the log group does not exist in CloudWatch Logs; check logGroup", { error });
+    return unavailable("The platform's log group does not exist in CloudWatch Logs.", 60, error);
   };
 
   const putEvents = (
@@ -168,8 +168,8 @@ export const createAwsLogs = (config: AwsConfig, clients: ClientSource, runtime:
     },
 
     /**
-     * Within a millisecond, AWS's order differs from the order of positions. Therefore, an incomplete page ends before
-     * its last millisecond.
+     * Within a millisecond, AWS's order may differ from the order of positions. Therefore, a read that is not complete
+     * counts only up to the millisecond before its last event.
      */
     join: (logs, until) => {
       const shared = prefixes.choose(logs, until);

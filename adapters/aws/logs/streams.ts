@@ -11,7 +11,7 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 export const accountPrefixOf = (owner: AccountId): string => `${accountDigest(owner)}/`;
 
 /**
- * The prefix of a deployment's streams. It ends with a slash, so that `app` does not match `app-2`. The revision follows.
+ * The prefix of a deployment's streams. It ends with a slash, so that the prefix of `app` does not match `app-2`.
  */
 export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountPrefixOf(owner)}${name}/`;
 

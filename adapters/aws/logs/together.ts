@@ -10,11 +10,11 @@ import type { LogToRead } from "../../cloud/logs/followers.ts";
 import { accountPrefixOf, streamPrefixOf } from "./streams.ts";
 
 /**
- * A log that is further behind than this, in milliseconds, is read alone. Otherwise, the call would read the other logs
- * again from the position of this log.
+ * A log that is further behind than this, in milliseconds, is read alone. Otherwise, the call would start at this log's
+ * position, and read the other logs again from there.
  */
 const MAX_LAG_MS = 60_000;
-/** How long a prefix is not used after it needed too many calls, in milliseconds. */
+/** How long to avoid a prefix that needed too many calls, in milliseconds. */
 const CROWDED_MS = 60_000;
 
 /** The empty prefix, which matches all streams of the log group. */
@@ -32,7 +32,7 @@ export class SharedPrefixes {
   readonly #clock: Clock;
   /** By prefix, the number of calls since a call last reached the newest entry. */
   readonly #behind = new Map<string, number>();
-  /** By prefix, the time in milliseconds until which it is not used. */
+  /** By prefix, the time in milliseconds until which the prefix is not used. */
   readonly #crowdedUntil = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -41,7 +41,7 @@ export class SharedPrefixes {
 
   /**
    * Returns the first log's shortest prefix that is not crowded and that other logs share. If no such prefix exists,
-   * returns the prefix of the first log alone.
+   * returns the first log's own prefix.
    *
    * @param logs sorted by their read positions, starting with the log that is furthest behind
    */

@@ -3,14 +3,14 @@
  * of week (1 to 7, Sunday first) and year. One of the two day fields must be `?`.
  * https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based
  *
- * An expression that sets both day fields becomes two schedules if either day may match, or one with a condition if
- * both must match.
+ * An expression that restricts both day fields becomes two schedules if either field may match. If both must match, it
+ * becomes one schedule with a condition.
  */
 import { type CronFields, dateEverComes, parseCron } from "../../../core/domain/schedules/schedule.ts";
 
 /**
- * Restricts the fires of a weekday schedule by day of the month. `only` allows these days. `not` excludes these days,
- * because the other schedule covers them.
+ * Restricts the fires of a weekday schedule by day of the month. `only` lists the allowed days. `not` lists the days
+ * that the other schedule covers.
  */
 export type DayRule = { readonly only: readonly number[] } | { readonly not: readonly number[] };
 

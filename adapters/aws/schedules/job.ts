@@ -1,6 +1,6 @@
 /**
- * Converts a cron job to EventBridge Scheduler schedules and back. `parse(render(job))` equals the job, and no other
- * record of the job exists. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+ * Converts a cron job to EventBridge Scheduler schedules and back. The schedules contain the complete job and are its
+ * only record. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
  */
 import { createHash } from "node:crypto";
 import { fireLimits } from "../../../core/domain/accounts/limits.ts";
@@ -18,7 +18,7 @@ import { type DayRule, expressionsOf } from "./expression.ts";
 /** Lambda's maximum timeout in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const functionSeconds = 900;
 
-/** Maximum duration of a fire in seconds. It leaves time for the function's own startup and shutdown. */
+/** Maximum duration of a request in seconds. Leaves time for the function's own startup and shutdown. */
 export const maxFireSeconds = 840;
 
 /**
@@ -37,7 +37,7 @@ export interface Fire {
   /** The client's expression. */
   readonly cron: string;
   readonly zone: string;
-  /** Maximum duration of a run, in seconds. */
+  /** Maximum duration of a request, in seconds. */
   readonly seconds: number;
   /** Milliseconds before each retry. */
   readonly delays: readonly number[];
@@ -66,7 +66,7 @@ export interface RenderedSchedule {
 /**
  * Returns the names of a deployment's schedules. Each contains a digest of the account and the deployment's name,
  * because EventBridge Scheduler limits names to 64 characters and a deployment's name has up to 49. The second name is
- * for an expression that sets both day fields.
+ * for expressions that need two schedules (`expression.ts`).
  */
 export const scheduleNames = ({ owner, name }: ScheduledService): readonly [string, string] => {
   const digest = createHash("sha256")
@@ -76,7 +76,7 @@ export const scheduleNames = ({ owner, name }: ScheduledService): readonly [stri
   return [`portside-${digest}`, `portside-${digest}-weekday`];
 };
 
-/** Number of fires to compare for the shortest interval. */
+/** Number of fires in which to look for the shortest interval. */
 const COMPARED_FIRES = 500;
 const DAY_SECONDS = 86_400;
 
@@ -87,8 +87,8 @@ const gapOf = ({ schedule }: CronJob, now: Instant): number => {
 };
 
 /**
- * The core's fire policy. Sets both fields, because by default EventBridge Scheduler retries 185 times within a day
- * (API_RetryPolicy).
+ * The core's retry policy for fires. Sets both fields, because EventBridge Scheduler by default retries 185 times in a
+ * day (API_RetryPolicy).
  */
 const retryPolicy = {
   MaximumRetryAttempts: fireLimits.retryDelays.length,
@@ -98,9 +98,9 @@ const retryPolicy = {
 type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup" | "scheduleGroup">;
 
 /**
- * Returns one schedule, or two if the expression sets both day fields.
+ * Returns one schedule, or two if the expression needs them (`expression.ts`).
  *
- * @param now the time after which fires are compared for the shortest interval
+ * @param now the start of the fires in which to look for the shortest interval
  */
 export const renderSchedules = (
   resources: ScheduleResources,

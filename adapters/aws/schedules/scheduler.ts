@@ -1,4 +1,4 @@
-/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, or two if its expression sets both day fields. */
+/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, or two if its expression needs them. */
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Scheduler } from "../../../core/ports/scheduler.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -9,7 +9,7 @@ import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { parseSchedule, type RenderedSchedule, renderSchedules, scheduleNames } from "./job.ts";
 
-/** Maximum calls of a write. With concurrent writes, an update may find no schedule, and a create may find one. */
+/** Maximum calls per write. With concurrent writes, an update may find no schedule, and a create may find one. */
 const MAX_TRIES = 3;
 
 const toUnavailable = (error: CallState | Unavailable): Unavailable =>

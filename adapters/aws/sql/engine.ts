@@ -1,6 +1,6 @@
 /**
  * `SqlEngine` on Athena. A separate process parses and translates each statement, and prepends the account's `logs` and
- * `billing` views. A first run with `LIMIT 0` determines the columns. The real run is subject to the work group's limits
+ * `billing` views. A first run with `LIMIT 0` determines the columns. The real run is subject to the workgroup's limits
  * and a deadline.
  */
 
@@ -37,7 +37,7 @@ const PAGE_ROWS = 1000;
 const FIRST_POLL_MS = 100;
 const MAX_POLL_MS = 1000;
 
-/** The Athena tables that statements see as `logs` and `billing`. */
+/** The Athena workgroup for statements, and the sources of the tables `logs` and `billing`. */
 export interface AthenaSources {
   readonly workGroup: string;
   readonly logTable: string;
@@ -53,7 +53,7 @@ interface Page {
   readonly next: string | undefined;
 }
 
-/** The run of one statement: the time left, and the signal that aborts it. */
+/** The remaining time of a statement's run, and the signal that aborts the run. */
 interface Run {
   readonly left: () => number;
   readonly signal: AbortSignal;
@@ -100,7 +100,7 @@ export class AwsSql implements SqlEngine {
   async #query(scope: SqlScope, statement: string, limits: SqlLimits, run: Run): Promise<SqlRows> {
     const plain = await this.#translate(scope, statement, [], run);
     const columns = await this.#columns(plain, run);
-    // Columns with duplicate or empty names cannot be selected one by one; the caller reports them.
+    // Columns with duplicate or empty names cannot be selected by name; the caller reports them.
     if (columnProblems(columns.map(({ name }) => name)).length > 0)
       return { columns: columns.map(({ name }) => ({ name, type: "STRING" })), rows: each([]) };
     const isPlain = columns.every(({ shape }) => shape === "plain");
@@ -155,12 +155,12 @@ export class AwsSql implements SqlEngine {
     }
   }
 
-  /** Runs a statement to its end, and returns its id. On abort, stops it, because AWS charges for scanned data. */
+  /** Runs a query to its end, and returns its id. Stops the query on abort, because AWS charges for scanned data. */
   async #execute(statement: string, run: Run, hasRun: boolean): Promise<string> {
     const input = {
       QueryString: statement,
       WorkGroup: this.#sources.workGroup,
-      // A retry sends the same token, so a lost response does not run the query twice. The minimum is 32 characters.
+      // A retry sends the same token, so the query runs only once even if a response is lost. At least 32 characters.
       ClientRequestToken: `portside-${this.#runtime.ids.id()}${this.#runtime.ids.id()}`.slice(0, 40),
     };
     const { QueryExecutionId: id = "" } = await this.#orEnd(
@@ -227,7 +227,7 @@ export class AwsSql implements SqlEngine {
     );
   }
 
-  /** Names of the platform that error messages must not contain. */
+  /** The platform's internal names, which error messages must not contain. */
   get #hidden(): readonly string[] {
     const { logTable, billingTable, workGroup } = this.#sources;
     const tables = [logTable, billingTable ?? logTable];

@@ -1,8 +1,8 @@
 /**
- * Classifies Athena's errors by category, type and error name, never by message text:
+ * Classifies Athena's errors by category, type, and the error name at the start of the message:
  * https://docs.aws.amazon.com/athena/latest/ug/error-reference.html,
  * https://github.com/trinodb/trino/blob/master/core/trino-spi/src/main/java/io/trino/spi/StandardErrorCode.java. The
- * tables contain the rows of all accounts, so a message names the kind of a data error but never quotes a value.
+ * tables contain the rows of all accounts, so a message about a data error states its kind but quotes no value.
  */
 import { unavailable } from "../../../core/errors.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
@@ -62,7 +62,7 @@ export const failureOf = (
   hasRun: boolean,
 ): Failed => {
   const { ErrorCategory: category, ErrorType: type = 1000, ErrorMessage: message = StateChangeReason } = AthenaError;
-  // Portside did not cancel the query, so it reached the work group's limit of scanned bytes.
+  // Portside did not cancel this query. Therefore, the query reached the workgroup's limit on scanned bytes.
   if (State === "CANCELLED")
     return failed(
       "every query reads the whole log, which now exceeds the platform's byte limit; the operator can raise the limit (SqlMostBytes)",

@@ -1,4 +1,4 @@
-/** SQL on AWS, which is available if the configuration names a work group and the log's table. */
+/** SQL on AWS. It is available if the configuration names an Athena workgroup and the log's table. */
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { FindPackage } from "../../shared/runtime/optional-package.ts";
 import { sqlProblem } from "../../shared/sql/process/installed.ts";
@@ -10,7 +10,7 @@ import { AwsSql } from "./engine.ts";
 const packages = ["@aws-sdk/client-athena", "@polyglot-sql/sdk"] as const;
 
 const howToEnable =
-  "SQL needs the log in Athena: deploy the stack of docs/providers/aws-template.yaml with `Sql=true`, or set " +
+  "SQL needs the log in Athena: deploy docs/providers/aws-template.yaml with `Sql=true`, or set " +
   "`athenaWorkgroup` and `logTable`";
 
 /**
@@ -32,7 +32,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
   );
 };
 
-/** If the configuration lacks a table, SQL is missing from the capabilities, and no statement reaches the engine. */
+/** If the configuration lacks a name, SQL is missing from the capabilities, and no statement reaches the engine. */
 export const createAwsSql = (config: AwsConfig, clients: ClientSource, runtime: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {

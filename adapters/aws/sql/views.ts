@@ -84,8 +84,8 @@ export const logsView = (table: string, group: string, owner: AccountId): string
 const tag = (name: string): string => `element_at(resource_tags, 'user_${name}')`;
 
 /**
- * Returns the view of an account's costs, with one row per SKU and day. The tag of a file system contains only the
- * first digits of the account's digest, because it is derived from the bucket's name.
+ * Returns the view of an account's costs, with one row per day, SKU and deployment. The owner tag of a file system
+ * contains only the first digits of the account's digest, because Portside derives it from the bucket's name.
  *
  * @param table from `quotedName`
  */

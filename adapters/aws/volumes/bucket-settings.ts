@@ -7,7 +7,7 @@ import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
 import type { AwsVolume } from "./record.ts";
 
-/** Buckets and file systems of volumes have this tag. */
+/** The tag of volume buckets and their file systems that identifies the owner. */
 export const OWNER_TAG = "portside-owner";
 
 /** Returns tags for operators and cost reports. The platform does not read them. */
@@ -30,7 +30,7 @@ const uploads: LifecycleRule = {
 };
 
 /**
- * The lifecycle of a live volume. Expires replaced versions, which cost as much as current ones. S3 Files requires
+ * The lifecycle of a live volume. Deletes replaced versions, which cost as much as current ones. S3 Files requires
  * versioning (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html).
  */
 export const liveLifecycle = (): LifecycleRule[] => [
@@ -44,7 +44,7 @@ export const liveLifecycle = (): LifecycleRule[] => [
 ];
 
 /**
- * The lifecycle of a volume in the trash. Expires its objects even if no platform runs. S3 requires a date at midnight.
+ * The lifecycle of a volume in the trash. Deletes its objects even if no server runs. S3 requires a date at midnight.
  * A rule that expires delete markers must not have a date
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/API_LifecycleExpiration.html).
  */

@@ -1,4 +1,4 @@
-/** Closes the bucket of a volume in the trash, so that its objects are unreachable. */
+/** Closes the bucket of a volume in the trash, so that signed URLs no longer work. */
 import { ok, safeTry } from "../../../core/result.ts";
 import type { ApiResult } from "../../cloud/calls/expect-states.ts";
 import { closedPolicy, trashLifecycle } from "./bucket-settings.ts";

@@ -11,7 +11,7 @@ const PREFIX = "ps-";
 /** Maximum length of a bucket name. */
 const MAX_LENGTH = 63;
 const RANDOM_LENGTH = 8;
-/** Characters left for the volume's name, for operators who read bucket names. The record contains the full name. */
+/** Maximum characters of the volume's name in a bucket's name. They help operators; the record has the full name. */
 const VOLUME_LENGTH = MAX_LENGTH - PREFIX.length - OWNER_DIGITS - RANDOM_LENGTH - "--".length;
 
 /** Prefix of the bucket names of the account with these digits. */
@@ -21,13 +21,13 @@ export const bucketPrefix = (digits: string): string => `${PREFIX}${digits}-`;
 export const bucketName = (owner: AccountId, name: VolumeName, random: string): string =>
   `${bucketPrefix(ownerDigits(owner))}${name.slice(0, VOLUME_LENGTH)}-${random.slice(0, RANDOM_LENGTH)}`;
 
-/** The owner's digits in a bucket's name. */
+/** Returns the owner's digits in a bucket's name. */
 export const ownerOfBucket = (bucket: string): string => bucket.slice(PREFIX.length, PREFIX.length + OWNER_DIGITS);
 
 /** Key prefix of the volume records in the state bucket. */
 export const recordsPrefix = "volumes/";
 
-/** Key of the object that lists the account's volumes. */
+/** Key of the object that contains an account's volume records. */
 export const recordsKey = (digest: string): string => `${recordsPrefix}${digest}.json`;
 
 /** The account digest in a records key; undefined for other keys. */

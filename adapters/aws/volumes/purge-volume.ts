@@ -19,10 +19,10 @@ const ABANDONED_MS = 120_000;
 /** Pages of 1,000 versions per run. */
 const MAX_PAGES = 100;
 
-/** Milliseconds added to the time in the trash, so that a purge does not overtake a last-moment restore. */
+/** Milliseconds added to the time in the trash, so that a purge does not interfere with a last-moment restore. */
 const GRACE_MS = 600_000;
 
-/** True if the volume needs work: an operation was interrupted, or its time in the trash has expired. */
+/** True if an operation on the volume was interrupted, or the volume's time in the trash has expired. */
 export const isDue = ({ clock, records }: VolumeCall, record: AwsVolume): boolean => {
   const { state, at, deletedAt, reopen } = record;
   if (state === "live" && reopen === true) return records.ageOf(at) >= ABANDONED_MS;
@@ -31,7 +31,7 @@ export const isDue = ({ clock, records }: VolumeCall, record: AwsVolume): boolea
   return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + GRACE_MS;
 };
 
-/** Deletes object versions. Returns `more` if some remain. */
+/** Deletes object versions. Returns `more` if some may remain. */
 const emptyBucket = ({ api }: VolumeCall, bucket: string): ApiResult<"empty" | "more"> =>
   safeTry(async function* () {
     for (let page = 0; page < MAX_PAGES; page++) {
@@ -56,8 +56,8 @@ const purge = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   });
 
 /**
- * Opens a restored bucket once more. By now, an interrupted move to the trash has ended, or will find the volume live.
- * Closes the bucket again if the volume has been deleted again.
+ * Opens the bucket of a restored volume once more. By now, an interrupted move to the trash has ended, or will find the
+ * volume live. Closes the bucket again if the volume has been deleted in the meantime.
  */
 const reopenRestored = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {

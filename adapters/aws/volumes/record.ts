@@ -1,6 +1,6 @@
 /**
  * The state of an account's volumes: one document per account in the state bucket. Bucket tags are unsuitable, because
- * they have no conditional writes, and changes of them become visible with a delay
+ * they have no conditional writes, and changes to them become visible with a delay
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel). Objects are strongly
  * consistent and support conditional writes.
  */
@@ -20,7 +20,7 @@ const recordSchema = z.object({
   state: z.enum(recordStates),
   /** The id of the call that set this state. */
   call: z.string(),
-  /** When this state was set. */
+  /** The time at which this state was set. */
   at: instant,
   createdAt: timestamp,
   /** Set while the volume is in the trash. */

@@ -12,7 +12,7 @@ import type { VolumeCall } from "./volume-call.ts";
 /** Opens a closed bucket. Returns false if the bucket does not exist. */
 export const reopenBucket = ({ api, marks }: VolumeCall, record: AwsVolume): ApiResult<boolean> =>
   safeTry(async function* () {
-    // Replaces the lifecycle first. Otherwise, the rule of the trash could expire objects during a late restore.
+    // Replaces the lifecycle first. Otherwise, the trash rule could expire objects during a late restore.
     const lifecycle = yield* await api.putLifecycle(record.id, liveLifecycle());
     const opened = yield* await api.deletePolicy(record.id);
     yield* await marks.put(record);

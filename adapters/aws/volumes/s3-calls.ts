@@ -174,7 +174,7 @@ export class S3Api {
     return this.#send("GetObjectCommand", { Bucket: bucket, Key: key }).orElse(expect("not_found"));
   }
 
-  /** Deletes an object. If a retry does not find the object, the first try deleted it, and the call succeeds. */
+  /** Deletes an object. If a retry does not find the object, an earlier try deleted it, so the call succeeds. */
   deleteObject(bucket: string, key: string): ApiResult<"not_found" | undefined> {
     const { clients, call } = this.#deps;
     const signal = this.#signal;
@@ -227,7 +227,7 @@ export class S3Api {
 }
 
 /**
- * Decodes a key of a listing. Listings request `EncodingType=url`, because without it, one key that XML cannot
- * represent makes the whole response unreadable.
+ * Decodes a key from a listing. Listings request `EncodingType=url`. Otherwise, a single key that XML cannot represent
+ * would make the whole response unreadable.
  */
 export const decodedKey = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));

@@ -1,6 +1,6 @@
 /**
- * Presigned URLs (Signature Version 4) of S3. Signing makes no call. A URL expires with the credentials that signed it,
- * even before its own expiry:
+ * Creates presigned S3 URLs (Signature Version 4) without a request to AWS. A URL expires with the credentials that
+ * signed it, even before its own expiry:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-presigned-url.html#who-presigned-url
  */
 import type {
@@ -56,7 +56,7 @@ export class Signer {
   readonly #deps: SignerDeps;
   /**
    * Expiry of the credentials that the last refresh returned. While the current credentials have this expiry, another
-   * refresh is useless.
+   * refresh would not help.
    */
   #renewedExpiry: number | undefined;
 

@@ -22,8 +22,8 @@ export const putMax = 5 * GiB;
 export const objectMax = MAX_PARTS * MAX_PART_BYTES;
 
 /**
- * A failed part is sent again as a whole, so small parts make retries cheaper. But a response with thousands of URLs is
- * slow.
+ * A client repeats a failed part as a whole, so small parts make retries cheaper. However, a response with thousands of
+ * URLs is slow.
  */
 const MIN_PART_BYTES = 512 * MiB;
 const TARGET_PARTS = 256;

@@ -13,7 +13,7 @@ export interface VolumeStoreDeps extends AwsRuntimeDeps {
   readonly config: AwsConfig;
 }
 
-/** One call of an account. `api`, `records` and `marks` act for this account and end with the call's signal. */
+/** One call by an account. `api`, `records` and `marks` act for this account, and stop when the call is aborted. */
 export interface VolumeCall extends VolumeStoreDeps {
   /** The digest of the account. */
   readonly account: string;

@@ -32,7 +32,7 @@ export interface AwsVolumes extends VolumeStore {
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
   /** Resumes interrupted operations and purges expired trash of every account. Runs at start. */
   sweep(options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Resolves when no background work is left. */
+  /** Resolves when all background work has ended. */
   idle(): Promise<void>;
   /**
    * Returns the mount source of a volume's bucket, or of its folder `subPath`. Creates the file system and the folder

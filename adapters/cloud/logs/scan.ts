@@ -31,7 +31,7 @@ export type List = (range: Range, order: Order, size: number, token: string | un
 
 export interface Scan {
   readonly list: List;
-  /** How much of the filter the cloud evaluates; `nothing` if no entry can match. */
+  /** The entries that pass the part of the filter that the cloud evaluates; `nothing` if no entry can match. */
   readonly pushed: "everything" | "some" | "nothing";
   readonly matches: (entry: LogEntry) => boolean;
   readonly limit: number;

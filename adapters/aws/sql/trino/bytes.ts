@@ -1,4 +1,4 @@
-/** Converts byte literals to calls, because the translation loses Trino's hexadecimal literals. */
+/** Converts byte literals to function calls, because the translation loses Trino's hexadecimal literals. */
 import { call, isObject, type Json, nodeOf, text } from "../../../shared/sql/googlesql/tree.ts";
 
 /** Replaces escapes such as `\x01`. The parser itself replaces them in `b"\x01"` but not in `b'\x01'`. */

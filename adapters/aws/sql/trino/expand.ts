@@ -1,4 +1,4 @@
-/** Replaces the expressions that Trino does not support, in a syntax tree of Trino's dialect. */
+/** Rewrites a syntax tree of Trino's dialect: replaces the expressions that Trino does not support. */
 import { parse } from "@polyglot-sql/sdk";
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import {
@@ -188,7 +188,7 @@ const asDouble = (value: Json): Json => {
 
 const literal = (body: JsonObject): Json | undefined => {
   const value = String(body["value"]);
-  // A number with a point is a FLOAT64 in GoogleSQL, but a decimal in Trino.
+  // A number with a decimal point is a FLOAT64 in GoogleSQL, but a DECIMAL in Trino.
   if (body["literal_type"] === "number" && /^\d*\.\d*$/.test(value))
     return { literal: { ...body, value: `${value.replace(/^\./, "0.").replace(/\.$/, ".0")}E0` } };
   return undefined;

@@ -1,7 +1,7 @@
 /**
  * Encodes the columns of a result in a form that can be parsed. Athena prints lists and records without quotes, which
- * is ambiguous, so they are encoded as JSON. The encoding wraps the columns of the query itself, because in Trino an
- * outer query does not preserve the order of an inner query.
+ * is ambiguous, so they are encoded as JSON. The query itself encodes its columns. An outer query could not do so,
+ * because in Trino it would lose the order of the inner query.
  */
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
@@ -78,7 +78,7 @@ const shapedSelect = (body: JsonObject, columns: readonly ShapedColumn[]): Json 
   return { select: { ...body, expressions: [...expressions, ...types] } };
 };
 
-/** Returns the query with its columns wrapped, in every part of a UNION. */
+/** Returns the query with its columns encoded, also in each part of a UNION, INTERSECT or EXCEPT. */
 export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
   if (columns.every(({ shape }) => shape === "plain")) return query;
   const node = nodeOf(query);

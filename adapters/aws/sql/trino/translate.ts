@@ -1,4 +1,4 @@
-/** Translates GoogleSQL to Trino's SQL. Works on syntax trees, never on text. */
+/** Translates GoogleSQL to Trino's SQL by rewriting syntax trees. */
 import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "../../../shared/sql/googlesql/parser.ts";
 import { NotOffered, rewrite } from "../../../shared/sql/googlesql/rewrite.ts";
 import { summarise } from "../../../shared/sql/googlesql/summary.ts";

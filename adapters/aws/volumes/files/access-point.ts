@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { CreateAccessPointRequest, ListAccessPointsDescription } from "@aws-sdk/client-s3files";
 
-/** The mount source for a folder of a bucket. */
+/** The source of a mount: a folder of a bucket. */
 export interface MountSource {
   /** ARN. */
   readonly fileSystem: string;
@@ -14,7 +14,7 @@ export interface MountSource {
   readonly accessPoint: string | undefined;
 }
 
-/** Unique key of a folder of a bucket. */
+/** Returns a unique key for a folder of a bucket. */
 export const folderKey = (bucket: string, subPath: string | undefined): string =>
   JSON.stringify([bucket, subPath ?? ""]);
 

@@ -1,5 +1,5 @@
 /**
- * The S3 Files API calls of mounts. Each call returns expected states, such as `exists`, as values.
+ * The S3 Files API calls for mounts. Each call returns expected states, such as `exists`, as values.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_S3_Files.html
  */
 import type {
@@ -113,7 +113,7 @@ export class FilesApi {
     return orExists(this.#send("DeleteFileSystemCommand", input, options).orElse(missingAsOk));
   }
 
-  /** Returns false if S3 Files rejects the policy. This happens while a new role in the policy is not visible yet. */
+  /** Returns false if S3 Files rejects the policy, which happens while a new role in it is not visible yet. */
   putPolicy(fileSystemId: string, policy: object, options: CallOptions): ApiResult<boolean> {
     const input = { fileSystemId, policy: JSON.stringify(policy) };
     return this.#send("PutFileSystemPolicyCommand", input, options)

@@ -1,6 +1,7 @@
 /**
  * Mounts volumes as folders. A bucket gets an S3 Files file system at its first mount, with a mount target per subnet.
- * Only the account's own role may mount it. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
+ * Only the account's own role may mount the file system.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
  */
 import type { CreateAccessPointRequest, ListFileSystemsDescription } from "@aws-sdk/client-s3files";
 import { millisOf } from "../../../../core/domain/wire/instant.ts";
@@ -20,9 +21,9 @@ import { ownerOfBucket } from "../names.ts";
 import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountSource } from "./access-point.ts";
 import { FilesApi } from "./api.ts";
 
-/** How long to wait for a file system and its mount targets. Creating them takes minutes; AWS documents no bound. */
+/** How long to wait for each new resource. Creating a file system takes minutes; AWS documents no bound. */
 const CREATE_TIMEOUT_MS = 600_000;
-/** How long a deletion waits for mount targets to disappear. The next call resumes the deletion. */
+/** How long to wait for a deletion, or for S3 Files to accept a policy with a new role. The next call resumes. */
 const DELETE_TIMEOUT_MS = 120_000;
 const POLL_MS = 2000;
 
@@ -56,7 +57,7 @@ const isDenied = (error: unknown): boolean => nameOf(error)?.startsWith("AccessD
 const failedResource = (what: string, message: string | undefined): Unavailable =>
   unavailable(`S3 Files reports a failed ${what}: ${message ?? "no reason given"}.`, 60);
 
-/** Deletes the file system step by step. Returns true once it is deleted, and undefined until then. */
+/** Deletes the file system step by step. Returns true once it is deleted or the deletion is denied. */
 const isRemoved = (
   fileSystemId: string,
   options: CallOptions,
