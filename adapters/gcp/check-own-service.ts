@@ -1,6 +1,6 @@
 /**
  * Checks the Cloud Run service that runs this process: a control plane also needs CPU between requests.
- * google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
+ * Sources: google/cloud/run/v2/service.proto, https://docs.cloud.google.com/run/docs/container-contract#env-vars
  */
 import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
 import { callOptions, withTimeout } from "./call-policy.ts";

@@ -12,7 +12,7 @@ import type { Storage } from "@google-cloud/storage";
 import type { AuthClient, GoogleAuth } from "google-auth-library";
 import { needPackages } from "../shared/runtime/optional-package.ts";
 
-/** The clients of Google Cloud that the provider uses. */
+/** The Google Cloud clients that the provider uses. */
 export interface GcpClients {
   readonly services: v2.ServicesClient;
   readonly revisions: v2.RevisionsClient;

@@ -15,7 +15,10 @@ import { codeOf, type GoogleRuntimeDeps, googleCalls, withTimeout } from "../cal
 import type { ClientSource } from "../clients.ts";
 import { runtimeIdentityOf } from "./service-accounts.ts";
 
-/** Reads, writes and lists objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
+/**
+ * Permits reading, writing, listing and deleting objects:
+ * https://cloud.google.com/storage/docs/access-control/iam-roles
+ */
 const BUCKET_ROLE = "roles/storage.objectUser";
 
 const FORBIDDEN = 403;

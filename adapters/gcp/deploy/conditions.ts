@@ -1,7 +1,7 @@
 /**
  * Determines why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). The code for a
- * failed health check covers several reasons, which Run's lines in the log `run.googleapis.com/varlog/system`
- * distinguish. Pure functions.
+ * failed health check covers several reasons. Run's lines in the log `run.googleapis.com/varlog/system` show which one
+ * applies. Pure functions.
  */
 import type { protos } from "@google-cloud/run";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy/reason.ts";
@@ -57,7 +57,7 @@ const KILLED = /^(?:Container terminated on signal|Uncaught signal:) (\d+)/;
 const NOT_STARTED = /^(?:terminated: )?Application failed to start(?:: (.+))?/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
-/** Matches a line about a mount that names the missing permission on the bucket. The wording is undocumented. */
+/** Matches a line that reports a denied mount. The wording is undocumented. */
 const MOUNT_REFUSED = /mount.*\b(?:403|storage\.[a-z]+\.[a-z]+|permission denied)\b/is;
 
 const mountRefused: DeployFailure = {

@@ -3,8 +3,8 @@ import type { LogName } from "../../../core/domain/logs/entry.ts";
 
 /**
  * IDs of the logs to read, with the core's log names. Cloud Run writes the first four
- * (https://cloud.google.com/run/docs/logging), and the platform writes the last one. No other log of the project
- * contains entries of deployments.
+ * (https://cloud.google.com/run/docs/logging), and the platform writes the last one. The adapter ignores all other logs
+ * of the project.
  */
 export const logIds: Readonly<Record<string, LogName>> = {
   "run.googleapis.com/stdout": "stdout",

@@ -1,6 +1,6 @@
 /**
  * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`.
- * After a successful dry run, BigQuery runs the result with limits on bytes and time.
+ * After a successful dry run, BigQuery runs the composed statement with limits on bytes and time.
  */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";

@@ -27,7 +27,7 @@ export interface VolumeBucket extends VolumeRecord {
   /** The digest of the account. */
   readonly owner: string;
   readonly state: BucketState;
-  /** Objects deleted after this time were deleted with the volume. Set by Cloud Storage's clock. */
+  /** Objects deleted after this time, by Cloud Storage's clock, were deleted with the volume. */
   readonly since: Instant;
   readonly generation: string;
   readonly metageneration: string;

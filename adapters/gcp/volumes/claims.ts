@@ -17,7 +17,7 @@ import type { StorageApi } from "./storage-calls.ts";
 export interface Claim {
   readonly bucket: string;
   readonly purpose: "make" | "restore";
-  /** Creation time, by the clock of Cloud Storage. */
+  /** Creation time, by Cloud Storage's clock. */
   readonly at: Instant;
   readonly generation: string;
 }

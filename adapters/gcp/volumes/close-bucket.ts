@@ -1,6 +1,6 @@
 /**
  * Makes the objects of a volume in the trash unreachable: empties and deletes its bucket. Cloud Storage retains the
- * objects and the bucket for seven days (https://cloud.google.com/storage/docs/soft-delete).
+ * objects and the bucket for the soft-delete period (https://cloud.google.com/storage/docs/soft-delete).
  */
 import { unavailable } from "../../../core/errors.ts";
 import { err, ok, okAsync, safeTry } from "../../../core/result.ts";

@@ -48,7 +48,7 @@ export interface SpoolBucket {
   remove(name: string): Called<void>;
 }
 
-/** Thrown if the bytes of a source cannot be read. */
+/** Thrown if a source cannot be written to the bucket or read from it. */
 export class SourceUnavailable extends Error {
   readonly unavailable: Unavailable;
 

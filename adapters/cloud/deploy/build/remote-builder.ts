@@ -48,7 +48,7 @@ export type RemoteVerdict =
 export interface RemoteBuilds {
   /** The name of the service: `Cloud Build`. */
   readonly service: string;
-  /** The name of the buildpacks' vendor. */
+  /** The vendor of the buildpacks, for messages: `Google's`. */
   readonly buildpacks: string;
   /** The problem in the platform's setup that prevents builds, for the operator; undefined if builds are possible. */
   readonly problem: string | undefined;

@@ -1,4 +1,4 @@
-/** Determines why a build failed, from the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
+/** Determines why a build failed from its `Build.Status` and `Build.FailureInfo` (cloudbuild.proto). Pure functions. */
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { nothingDetected } from "../../../cloud/deploy/build/buildpacks.ts";
 import type { Build } from "./render.ts";
@@ -47,7 +47,7 @@ export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFai
   return failureTypes[String(build.failureInfo?.type)] ?? stepFailed(build, tail);
 };
 
-/** A message of Cloud Build: https://github.com/google-github-actions/deploy-cloudrun/issues/480 */
+/** Cloud Build's message: https://github.com/google-github-actions/deploy-cloudrun/issues/480 */
 const RESTRICTED_REGION = /quota restrictions.*cannot run builds in this region/i;
 
 /** Returns the reason why Cloud Build rejected a build, or undefined if the reason is unknown. */

@@ -1,6 +1,6 @@
 /**
  * Renders a source as a Cloud Build request: with Docker if it has a Dockerfile, otherwise with Google's buildpacks.
- * Pure functions. google/devtools/cloudbuild/v1/cloudbuild.proto;
+ * Pure functions. Sources: google/devtools/cloudbuild/v1/cloudbuild.proto,
  * https://docs.cloud.google.com/docs/buildpacks/build-application
  */
 import type { protos } from "@google-cloud/cloudbuild";
