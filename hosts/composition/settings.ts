@@ -78,7 +78,9 @@ export const serveShape = {
   metricsPort: port
     .optional()
     .describe("Port of `/metrics` for Prometheus; 0 picks a free port. If unset, Portside collects no metrics"),
-  metricsHost: text.default("127.0.0.1").describe("Address to listen on for metrics, which need no credential"),
+  metricsHost: text
+    .default("127.0.0.1")
+    .describe("Address to listen on for metrics. Clients need no credential to read them"),
   logLevel: z.enum(logLevels).default("info").describe("Minimum level of log lines on standard error"),
 } as const;
 

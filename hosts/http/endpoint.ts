@@ -40,7 +40,7 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An endpoint with its own handler (`deploy/routes.ts`): it takes a form or returns a stream. */
+/** An endpoint that takes a form or returns a stream. Its handler is in `deploy/routes.ts`. */
 export interface SpecialEndpoint extends EndpointDescription {
   readonly kind: "deploy" | "plan" | "resume";
 }

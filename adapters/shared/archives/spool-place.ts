@@ -41,13 +41,13 @@ export const spoolPlace = (
   bucket: string,
   environment: NodeJS.ProcessEnv,
 ): { readonly in: "disk" | "bucket"; readonly finding: Finding } => {
-  const what = "sources that wait for their build";
+  const what = "source storage";
   const memory = memoryDisk(folder, environment);
   if (setting === "bucket" || (setting === "auto" && memory !== undefined)) {
     const why = setting === "bucket" ? "" : `, because ${memory}`;
-    return { in: "bucket", finding: pass(what, `they are in the bucket ${bucket}${why}`) };
+    return { in: "bucket", finding: pass(what, `in the bucket ${bucket}${why}`) };
   }
-  if (memory === undefined) return { in: "disk", finding: pass(what, `they are on the disk, in ${folder}`) };
-  const words = `they are in ${folder}, but ${memory}, so each upload uses memory equal to its size`;
+  if (memory === undefined) return { in: "disk", finding: pass(what, `on the disk, in ${folder}`) };
+  const words = `in ${folder}, but ${memory}, so each upload uses memory equal to its size`;
   return { in: "disk", finding: warn(what, words, "portside serve --source-spool bucket") };
 };

@@ -19,7 +19,7 @@ const printKey = (input: Input, io: Io, { id, key }: { id: string; key: string }
   return 0;
 };
 
-/** Creates a key for an account in the server's data folder. The server may be running. */
+/** Creates a key for an account directly in the server's key store. The server may be running. */
 const createInFolder = async (input: Input, io: Io, name: string): Promise<number> => {
   const account = parseAccount(name);
   if (account === undefined || !isKeyAccount(account))
@@ -70,7 +70,7 @@ export const command: Command = {
   usage: "keys create [--account NAME] | list | revoke ID",
   options: {
     ...clientOptions,
-    account: option("NAME", "Create a key for the account NAME, in the data folder on this machine"),
+    account: option("NAME", "Create a key for the account NAME directly in the server's key store"),
     label: option("TEXT", "Describe the purpose of the key"),
     "data-dir": option("DIR", "Set the server's data folder (with --account)"),
   },

@@ -9,6 +9,7 @@ import { flag, option } from "../arguments.ts";
 import { type Client, clientFor } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
 import { mebibytes, packFolder } from "./pack.ts";
 import { planLines, resetLines } from "./plan.ts";
 import { recordPrinter, Spinner, withSpinner } from "./progress.ts";
@@ -60,7 +61,7 @@ const follow = async (io: Io, client: Client, response: Response, name: string, 
 const send = async (io: Io, client: Client, deployable: Deployable): Promise<Response> => {
   await using packed = await withSpinner(io, "Packing", () => packFolder(deployable.folder));
   const body = formBody(formFields(deployable), packed);
-  return await withSpinner(io, `Uploading ${packed.files} files, ${mebibytes(packed.bytes)}`, () =>
+  return await withSpinner(io, `Uploading ${pluralize(packed.files, "file")}, ${mebibytes(packed.bytes)}`, () =>
     client.expectOk("/v1/deploy", { body, signal: io.signal }),
   );
 };

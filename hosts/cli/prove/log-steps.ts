@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { followLog, LOG_PAGE, type LogRow } from "../logs/follow.ts";
 import { readSinceThen } from "../logs/pages.ts";
 import { LogReader } from "../logs/reader.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
 import { retry } from "../volumes/transfer/retry.ts";
 import { deploySeconds, findDeployment } from "./deploy-steps.ts";
 import { type Proof, type Step, StepError, waitUntil } from "./proof.ts";
@@ -42,9 +43,9 @@ export const explainLines = (seen: readonly number[], from: number, to: number):
   const repeated = [...new Set(seen.filter((line, index) => seen.indexOf(line) !== index))];
   const others = seen.filter((line) => line < from || line > to);
   const problems = [
-    missing.length === 0 ? "" : `${missing.length} lines are missing, the first is ${missing[0]}`,
-    repeated.length === 0 ? "" : `${repeated.length} lines are repeated, the first is ${repeated[0]}`,
-    others.length === 0 ? "" : `${others.length} lines are outside this range, the first is ${others[0]}`,
+    missing.length === 0 ? "" : `${pluralize(missing.length, "line")} missing (first: ${missing[0]})`,
+    repeated.length === 0 ? "" : `${pluralize(repeated.length, "line")} repeated (first: ${repeated[0]})`,
+    others.length === 0 ? "" : `${pluralize(others.length, "line")} outside this range (first: ${others[0]})`,
   ].filter((problem) => problem !== "");
   return problems.length === 0 ? undefined : `Of the lines ${from} to ${to}, ${problems.join("; ")}.`;
 };

@@ -12,7 +12,7 @@ export interface Proof extends RunNames {
   readonly capabilities: Capabilities;
   readonly token: string;
   readonly state: ProofState;
-  /** Shows what the step does or waits for. */
+  /** Shows the current activity of the step. */
   show(text: string): void;
   /** Adds a finding to the step's notes, once per run. */
   note(text: string): void;

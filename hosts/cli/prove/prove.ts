@@ -143,7 +143,7 @@ export const command: Command = {
   examples: ["prove", "prove -y --json report.json", "prove --clean"],
   notes: [
     "Deploys a small service with a unique name, calls it, redeploys it under load, reads its log, and uses a volume, a schedule and SQL. Deletes these resources at the end, even after Ctrl-C.",
-    "Steps that the provider does not support are skipped, with the reason. The exit code is 1 if a step fails.",
+    "Skips steps that the provider does not support, and shows the reason. The exit code is 1 if a step fails.",
   ],
   run: (input, io) => {
     if (input.flag("clean")) return clean(input, io);

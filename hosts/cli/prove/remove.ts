@@ -54,7 +54,7 @@ export interface RemoveOptions {
   readonly emptyListings: number;
 }
 
-/** Deletes deployments, then volumes, until nothing is listed. Returns what it deleted. */
+/** Deletes deployments, then volumes, until none are listed. Returns the names of the deleted resources. */
 export const removeCreated = async (
   client: Client,
   { run, emptyListings }: RemoveOptions,
@@ -96,7 +96,7 @@ const keptLog = async (client: Client, name: string, days: number, signal: Abort
 };
 
 /**
- * Lists what the platform keeps by contract after the deletion: the volume in the trash, the reserved name, the log.
+ * Lists what the platform keeps by contract: the volume in the trash, the reserved name, and the log.
  */
 export const listRetained = async (
   client: Client,

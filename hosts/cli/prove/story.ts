@@ -136,11 +136,11 @@ const removeStep = (emptyListings: number, retained: string[]): Step => ({
 
 export interface Story {
   readonly steps: readonly StepReport[];
-  /** What the platform keeps by contract. */
+  /** The resources that the platform keeps by contract. */
   readonly retained: readonly string[];
 }
 
-/** Runs the steps, then deletes what they created. */
+/** Runs the steps, and then deletes the resources that they created. */
 export const runStory = async (runner: Runner, all: readonly Step[] = steps): Promise<Story> => {
   const reports: StepReport[] = [];
   const known = new Set<string>();

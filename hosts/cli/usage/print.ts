@@ -14,6 +14,7 @@ import { canDraw, paint } from "../terminal/colour.ts";
 import { plainText } from "../terminal/control-characters.ts";
 import { type Io, print, say } from "../terminal/io.ts";
 import { printTable } from "../terminal/table.ts";
+import { pluralize } from "../volumes/transfer/format.ts";
 import type { CostKey } from "./add-usage.ts";
 import type { Infrastructure } from "./cost-infrastructure.ts";
 import type { CostPeriod } from "./period.ts";
@@ -97,8 +98,8 @@ const printNotes = (io: Io, { sums, infrastructure, complete, unreadable, period
   if (!complete)
     say(io, `Incomplete: the log does not reach back to ${timestampOf(period.from)}, because old entries expire.`);
   const { unpriced } = sums.total;
-  if (unpriced > 0) say(io, `${unpriced} turns have no cost. Their tokens are included.`);
-  if (unreadable > 0) say(io, `${unreadable} usage lines are invalid and not included. See docs/usage.md.`);
+  if (unpriced > 0) say(io, `${pluralize(unpriced, "turn")} without a cost. Only the tokens are included.`);
+  if (unreadable > 0) say(io, `Omitted ${pluralize(unreadable, "invalid usage line")}. See docs/usage.md.`);
   if (!infrastructure.offered) say(io, `The cost of infrastructure is not available: ${infrastructure.reason}`);
 };
 
@@ -106,6 +107,7 @@ export const printCost = async (io: Io, report: CostReport): Promise<void> => {
   const { sums, period } = report;
   await printCosts(io, report);
   const total = paint(io, "bold", `${money(sums.total.cost)} USD`);
-  if (io.stdout.isTTY === true) print(io, `\n${total} on models ${period.label}, in ${sums.total.turns} turns`);
+  if (io.stdout.isTTY === true)
+    print(io, `\n${total} on models ${period.label}, in ${pluralize(sums.total.turns, "turn")}`);
   printNotes(io, report);
 };

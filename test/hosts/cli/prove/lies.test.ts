@@ -55,7 +55,7 @@ const lies: readonly Lie[] = [
   {
     promise: "a log keeps every line",
     step: "logs",
-    reason: /Reading the log again: .* 1 lines are missing, the first is 7/,
+    reason: /Reading the log again: .* 1 line missing \(first: 7\)/,
     change: (provider) => {
       let reads = 0;
       return findings((found) => {
@@ -67,7 +67,7 @@ const lies: readonly Lie[] = [
   {
     promise: "a log has each line once",
     step: "logs",
-    reason: /1 lines are repeated, the first is 130/,
+    reason: /1 line repeated \(first: 130\)/,
     change: findings((found) => ({
       ...found,
       entries: found.entries.flatMap((entry) => (isLine(entry, 130) ? [entry, entry] : [entry])),

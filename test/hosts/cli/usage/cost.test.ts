@@ -105,8 +105,8 @@ test("reports omitted usage", async () => {
   const { api, cost } = await spent([{ cost: null }, { cost: -1 }, { cost: 1 }]);
   await using _ = api;
   const { stderr } = await cost(soon);
-  expect(stderr).toContain("1 turns have no cost.");
-  expect(stderr).toContain("1 usage lines are invalid and not included.");
+  expect(stderr).toContain("1 turn without a cost.");
+  expect(stderr).toContain("Omitted 1 invalid usage line.");
 });
 
 test("months are in UTC; -m alone is the current month, and may precede a name", async () => {
