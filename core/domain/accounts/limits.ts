@@ -33,7 +33,7 @@ export const archiveLimits = {
 /** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/** Deadline for unpacking an archive, in milliseconds. A slow disk unpacks the largest archive in a fifth of it. */
+/** Deadline for unpacking an archive, in milliseconds. A slow disk needs a fifth of it for the largest archive. */
 export const unpackDeadlineMs = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };

@@ -90,7 +90,7 @@ export class ArchiveContents {
   #sumProblem(): string | undefined {
     const { unpackedBytes } = this.#limits;
     return this.#bytes > unpackedBytes
-      ? `makes the archive larger than ${formatMemory(unpackedBytes)} unpacked`
+      ? `makes the unpacked archive larger than ${formatMemory(unpackedBytes)}`
       : undefined;
   }
 

@@ -25,7 +25,7 @@ export const deploymentSchema = z
     timeout: z.int().meta({ description: "The time limit of a request, in seconds." }),
     concurrency: z.int().meta({ description: "The maximum number of concurrent requests per instance." }),
     max_instances: z.int().meta({ description: "The maximum number of instances; 0 means the platform's default." }),
-    session_affinity: z.boolean().meta({ description: "True if requests of one client go to one instance." }),
+    session_affinity: z.boolean().meta({ description: "True if requests from one client go to the same instance." }),
     use_http2: z.boolean().meta({ description: "True if the service receives HTTP/2 (h2c)." }),
     volumes: z.record(
       z.string(),

@@ -12,8 +12,8 @@ export const deployEventSchema = z
       .string()
       .meta({ description: "A sentence about the deploy's progress or outcome, or a line of build output." }),
     time: z.string().meta({ format: "date-time" }),
-    deploy_id: z.string().meta({ description: "The id of the deploy, with which a client can follow or cancel it." }),
-    seq: z.int().meta({ description: "The number of the record: 1 for the first, without gaps." }),
+    deploy_id: z.string().meta({ description: "The id with which a client can follow or cancel the deploy." }),
+    seq: z.int().meta({ description: "The number of the record, counted from 1 without gaps." }),
     url: z.string().optional().meta({ description: "The URL of the service. Present if the status is DONE." }),
     volume: z.string().optional().meta({ description: "The volume that the record is about." }),
     reason: deployReasonSchema

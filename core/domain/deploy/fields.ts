@@ -113,7 +113,10 @@ export const serviceFields = {
     fieldLimits.max_instances,
     "The maximum number of instances; 0 selects the platform's default.",
   ),
-  session_affinity: booleanField(false, "Routes all requests of one client to the same instance while it runs."),
+  session_affinity: booleanField(
+    false,
+    "Routes all requests from one client to the same instance while that instance runs.",
+  ),
   use_http2: booleanField(false, "Uses HTTP/2 (h2c) for requests to the service."),
   volumes: volumesOrMissing,
   env: environment.optional(),

@@ -146,7 +146,7 @@ export const applyPolicies = (
       adjustments.push(...adjustmentsBetween(declaration, adjusted, message));
       declaration = adjusted;
     }
-    // Validate all changes of a policy together: one change may need another.
+    // Validate all changes of a policy together, because one change may depend on another.
     if (declaration !== before) issues.push(...brokenBy(policy, declaration, context));
   }
   return issues.length > 0 ? err(issues) : ok({ declaration, adjustments });

@@ -87,7 +87,7 @@ export interface Service {
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
-  /** Set if the platform knows that the serving revision cannot start instances, for example without its image. */
+  /** Set if the serving revision is known to be unable to start instances, for example because its image is missing. */
   readonly broken?: DeployReason;
   /** The latest fire of its schedule; null before the first. Absent if the platform does not record fires. */
   readonly lastFire?: LastFire | null;

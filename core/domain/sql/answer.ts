@@ -1,4 +1,4 @@
-/** The result of a statement. */
+/** The result of a SQL statement. */
 import { z } from "zod";
 
 /** A JSON value. Integers beyond 2^53, NUMERIC, NaN and infinities are text; BYTES are base64. */

@@ -1,5 +1,5 @@
 /**
- * Exact decimal numbers for sums of money, because binary floats lose cents (0.1 + 0.2 is 0.30000000000000004).
+ * Exact decimal numbers for sums of money, because binary floats are inexact (0.1 + 0.2 is 0.30000000000000004).
  */
 
 /** `digits` divided by ten to the power of `scale`. The scale is never negative. */

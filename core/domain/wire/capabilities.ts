@@ -43,7 +43,7 @@ export const capabilitiesSchema = z
       .meta({ description: "The available sizes, with memory in bytes." }),
     instances: z.object({
       preset: z.int().meta({ description: "The number of instances that `max_instances: 0` selects." }),
-      max: z.int().meta({ description: "The maximum of `max_instances`." }),
+      max: z.int().meta({ description: "The maximum value of `max_instances`." }),
       note: z.string().optional().meta({ description: "Other limits on the number of instances." }),
     }),
     scale_to_zero: feature,

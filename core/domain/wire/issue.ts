@@ -53,7 +53,7 @@ export const unknownField = (path: readonly (string | number)[], name: string, k
   return issue([...path, name], `unknown field '${name}'; ${hint}`, "extra_forbidden");
 };
 
-/** Attaches an issue type to a custom zod check: `ctx.addIssue(custom(message, type))`. */
+/** Returns a custom zod issue with an issue type, for `ctx.addIssue`. */
 export const custom = (message: string, type: IssueType, path: (string | number)[] = []) => ({
   code: "custom" as const,
   message,
@@ -96,8 +96,8 @@ const wordOf = (raw: z.core.$ZodIssue): IssueType => {
 };
 
 /**
- * Converts zod's issues. The caller must parse with `reportInput: true`, because otherwise a missing field looks like a
- * field of the wrong type.
+ * Converts zod's issues to issues of a request. The caller must parse with `reportInput: true`, because otherwise a
+ * missing field looks like a field of the wrong type.
  */
 export const issuesOf = (error: z.core.$ZodError, known: readonly string[] = []): Issue[] =>
   error.issues.flatMap((raw) => {

@@ -28,7 +28,7 @@ export interface DeployContext extends Context {
 export type PhaseResult<T> = Result<T, DeployFailure>;
 
 const endMessages = {
-  interrupted: "The deploy was cancelled before traffic moved.",
+  interrupted: "The deploy was cancelled, or its server stopped, before traffic moved.",
   deleted: "The deployment was deleted while this deploy ran.",
 } as const;
 

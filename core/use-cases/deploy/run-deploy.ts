@@ -16,13 +16,13 @@ import { setSchedule } from "./set-schedule.ts";
 
 const BUG = "The control plane failed because of a bug.";
 
-/** Converts an error of the second plan, which the deploy computes when its turn has come. */
+/** Converts an error of the second plan, which a deploy computes after it has waited for its turn. */
 const failureOfError = (error: ControlPlaneError): DeployFailure => {
   switch (error.kind) {
     case "forbidden":
       return { reason: "name_taken", message: error.message };
     case "invalid_input":
-      // The request was valid when it arrived, so the issues result from a later change of the account or of the
+      // The request was valid when it arrived, so the issues result from a later change to the account or the
       // service.
       return {
         reason: error.issues.some(({ type }) => type === "quota_exceeded") ? "quota_exceeded" : "superseded",

@@ -72,7 +72,7 @@ export const readLogs = useCase({
     if (read.isErr()) return err(read.error);
     const { entries, seen, partial, pollAfterMs } = read.value;
     // A name with log entries but without a service belongs to a deleted deployment. A name without entries was never
-    // deployed.
+    // deployed, or its entries have expired.
     if (state.kind !== "held" && seen === undefined && !(await hasLog(call, scope)))
       return err(notFound(`The deployment '${service}' does not exist.`));
     const page = logPageOf(entries, seen ?? position ?? before(query.until ?? now), partial);

@@ -40,7 +40,7 @@ type StageResult<T> =
   | Promise<Result<T, ControlPlaneError>>;
 
 interface Stages<I, R, T> {
-  /** The capability that the use case needs. Fails with `unsupported` if the provider lacks it. */
+  /** The required capability. The use case fails with `unsupported` if the provider lacks it. */
   readonly requires?: (capabilities: Capabilities) => Feature;
   /**
    * Fails if the principal lacks permission. Returns the resource that `run` uses, such as the account's own volume.

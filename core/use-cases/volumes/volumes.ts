@@ -100,8 +100,9 @@ const checkUnmounted = ({ context, options }: Caller, { owner, name }: StoredVol
   });
 
 /**
- * Moves a volume to the trash. Hides the volume before it reads the mounts, so that a concurrent deploy is either among
- * the mounts or finds the volume hidden (see `mayServe` of the rollout). Therefore no service mounts a deleted volume.
+ * Moves a volume to the trash. Hides the volume before it reads the mounts, so that a concurrent deploy either
+ * appears among the mounts or finds the volume hidden (see `RolloutRequest.mayServe`). Therefore no service mounts a
+ * deleted volume.
  */
 const moveToTrash = (caller: Caller, volume: StoredVolume) =>
   safeTry(async function* () {

@@ -17,7 +17,7 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "a long name that is itself so long": /special entry/,
   "zeros after the end of the archive": /has data after its end/,
   "members of gzip after the end of the archive": /has data after its end/,
-  "entries that are each allowed": /"big-3" makes the archive larger than 2Gi unpacked/,
+  "entries that are each allowed": /"big-3" makes the unpacked archive larger than 2Gi/,
   "an entry whose size the headers disagree about": /"big" is larger than 512Mi/,
   "a gzip within the gzip": /not a tar archive/,
   "headers without end": /second extended header/,
