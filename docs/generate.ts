@@ -277,8 +277,8 @@ const sandbox = (): string => {
 
 ${MADE}
 
-A bubblewrap sandbox blocks these system calls in services, builds and \`portside shell\`, on x86-64 and arm64. On other processors it
-has no filter, which \`portside doctor\` reports. A program that uses 32-bit system calls ends with \`SIGSYS\`.
+A bubblewrap sandbox blocks these system calls in services, builds and \`portside shell\`, on x86-64 and arm64. On other processors
+the sandbox has no filter, and \`portside doctor\` reports this. A program that uses 32-bit system calls ends with \`SIGSYS\`.
 
 ${table(["call", "error", "reason"], [...groups, ...byArgument])}
 

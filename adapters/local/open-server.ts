@@ -73,7 +73,7 @@ export interface LocalProvider {
   readonly ingressPort: number;
   /** Reads and writes a named value that persists across restarts, such as the API's port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
-  /** Returns true if no API key exists. Only one server can use the data folder, so the key has a single creator. */
+  /** Returns true if no API key exists. */
   claimFirstKey(): boolean;
   /**
    * Stops the server. If the engine runs in this process, also stops every instance, within the drain and grace times,
@@ -83,7 +83,7 @@ export interface LocalProvider {
 }
 
 /**
- * Opens the server of a data folder, which makes all decisions, builds images and runs SQL queries. The engine must be
+ * Opens the server of a data folder, which changes the state, builds images and runs SQL queries. The engine must be
  * open.
  */
 export const openServer = async (options: ServerOptions): Promise<LocalProvider> => {

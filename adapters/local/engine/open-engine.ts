@@ -70,8 +70,8 @@ export interface OpenedEngine extends EngineConnection, AsyncDisposable {
 }
 
 /**
- * The number of ports that are reserved for services created later. An instance can reach only the ports that were known when
- * its network was created.
+ * The number of ports that are reserved for services created later. An instance can reach only the ports that were
+ * known when its network was created.
  */
 const SPARE_PORTS = 32;
 
@@ -79,7 +79,10 @@ const SPARE_PORTS = 32;
 const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
-/** Creates the state of a new data folder, or updates the state of an earlier version. Returns the parts that the engine keeps. */
+/**
+ * Creates the state of a new data folder, or updates the state of an earlier version. Returns the parts that the engine
+ * keeps.
+ */
 const prepareState = async ({ config, dataDir, ids, logger }: EngineOptions, stack: AsyncDisposableStack) => {
   using db = openState(dataDir, { acceptState: config.acceptState, logger });
   const settings = new SettingRows(db);

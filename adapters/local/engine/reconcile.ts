@@ -38,8 +38,8 @@ const isSame = (wanted: WantedService, running: RunningService): boolean =>
   wanted.owner === running.owner && wanted.createdAt === running.createdAt;
 
 /**
- * Returns the changes in the order in which to make them. A service that was deleted and created again is a different service,
- * although its revisions have the same ids. The engine removes the old one first.
+ * Returns the changes in the order in which to make them. A service that was deleted and created again is a different
+ * service, although its revisions have the same ids. The engine removes the old one first.
  */
 export const changesTo = (
   wanted: readonly WantedService[],

@@ -1,6 +1,6 @@
 /**
- * The ingress. Every service has a stable loopback port. In addition, all services share one port, on which the host
- * name selects the service: `NAME.localhost` or `NAME.DOMAIN`.
+ * Routes requests to services. Every service has a stable port. In addition, all services share one port, on which the
+ * host name selects the service: `NAME.localhost` or `NAME.DOMAIN`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
@@ -131,8 +131,8 @@ export class Ingress {
   }
 
   /**
-   * Returns the service's previous port. A service without one gets a spare port, to which the networks of running
-   * services already forward.
+   * Returns the service's previous port. A service without a previous port gets a spare port, to which the networks of
+   * running services already forward.
    */
   async #servicePortFor(previous: number | undefined): Promise<ServicePort> {
     const kept = previous === undefined ? undefined : this.#kept.get(previous);
@@ -146,7 +146,7 @@ export class Ingress {
     return spare;
   }
 
-  /** Sends a service's new requests to a revision; undefined stops serving. */
+  /** Routes a service's new requests to a revision. `undefined` stops serving the service. */
   switchTo(service: string, serving: ActiveRevision | undefined): void {
     this.route(service)?.switchTo(serving, this.#config.drainMillis);
   }
@@ -161,7 +161,7 @@ export class Ingress {
     return Object.fromEntries([...this.#services].map(([service, { listener }]) => [service, listener.port]));
   }
 
-  /** Pools that take requests; excludes draining ones. */
+  /** The pools that take requests, without draining pools. */
   pools(): Pool[] {
     return [...this.#services.values()].flatMap(({ route }) => route?.serving?.pool ?? []);
   }

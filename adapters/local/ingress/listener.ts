@@ -23,7 +23,10 @@ export interface Listener {
   readonly port: number;
   /** Stops accepting connections and closes idle ones; busy ones close after their requests. */
   stop(): void;
-  /** Closes idle connections and keeps listening. Returns a function that closes the connections that are busy now. */
+  /**
+   * Closes idle connections and keeps listening. Returns a function that closes the connections that were busy at the
+   * time of this call.
+   */
   release(): () => void;
   /** Closes all connections. */
   close(): void;

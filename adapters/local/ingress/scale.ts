@@ -19,7 +19,7 @@ export const instancesToStart = ({ waiting, starting, ready, concurrency, maxIns
   return Math.max(0, Math.min(needed, maxInstances - ready - starting));
 };
 
-/** Older instances get requests first, up to this share of their concurrency. The newer ones can become idle. */
+/** Older instances get requests first, up to this share of their concurrency, so newer instances can become idle. */
 const FILL = 0.6;
 
 /**

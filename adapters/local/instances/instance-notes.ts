@@ -1,5 +1,5 @@
 /**
- * Records the running instances in the data folder, for `portside exec`. A service can forge the name and the
+ * Records the running instances in the data folder, for `portside shell`. A service can forge the name and the
  * environment of its process, but not these files.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -149,7 +149,7 @@ export const launchService = (
     return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
   };
   const launch = { deps, spec, id, port, mounts, onLine };
-  // Write the note before the start, because `portside exec` does not find an instance without a note.
+  // Write the note before the start, because `portside shell` does not find an instance without a note.
   const forget = noteInstance(deps.runDir, { service: template.name, job: `${deps.scope}.${id}` }, deps.logger);
   let running: Running;
   try {

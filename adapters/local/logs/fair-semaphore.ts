@@ -14,7 +14,7 @@ export class FairSemaphore {
     this.#permits = permits;
   }
 
-  /** Runs the work once it gets a permit. Rejects without running it if the signal aborts first. */
+  /** Runs the work once the key has a permit. Rejects without running the work if the signal aborts first. */
   async take<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     await this.#acquire(key, signal);
     try {

@@ -1,4 +1,4 @@
-/** Writes an account's log, one SQLite file. Each account has a separate file, which isolates accounts. */
+/** Writes an account's log. Each account has a separate SQLite file, which isolates accounts from each other. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
@@ -67,7 +67,7 @@ export class LogFile {
         try {
           this.#run(this.#insert, row);
         } catch (cause) {
-          // A full disk may have ended the transaction for all rows, and a damaged file rejects all.
+          // A full disk may have ended the transaction for all rows, and a damaged file rejects all rows.
           if (!this.#db.isTransaction || isDamage(cause)) throw cause;
           failed.push(cause);
         }
@@ -75,7 +75,7 @@ export class LogFile {
     return failed;
   }
 
-  /** Adds rows of an earlier file. Returns the number of new ones. */
+  /** Adds rows from an earlier file, unless they are present. Returns the number of added rows. */
   restore(rows: readonly NewRow[]): number {
     if (rows.length === 0) return 0;
     return transaction(this.#db, () => rows.reduce((sum, row) => sum + this.#run(this.#restore, row), 0));
@@ -88,8 +88,8 @@ export class LogFile {
   }
 
   /**
-   * Removes some of the oldest entries if any is older than `before` or the file exceeds `maxBytes`. Takes a few milliseconds.
-   * Returns true if there may be more entries to remove.
+   * Removes some of the oldest entries if any is older than `before` or the file exceeds `maxBytes`. Takes a few
+   * milliseconds. Returns true if there may be more entries to remove.
    */
   retain(before: Instant, maxBytes: number): boolean {
     return this.#retention.step(before, maxBytes);

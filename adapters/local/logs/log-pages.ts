@@ -1,4 +1,7 @@
-/** Reads pages of an account's log file while the engine writes to it. The key of a row is its position, so a page takes one index seek. */
+/**
+ * Reads pages of an account's log file while the engine writes to it. A row's key is its position in the log, so a page
+ * takes one index seek.
+ */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
 import type { LogEntry } from "../../../core/domain/logs/entry.ts";

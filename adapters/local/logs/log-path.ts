@@ -5,6 +5,9 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 
 export const LOG_ENDING = ".sqlite";
 
-/** Path of the account's file, which exists once the account has logged. Keeps raw account ids out of file names. */
+/**
+ * Returns the path of the account's log file, which exists after the account's first entry. The name is a digest,
+ * because account ids may contain any characters.
+ */
 export const logPath = (folder: string, owner: AccountId): string =>
   join(folder, `${accountDigest(owner)}${LOG_ENDING}`);

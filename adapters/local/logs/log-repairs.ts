@@ -15,17 +15,21 @@ import { LogFile } from "./log-file.ts";
 import { readableRows } from "./readable-rows.ts";
 import { type NewRow, rowOf } from "./rows.ts";
 
-/** Marks a damaged file until all its rows are copied, so that a restart can continue an interrupted copy. */
+/** Marks a damaged file until its readable rows are copied, so that a restart can continue an interrupted copy. */
 const UNREAD = ".unread";
 const DAMAGED = ".damaged-";
 
 /**
- * Suffixes of a database and its companion files. The database must move first: a reader in another process that opens a
- * database without its companion files creates new ones, and SQLite would use them for the next database at this path.
+ * Suffixes of a database and its companion files. The database must move first: a reader in another process that opens
+ * a database without its companion files creates new ones, and SQLite would use them for the next database at this
+ * path.
  */
 const endings = ["", "-wal", "-shm", "-journal"];
 
-/** Renames the damaged file. It stays in the folder of logs, because it contains an account's log and retention applies to it. */
+/**
+ * Renames the damaged file. The file stays in the folder of logs, because it contains an account's log and retention
+ * applies to it.
+ */
 const keep = (path: string, kept: string): void => {
   for (const ending of endings) if (existsSync(path + ending)) renameSync(path + ending, kept + ending);
 };
@@ -42,7 +46,7 @@ const text = z.string().nullable();
 const json = text.refine(isJsonOrNull);
 const integer = z.bigint().transform(Number);
 
-/** The columns of a record. Fails if its content is damaged. */
+/** Parses the columns of a record. Fails if the content is damaged. */
 const recordSchema = z
   .tuple([z.string(), z.bigint(), integer, integer, z.string(), text, text, text, json, json])
   .transform(([service, ns, ord, severity, log, revision, instance, text, json, http]): NewRow => {
@@ -72,14 +76,14 @@ export class LogRepairs {
     this.#logger = logger;
   }
 
-  /** Continues the repairs that an earlier server did not finish. */
+  /** Continues the repairs that an earlier process did not finish. */
   resume(folder: string): void {
     for (const name of existsSync(folder) ? readdirSync(folder) : []) {
       if (!name.endsWith(UNREAD)) continue;
       const kept = join(folder, name.slice(0, -UNREAD.length));
       const path = kept.slice(0, kept.lastIndexOf(DAMAGED));
       if (existsSync(kept)) {
-        // The server may have ended after it moved the database, before it moved the companions.
+        // The process may have ended after it moved the database but before it moved the companions.
         if (!existsSync(path)) keep(path, kept);
         this.#begin(path, kept, () => []);
       } else rmSync(kept + UNREAD);
@@ -100,7 +104,7 @@ export class LogRepairs {
     return file;
   }
 
-  /** Deletes damaged files that were last written before a moment, because retention applies to them. */
+  /** Deletes damaged files that were last written before the given time, because retention applies to them. */
   forget(folder: string, before: number): void {
     for (const name of readdirSync(folder)) {
       const path = join(folder, name);

@@ -1,6 +1,6 @@
 /**
- * The local LogStore. The server reads the accounts' log files; the engine writes them. Before each read, the engine writes the
- * waiting entries of the account, so every entry is visible immediately, without a settle window.
+ * The local LogStore. The server reads the accounts' log files; the engine writes them. Before each read, the engine
+ * writes the waiting entries of the account, so every entry is visible immediately, without a settle window.
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
@@ -34,7 +34,7 @@ const nothing: LogFindings = { entries: [], partial: false };
 export class LocalLogs implements LogStore {
   readonly writer: LocalLogsConfig["writer"];
   readonly #folder: string;
-  /** Open files by path; the last one was used last. */
+  /** Open files by path, least recently used first. */
   readonly #open = new Map<string, OpenFile>();
   readonly #searches = new Searches();
   #closed = false;
@@ -56,7 +56,7 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, place, options?.signal);
   }
 
-  /** Path of the account's file, which exists once the account has logged. */
+  /** Returns the path of the account's log file, which exists after the account's first entry. */
   pathOf(owner: AccountId): string {
     return logPath(this.#folder, owner);
   }
@@ -66,7 +66,7 @@ export class LocalLogs implements LogStore {
     return this.writer.writeAll(owner);
   }
 
-  /** Checks every page of the account's file, and has the file repaired if one cannot be read. */
+  /** Checks every page of the account's file. If a page cannot be read, the engine repairs the file. */
   async inspect(owner: AccountId): Promise<void> {
     const path = this.pathOf(owner);
     const id = fileIdOf(path);
@@ -92,7 +92,7 @@ export class LocalLogs implements LogStore {
     const read = async (): Promise<LogFindings> => {
       signal?.throwIfAborted();
       await this.writeAll(owner);
-      // Identify the file before the read: if another one takes its place meanwhile, that one is not the damaged one.
+      // Identify the file before the read. If another file replaces it meanwhile, the new file is not the damaged one.
       for (let id = fileIdOf(path), repaired = 0; id !== undefined; id = fileIdOf(path), repaired++) {
         signal?.throwIfAborted();
         const found = await this.#find(search, id, signal);
@@ -105,7 +105,9 @@ export class LocalLogs implements LogStore {
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log cannot be read. Try again.", 5, cause));
   }
 
-  /** Reads a page without a filter in this thread, because one index seek is faster than a message to another thread. */
+  /**
+   * Reads a page without a filter in this thread, because one index seek is faster than a message to another thread.
+   */
   async #find(search: LogSearch, id: string, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     const { path, scope, query, place } = search;
     if (!isEverything(query.filter)) return this.#searches.run(search, signal);

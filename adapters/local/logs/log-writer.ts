@@ -1,6 +1,6 @@
 /**
- * Writes the accounts' log files. Assigns entries their position when the platform reads them, keeps them in memory for at most
- * a fifth of a second, and writes them in batches.
+ * Writes the accounts' log files. Assigns a position to each entry when the platform reads the entry. Keeps entries in
+ * memory for about a fifth of a second, and writes them in batches.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 
 const FLUSH_MS = 200;
 
-/** Number of entries and their characters. */
+/** The number of entries, and of the characters in them. */
 interface Amount {
   readonly entries: number;
   readonly letters: number;
@@ -40,7 +40,7 @@ const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
   amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
 const RETAIN_MS = 10 * 60_000;
 const LOSING_MS = 30_000;
-/** Minimum time between two attempts to open a file, so that not every line retries. */
+/** Minimum time between two attempts to open a file, so that not every entry causes an attempt. */
 const REOPEN_MS = 1000;
 
 export interface LogWriterConfig {
@@ -97,8 +97,8 @@ export class LogWriter {
   }
 
   /**
-   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits it is slowed down to the
-   * disk's speed, and no entry is lost.
+   * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
+   * slowed down to the disk's speed, so the queue loses no entry.
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
     const now = this.#config.clock.now();
@@ -141,7 +141,7 @@ export class LogWriter {
 
   /**
    * Replaces the account's file if it is still the damaged one. Resolves when the readable entries are recovered.
-   * @param damaged the id of the damaged file: two readers may report the same one
+   * @param damaged the id of the damaged file, because two readers may report the same file
    */
   async repair(owner: AccountId, damaged: string): Promise<void> {
     const path = this.#pathOf(owner);
@@ -184,7 +184,7 @@ export class LogWriter {
     try {
       const last = account.last.get(entry.service) ?? this.#lastOf(account, entry);
       const place = nextPosition(last, now);
-      // Convert it now, so that an invalid entry cannot fail its whole batch.
+      // Convert the entry now, so that an invalid entry cannot fail its whole batch.
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
       account.waiting.push(row);
@@ -309,7 +309,7 @@ export class LogWriter {
     this.#config.logger.error("lost log entries: could not write the log", { entries, cause });
   }
 
-  /** Applies the retention, also to accounts that have not logged since the start. */
+  /** Applies the retention, including to accounts that have not logged since the start. */
   async #retain(): Promise<void> {
     const { folder, logger } = this.#config;
     if (this.#retaining) return;

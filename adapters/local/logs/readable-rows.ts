@@ -60,7 +60,10 @@ class Pages implements Disposable {
     if (this.#wal !== undefined) closeSync(this.#wal);
   }
 
-  /** Reads the valid frames: they have the salt of the header, and end with a commit. */
+  /**
+   * Reads the write-ahead log's valid frames, which have the salt of the log's header. Ignores frames after the last
+   * commit.
+   */
   #readWal(): void {
     if (this.#wal === undefined) return;
     const header = readAt(this.#wal, 0, 32);

@@ -1,6 +1,6 @@
 /**
- * Removes an account's oldest entries, across its deployments, in small slices, so that the caller can yield to the event loop
- * between slices.
+ * Removes an account's oldest entries, across its deployments, in small slices, so that the caller can yield to the
+ * event loop between slices.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
@@ -12,7 +12,7 @@ import { prepareServices } from "./services.ts";
 const SLICE_ROWS = 500;
 const SLICE_BYTES = 1024 * 1024;
 
-/** A deployment's oldest rows: everything up to `last` may be removed together. */
+/** A deployment's oldest rows: all rows up to `last` can be removed together. */
 interface Head {
   readonly service: string;
   readonly first: Key;
@@ -38,14 +38,17 @@ export class Retention {
     this.#cut = db.prepare("DELETE FROM entries WHERE service = ? AND (ns, ord) <= (?, ?) AND ns <= ?");
   }
 
-  /** Removes a slice of entries older than `before` or beyond `maxBytes`; returns false if none remain. */
+  /**
+   * Removes a slice of the entries that are older than `before`, or of the oldest entries if the file exceeds
+   * `maxBytes`. Returns false if there was nothing to remove.
+   */
   step(before: Instant, maxBytes: number): boolean {
     const services = this.#services();
     const heads = services.flatMap((service) => this.#headOf(service, services.length));
     const tooMuch = this.#bytes() > maxBytes;
     const due = tooMuch ? heads : heads.filter(({ first }) => first.ns < before);
     if (due.length === 0) return false;
-    // The earliest end of a head, so that no deployment keeps older entries than another one.
+    // Stop at the earliest end of a head, so that no deployment keeps older entries than another one.
     let until = tooMuch ? LAST_NS : columnTime(before - 1n);
     for (const { last } of due) if (last.ns < until) until = last.ns;
     transaction(this.#db, () => {

@@ -26,7 +26,7 @@ export interface Row {
   http: string | null;
 }
 
-/** A row to write. Uses numbers for small values, because one is created for every line. */
+/** A row to write. Uses numbers for small values, because a row is created for every line. */
 export type NewRow = Omit<Row, "ord" | "severity"> & { readonly ord: number; readonly severity: number };
 
 export type Key = Pick<Row, "ns" | "ord">;
@@ -85,7 +85,7 @@ export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
 export const FIRST_NS = -9_223_372_036_854_775_808n;
 export const LAST_NS = 9_223_372_036_854_775_807n;
 
-/** Clamps a time to the column's range. A time outside it still sorts before or after every entry. */
+/** Clamps a time to the column's range. A time outside the range still sorts before or after every entry. */
 export const columnTime = (time: bigint): bigint => (time < FIRST_NS ? FIRST_NS : time > LAST_NS ? LAST_NS : time);
 
 /** Converts a position to a row key. Rows after the position have a greater key. */

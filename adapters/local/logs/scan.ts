@@ -29,7 +29,10 @@ const UNWATCHED_LETTERS = 64 * 1024;
 /** The cost of a row without text, in characters. */
 const ROW_LETTERS = 64;
 
-/** Reports when the timeout has passed. The first call never does, so that repeated searches make progress. */
+/**
+ * Reports when the timeout has passed. Checks the clock only after `UNWATCHED_LETTERS` characters or a whole window, so
+ * that every search makes progress.
+ */
 const watch = (timeoutMs: number) => {
   const ends = performance.now() + timeoutMs;
   let unwatched = 0;
@@ -46,7 +49,7 @@ const watch = (timeoutMs: number) => {
 
 type Watch = ReturnType<typeof watch>;
 
-/** The reason that a search ended, and the last row that it examined. */
+/** The reason why a search ended, and the last row that it examined. */
 type End = { readonly why: "limit" | "room" | "time" | "end"; readonly last?: Key };
 
 const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | undefined => {

@@ -1,4 +1,4 @@
-/** Filtered searches in separate threads, so that no client's filter delays other requests. */
+/** Runs filtered searches in separate threads, so that no client's filter delays other requests. */
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
@@ -10,7 +10,10 @@ const MAX_CONCURRENT = 2;
 /** An idle thread ends after this many milliseconds, which frees its memory. */
 const IDLE_MS = 30_000;
 
-/** Without threads, a search may block the event loop this long. It then returns partial results, and the next one continues. */
+/**
+ * Without threads, a search may block the event loop this long. It then returns partial results, and the next one
+ * continues.
+ */
 const BLOCKING_MS = 100;
 
 const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
@@ -25,7 +28,9 @@ export class Searches {
     this.#script = worker;
   }
 
-  /** Stops the search and its thread when the signal aborts. The timeout runs from now on, and includes waiting. */
+  /**
+   * Runs a search. Stops the search and its thread when the signal aborts. The timeout includes the wait for a thread.
+   */
   run(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     const { scope, query } = search;
     const ends = performance.now() + query.timeoutMs;

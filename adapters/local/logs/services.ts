@@ -1,6 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Prepares a list of the services in a log file. Takes one seek per service; DISTINCT would read every row. */
+/**
+ * Returns a function that lists the services in a log file. A list takes one seek per service; DISTINCT would read
+ * every row.
+ */
 export const prepareServices = (db: DatabaseSync): (() => string[]) => {
   const next = db.prepare("SELECT min(service) AS service FROM entries WHERE service > ?");
   return () => {

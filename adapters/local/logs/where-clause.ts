@@ -1,7 +1,7 @@
 /**
- * Translates a filter to SQL over the rows of a log file, as far as SQL can express the filter. A row that the SQL excludes
- * never matches the filter. A row that it selects always matches if the clause is `exact`; otherwise a predicate in JavaScript
- * must check it.
+ * Translates a filter to SQL over the rows of a log file, as far as SQL can express the filter. A row that the SQL
+ * excludes never matches the filter. A row that the SQL selects always matches if the clause is `exact`. Otherwise a
+ * predicate in JavaScript must check the row.
  */
 
 import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/logs/entry.ts";
@@ -44,8 +44,8 @@ const severityIn = (names: readonly Severity[]): WhereClause =>
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
 /**
- * Selects long text without searching it: the predicate searches it, and can stop at the deadline, which SQL cannot.
- * This must be the first term, because SQLite evaluates it without reading the text.
+ * Selects rows with long text without searching the text. The predicate searches the text instead, because it can stop
+ * at the deadline and SQL cannot. This must be the first term, because SQLite evaluates it without reading the text.
  */
 const isLong = (column: string): string => `octet_length(${column}) > 16384`;
 
@@ -91,7 +91,10 @@ const ordered = (op: Compare["op"], sql: string, value: number | bigint | undefi
   return exactly(`${sql} ${sqlOperator[op as keyof typeof sqlOperator]} ?`, param);
 };
 
-/** The plus keeps SQLite from using the key for this term: it must seek to the row after which the search continues. */
+/**
+ * The plus keeps SQLite from using the index for this term. SQLite must use the index to seek to the row after which
+ * the search continues.
+ */
 const ofTimestamp = ({ op, literal }: Compare): WhereClause => ordered(op, "+ns", timeOf(literal.text ?? ""));
 
 const ofSeverity = ({ op, literal }: Compare): WhereClause => {
@@ -167,7 +170,7 @@ const existing = (path: readonly string[]): WhereClause => {
   return first === "jsonPayload" ? ofPayload(path, undefined) : roughly(`${column} IS NOT NULL`);
 };
 
-/** Text anywhere in the entry: in its columns, or in the text that all entries of the deployment share. */
+/** Searches for text anywhere in the entry: in its columns, or in the text that all entries of the deployment share. */
 const searched = (text: string, service: string): WhereClause => {
   const folded = fold(text);
   const has = textTest(":", text, compileRe2);

@@ -1,4 +1,4 @@
-/** The engine's cron timers. Each stored schedule has one, which waits for the schedule's next fire. */
+/** The engine's cron timers. Each stored schedule has a timer, which waits for the schedule's next fire. */
 import { isDeepStrictEqual } from "node:util";
 import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
 import { isTooLate } from "../../../core/domain/schedules/fire-policy.ts";

@@ -1,4 +1,4 @@
-/** Reads a snapshot of an account's log file for the derived database, while the server writes to the file. */
+/** Reads a snapshot of an account's log file for the derived database, while the engine writes to the file. */
 import { DatabaseSync } from "node:sqlite";
 import { severities } from "../../../core/domain/logs/entry.ts";
 import type { EntryRow, LogReader, ReadPosition } from "../../shared/sql/tables/entries.ts";

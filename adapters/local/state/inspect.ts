@@ -107,8 +107,8 @@ const remainFolders: readonly (readonly [folder: string, description: string])[]
 
 /** Collects the evidence for `judgeState`. Throws a `DataFolderError` if a file cannot be opened. */
 export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly format: number } => {
-  // Read the state after the check file and the copy. If another process changes the state meanwhile, it must not seem
-  // older.
+  // Read the state after the check file and the copy. If another process changes the state meanwhile, the state must
+  // not seem older than the other two.
   const checkPath = join(dataDir, CHECK_FILE);
   let check: StateEvidence["check"];
   try {

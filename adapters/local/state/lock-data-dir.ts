@@ -69,13 +69,13 @@ export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
   return lockFolder(dataDir, inUse, logger);
 };
 
-/** A server ends this soon after its engine was killed. */
+/** The maximum time that a server needs to end after its engine was killed. */
 const SERVER_END_MS = 10_000;
 const RETRY_MS = 50;
 
 /**
- * Makes this process the only one that writes the state. Waits for a server whose engine was killed. Throws a
- * `DataFolderError` of kind `in_use` if it does not end.
+ * Makes this process the only one that writes the state. Waits until a server whose engine was killed has ended. Throws
+ * a `DataFolderError` of kind `in_use` if that server does not end in time.
  */
 export const lockServer = async (dataDir: string, logger: Logger): Promise<Lock> => {
   const inUse = `The API server of an earlier Portside still uses the data folder ${dataDir}. Stop it.`;

@@ -119,7 +119,7 @@ export class ServiceRows {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Returns who holds or has reserved the name at `now`. */
+  /** Returns whether the name is held, reserved or free at `now`. */
   present(name: DeploymentName, now: Timestamp): Present {
     const service = this.get(name);
     if (service !== undefined) return { kind: "held", owner: service.owner, etag: service.etag };
@@ -128,7 +128,9 @@ export class ServiceRows {
     return freed === undefined ? { kind: "free" } : { kind: "reserved", owner: freed.owner };
   }
 
-  /** Records the start of a rollout. Returns a failure, and changes nothing, if the service does not match `expected`. */
+  /**
+   * Records the start of a rollout. Returns a failure, and changes nothing, if the service does not match `expected`.
+   */
   begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Rollout | DeployFailure {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;

@@ -1,7 +1,7 @@
 /**
  * Maintains `state.copy.sqlite`, a copy that is usually at most a second older than the state. If the state is lost or
- * damaged, `portside doctor --repair` uses the copy. After each copy, the write-ahead log is moved to the state's file,
- * so a lost log loses only the changes since then.
+ * damaged, `portside doctor --repair` uses the copy. After each copy, SQLite moves the content of the write-ahead log
+ * to the state's file, so the loss of the log loses only later changes.
  */
 import { renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";

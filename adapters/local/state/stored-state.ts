@@ -1,6 +1,6 @@
 /**
- * The engine's view of the state, through a separate connection that only reads. The server writes the state; with a
- * write-ahead log, readers and writers do not wait for each other.
+ * The engine's view of the state, through a separate connection that only reads. The server writes the state. SQLite's
+ * write-ahead log lets both work without waiting for each other.
  */
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -86,12 +86,12 @@ export class StoredState implements Disposable {
     return selectAll<{ name: DeploymentName }>(this.#db, named, owner).map(({ name }) => name);
   }
 
-  /** The previous own port of a service. */
+  /** Returns the service's previous port. */
   portOf(service: string): number | undefined {
     return selectFirst<{ port: number }>(this.#db, "SELECT port FROM ports WHERE name = ?", service)?.port;
   }
 
-  /** The previous port of the API, of signed URLs, or the port that all services share. */
+  /** Returns the previous port of the API, of signed URLs, or of the ingress that all services share. */
   sharedPort(name: "api_port" | "ingress_port" | "storage_port"): number | undefined {
     const stored = this.#settings.get(name);
     return stored === undefined ? undefined : Number(stored);

@@ -1,6 +1,7 @@
 /**
  * Removes folders that builds and services wrote. Tenant code may still run, and may replace a folder with a symbolic
- * link. It may also have removed all permissions, or nested folders so deeply that their paths are too long to open.
+ * link. Tenant code may also have removed all permissions, or nested folders so deeply that their paths are too long to
+ * open.
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";

@@ -27,7 +27,7 @@ export type PriceList = z.output<typeof listSchema>;
 /**
  * The prices of Cloud Run with instance-based billing in Tier 1 regions, per vCPU-second, GiB-second and request,
  * without the free tier. Like Portside, Cloud Run charges for instances from start to exit, and not for requests.
- * Programs cannot read the page, so the prices are those of several matching copies of the page on this date.
+ * Programs cannot read the page. On this date, several copies of the page agreed on these prices.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",

@@ -1,6 +1,6 @@
 /**
- * Stores objects as files in a volume's folder. Writes an upload to a file outside of the volume, flushes the file, and
- * renames it, so no URL or mount shows a partial object.
+ * Stores objects as files in a volume's folder. Writes an upload to a file outside the volume, flushes the file, and
+ * then moves it into the volume, so no URL or mount shows a partial object.
  */
 import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
@@ -220,7 +220,7 @@ export class LocalObjects implements ObjectBytes {
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
-      // Before the rename, because a service may remove the object immediately afterwards.
+      // Read the etag before the rename, because a service may remove the object immediately afterwards.
       const etag = etagOf(await lstat(partial, { bigint: true }));
       // A service may create the object concurrently. Unlike `rename`, `link` does not replace a file.
       if (conditions.ifNoneMatch === "*") await link(partial, folder.at(name));

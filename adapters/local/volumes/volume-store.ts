@@ -1,6 +1,6 @@
 /**
- * The local VolumeStore. Rows of the state define the volumes, folders contain their objects, and the ingress serves
- * signed URLs.
+ * The local VolumeStore. The state lists the volumes, folders contain their objects, and the ingress serves signed
+ * URLs.
  */
 import { readdir, rmdir } from "node:fs/promises";
 import { trashDays } from "../../../core/domain/accounts/limits.ts";
