@@ -1,5 +1,5 @@
 /**
- * Answers the reads of many followers with few calls to a cloud. One call reads as many followed logs as the cloud's
+ * Serves the reads of many followers with few calls to a cloud. One call reads as many followed logs as the cloud's
  * limits allow, and every follower gets its entries from the result. There is no timer: a follower's read makes the
  * next call once it is due.
  */
@@ -18,7 +18,7 @@ import { addPage, covers, type FollowedLog, type FollowedPage, findingsOf } from
 /** A log that a call reads, from `through` on. */
 export type LogToRead = Pick<FollowedLog, "scope" | "filter" | "through">;
 
-/** The result of a call: the logs that it read, and their entries. */
+/** The result of a shared listing: the logs that it read, and their entries. */
 export interface ReadTogether<L> extends FollowedPage {
   readonly read: readonly L[];
   /** The number of entries that the cloud returned, including those of other logs. */
@@ -28,10 +28,10 @@ export interface ReadTogether<L> extends FollowedPage {
 }
 
 /**
- * Reads the first entries of several logs up to a time, with one call. Takes as many of the logs as fit, in their
+ * Reads the first entries of several logs up to a time, with one listing. Takes as many of the logs as fit, in their
  * order.
  *
- * @param nextTurn must resolve before each further call
+ * @param nextTurn must resolve before the call for each further page
  */
 export type ReadLogsTogether = <L extends LogToRead>(
   logs: readonly L[],
