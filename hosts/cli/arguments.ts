@@ -48,8 +48,8 @@ const isOption = (word: string, options: Options): boolean =>
 
 /**
  * Joins each option and its value, because parseArgs would parse a value that begins with `-` as an option, as in
- * `-q '-logName=requests'`. If the value is itself an option of the command, the user forgot the value, and the two stay
- * separate.
+ * `-q '-logName=requests'`. If the value is itself an option of the command, the user forgot the value, and the two
+ * stay separate.
  */
 export const joinValues = (args: readonly string[], options: Options): string[] => {
   const joined: string[] = [];

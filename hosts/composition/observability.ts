@@ -20,7 +20,7 @@ export interface Observability {
 
 type Tracing = Pick<Observability, "ports" | "controlPlane">;
 
-/** Enabled if a usable `@opentelemetry/api` is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
+/** Enabled if a usable `@opentelemetry/api` is installed, because spans cost almost nothing without an SDK. */
 const loadTracing = async (logger: Logger): Promise<Tracing> => {
   try {
     const { tracePorts, traceControlPlane } = await import("../../adapters/decorators/tracing/index.ts");

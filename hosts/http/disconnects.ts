@@ -12,10 +12,10 @@ const streamOf = (raw: IncomingMessage | ServerResponse): ServerHttp2Stream | un
 export const requestAborted = (request: IncomingMessage): boolean =>
   streamOf(request)?.aborted ?? (request.destroyed && !request.complete);
 
-/** Returns whether nothing more can be sent. */
+/** Returns whether the response can no longer be written. */
 export const isClosed = (response: ServerResponse): boolean => streamOf(response)?.destroyed ?? response.destroyed;
 
-/** Returns whether the client disconnected before it received the whole response. Call it when the response is closed. */
+/** Returns whether the client disconnected before it received the whole response. Call it once the response closes. */
 export const clientDisconnected = (response: ServerResponse): boolean =>
   streamOf(response)?.aborted ?? !response.writableFinished;
 

@@ -30,7 +30,7 @@ export interface PortsideOptions {
   /** Serves `/health` and `/ready`. Defaults to false, because most applications have such paths already. */
   readonly health?: boolean;
   /**
-   * Returns the principal of a request that the application authenticates, such as by a session. If it returns
+   * Returns the principal of a request that the application authenticates, for example by a session. If it returns
    * undefined, or if this option is absent, Portside authenticates the request by its key or token.
    */
   readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
@@ -74,8 +74,8 @@ interface RequestContext {
 }
 
 /**
- * The key of a property of the request. A WeakMap would keep every request in memory until the next full garbage
- * collection.
+ * The property of a request that stores its context. A WeakMap would keep every request in memory until the next full
+ * garbage collection.
  */
 const CONTEXT = Symbol("portside");
 
@@ -100,7 +100,7 @@ const bug = (cause: unknown): ControlPlaneError => internal("A request failed be
 const first = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;
 
-/** Logged for the developer of the embedding application. The client cannot fix it and receives a 500. */
+/** A log message for the developer of the embedding application. The client receives a 500. */
 const READ_ALREADY =
   "The application read the request's body before Portside. Mount Portside before body parsers such as express.json().";
 

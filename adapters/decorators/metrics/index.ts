@@ -31,7 +31,7 @@ export interface Metrics {
 
 /** Options of `createMetrics`. */
 export interface MetricsConfig {
-  /** The registry to use. Pass the registry of your application to expose both in one place. Defaults to a new one. */
+  /** The registry for the metrics, such as your application's, to expose all in one place. Defaults to a new one. */
   readonly registry?: Registry;
   /**
    * Whether to include metrics of the process: memory, CPU and the event loop. Defaults to true without `registry`, and

@@ -4,7 +4,7 @@ import type { ControlPlaneError } from "../../../core/errors.ts";
 import { Err, ResultAsync } from "../../../core/result.ts";
 import { context, isSpanContextValid, SpanStatusCode, trace } from "./open-telemetry.ts";
 
-/** The instrumentation scope, by which SDK settings select these spans. */
+/** The instrumentation scope. SDK settings can use it to select these spans. */
 const TRACER = "portside";
 
 export interface ActiveSpan {

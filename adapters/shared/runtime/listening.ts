@@ -104,7 +104,7 @@ const nameOf = (pid: number): string => {
 };
 
 /**
- * Returns the name of the program that listens at an address, or at all addresses of its family. Returns undefined if
+ * Returns the name of the program that listens on an address, or on all addresses of its family. Returns undefined if
  * this user lacks permission to see it.
  */
 export const holderOf = async (address: string, port: number): Promise<string | undefined> => {

@@ -5,8 +5,8 @@ import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 
 /**
- * Maximum drift between the wall clock and the monotonic clock. Beyond it, the wall clock was set or the machine slept,
- * and the two are aligned again.
+ * Maximum drift between the wall clock and the monotonic clock. A larger drift means that the wall clock was set or the
+ * machine slept. The clocks are then aligned again.
  */
 const DRIFT_NANOS = 50_000_000n;
 

@@ -36,7 +36,7 @@ export const customersOf = async (stripe: Stripe, account: AccountId): Promise<S
 export const subscriptionsOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subscription[]> =>
   (await stripe.subscriptions.list({ customer, status: "all", limit: PAGE })).data;
 
-/** Returns the name of the plan, or, if it has no name, that of its product. */
+/** Returns the name of the plan. If the plan has no name, returns the name of its product. */
 const planName = async (stripe: Stripe, found: Stripe.Subscription): Promise<string> => {
   const [item] = found.items.data;
   if (item === undefined) return found.id;

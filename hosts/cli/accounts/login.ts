@@ -19,7 +19,9 @@ export const command: Command = {
       .call<{ provider: string }>("/v1/capabilities")
       .catch((error: unknown) => {
         if (!(error instanceof ApiError && error.status === 401)) throw error;
-        throw new CommandError(`The key is not valid for ${url}. Check both, and run 'portside login' again.`);
+        throw new CommandError(
+          `The key is not valid for ${url}. Check the key and the URL, and run 'portside login' again.`,
+        );
       });
     const path = saveAccount(io, { url, apiKey });
     print(io, `Logged in to ${url} (provider ${provider}). The key is saved in ${path}.`);

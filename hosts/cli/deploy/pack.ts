@@ -8,7 +8,7 @@ import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import { CommandError } from "../terminal/io.ts";
 import { sourceError, sourceFiles } from "./source-files.ts";
 
-/** Deletes its file when it is disposed of. */
+/** A packed source. Disposing deletes its temporary file, if there is one. */
 export interface Packed extends AsyncDisposable {
   readonly bytes: number;
   readonly files: number;

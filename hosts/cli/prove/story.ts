@@ -101,7 +101,7 @@ const obstacle = ({ proof }: Runner, step: Step, reports: readonly StepReport[])
 const REMOVE_SECONDS = 600;
 const GONE_SECONDS = 60;
 
-/** The URL of a deleted deployment must not reach the service. */
+/** Checks that the URL of the deleted deployment no longer reaches the service. */
 const expectGone = async (proof: Proof): Promise<void> => {
   for (const ends = Date.now() + GONE_SECONDS * 1000; ; ) {
     const gone = await askService(proof).then(

@@ -96,7 +96,7 @@ const readFromService = async (proof: Proof): Promise<void> => {
   });
 };
 
-/** A mounted volume must not be deleted. */
+/** Checks that the platform rejects the deletion of a mounted volume. */
 const expectRefusedDelete = async ({ client, io, volume }: Proof): Promise<void> => {
   const init = { json: { name: volume }, signal: io.signal };
   const { status } = await client.open("/v1/volume/delete", init);

@@ -7,7 +7,7 @@ import { ApiPort } from "./api-port.ts";
 import { type Serving, urlOf } from "./serving.ts";
 import { SupervisedServer } from "./supervised-server.ts";
 
-/** Throws with a readable message if the settings cannot be applied. */
+/** Throws a `CommandError` if the settings cannot be applied. */
 export const startEngineAndServer = async (settings: ServeSettings, script: URL): Promise<Serving> => {
   const log = createPino(settings.logLevel);
   await using stack = new AsyncDisposableStack();

@@ -11,6 +11,6 @@ export type EngineMessage =
 /** Messages of the server. After `failed`, the server exits. */
 export type ServerMessage =
   | { readonly kind: "ready"; readonly facts: ServingFacts }
-  /** The server has a connection, so the engine must close its own handle. */
+  /** The server has received the connection, so the engine must close its handle. */
   | { readonly kind: "accepted"; readonly id: number }
   | { readonly kind: "failed"; readonly message: string };

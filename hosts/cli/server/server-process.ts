@@ -37,7 +37,7 @@ process.on("message", (message: EngineMessage, socket: Socket | undefined) => {
   // The socket is missing if the client has disconnected.
   else if (socket !== undefined) void accept(message.id, socket);
 });
-// Ctrl-C reaches every process of the terminal. This one waits until the engine stops it.
+// Ctrl-C reaches every process of the terminal. This process waits until the engine stops it.
 process.on("SIGINT", () => undefined);
 process.once("SIGTERM", () => void stop());
 process.once("disconnect", () => process.exit(process.exitCode ?? 1));

@@ -113,7 +113,7 @@ const open = async (
   };
 };
 
-/** Throws with a readable message if the settings cannot be applied. */
+/** Throws a `CommandError` if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
   const { port, ingressPort, ...serving } = await open(settings, undefined, async (app, { loaded }) => {
     let listening: Listening | undefined;

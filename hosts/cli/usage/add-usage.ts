@@ -21,7 +21,7 @@ const filterOf = ({ from, to }: CostPeriod): string =>
   `timestamp>="${timestampOf(from)}" AND timestamp<"${timestampOf(to)}" AND ${USAGE_FILTER}`;
 
 /**
- * Adds up a deployment's usage lines of the period by the log's timestamp, which no service can set.
+ * Adds up a deployment's usage lines in the period. Uses the log's timestamps, which services cannot set.
  * Resolves to the number of invalid lines.
  */
 export const addUsageOf = async (

@@ -35,7 +35,7 @@ const uploadAs = async (
   bar.rename(source.name);
   bar.expect(size);
   bar.move(-size);
-  // `await`: leaving the block deletes the spooled file.
+  // Awaits the upload, because leaving the block deletes the spooled file.
   return await uploadObject(client, address, spooled.source, signal, onSent);
 };
 

@@ -131,7 +131,7 @@ const formBody = (endpoint: Endpoint): Json => {
     ...(fields["properties"] as Json),
     source_archive: {
       type: "string",
-      // The keyword of OpenAPI 3.0, by which client generators recognize files.
+      // A keyword of OpenAPI 3.0. Client generators use it to recognize files.
       format: "binary",
       contentMediaType: "application/gzip",
       description: "The source as a tar.gz of at most 100 MiB. A deploy needs either this file or `source_object`.",

@@ -17,7 +17,7 @@ const PREFACE = "PRI * HTTP/2.0";
 const HEADERS_MS = 60_000;
 /** Longer than the idle timeout of most proxies (60 s): the server must not close a connection that a proxy reuses. */
 const KEEP_ALIVE_MS = 72_000;
-/** A proxy multiplexes many clients over one connection, and a client that follows a deploy holds a stream for minutes. */
+/** A proxy multiplexes many clients over one connection, and clients that follow a deploy hold streams for minutes. */
 const STREAMS = 1000;
 const SESSION_MB = 64;
 

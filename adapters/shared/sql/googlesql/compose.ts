@@ -7,7 +7,7 @@ import { NotAStatement } from "./parser.ts";
 import { readStatement } from "./translate.ts";
 
 /**
- * Moves the statement's own text by exactly one line, so that positions in the engine's errors can be converted.
+ * Moves the statement's text down by exactly one line, so that positions in the engine's errors can be converted.
  *
  * @param tables queries without line breaks, by table name
  */

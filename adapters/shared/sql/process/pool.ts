@@ -97,7 +97,7 @@ export class SqlPool {
     return slot.child;
   }
 
-  /** Reserves the account's slot, or creates one. Returns undefined if it is busy, or if all slots are busy. */
+  /** Reserves the account's slot, and creates it if necessary. Returns undefined if it, or every slot, is busy. */
   #take(owner: AccountId): ProcessSlot | undefined {
     if (this.#closed) throw closed();
     const slot = this.#slots.get(owner) ?? this.#make(owner);

@@ -52,8 +52,8 @@ const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
 /**
- * Returns whether a response to a range request is usable: it has the requested range, or the whole of a changed
- * object.
+ * Returns whether a response to a range request is usable: it contains the requested range, or the complete object if
+ * the object has changed.
  */
 const isUsable = (response: Response, sink: Sink): boolean =>
   response.status === 206

@@ -1,5 +1,6 @@
 /**
- * Reads error responses from storage services. S3 and the XML API of Cloud Storage send `<Error><Code>…</Code><Message>…</Message>`
+ * Reads error responses from storage services. S3 and the XML API of Cloud Storage send
+ * `<Error><Code>…</Code><Message>…</Message>`
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). Others send the API's JSON.
  */
 import { type ApiError, apiErrorMessage, ConnectionError, createApiError } from "../../client.ts";

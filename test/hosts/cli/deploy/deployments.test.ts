@@ -118,7 +118,7 @@ describe("login", () => {
     const wrong = await portside(["login", "--url", api.url], { env: alone, stdin: "psk_wrong\n" });
     expect(wrong).toMatchObject({
       code: 1,
-      stderr: `error: The key is not valid for ${api.url}. Check both, and run 'portside login' again.\n`,
+      stderr: `error: The key is not valid for ${api.url}. Check the key and the URL, and run 'portside login' again.\n`,
     });
     const right = await portside(["login", "--url", api.url], { env: alone, stdin: `${env["PORTSIDE_API_KEY"]}\n` });
     expect(right).toMatchObject({ code: 0 });
