@@ -38,7 +38,7 @@ export interface LogQuery {
 
 /** The result of a search. */
 export interface LogFindings {
-  /** Oldest first. May contain fewer than `limit` entries, because a page has a maximum size in bytes (`fitting`). */
+  /** Oldest first. May contain fewer than `limit` entries, because a page has a maximum size (`fitting`). */
   readonly entries: readonly LogEntry[];
   /**
    * The position from which the next search continues. The search covered every entry up to and including this

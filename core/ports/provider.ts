@@ -45,7 +45,7 @@ export interface Identity {
   readonly tokens: TokenIssuer;
 }
 
-/** All ports of a control plane, the first argument of `createControlPlane`. */
+/** All ports of a control plane. The first argument of `createControlPlane`. */
 export interface Ports {
   readonly provider: Provider;
   readonly identity: Identity;

@@ -28,8 +28,8 @@ export type NameState =
 /** The input of a rollout. */
 export interface RolloutRequest {
   /**
-   * The template of the new revision. Its resources must be a size of the platform's catalogue, and its image must be a
-   * result of the platform's builder.
+   * The template of the new revision. Its resources must match a size in the platform's catalogue, and the platform's
+   * builder must have built its image.
    */
   readonly template: ServiceTemplate;
   /** The state of the name when the deploy began. */

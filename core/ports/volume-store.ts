@@ -86,8 +86,8 @@ export interface UploadsInParts {
   /** Maximum size of an object in bytes. */
   readonly maxBytes: number;
   /**
-   * Returns URLs for an upload of `size` bytes that are valid until `until`. The storage must not replace an earlier
-   * object before the upload is complete. Fails with `not_found` if the volume does not exist.
+   * Returns URLs for an upload of `size` bytes. The URLs are valid until `until`. The storage must not replace an
+   * earlier object before the upload is complete. Fails with `not_found` if the volume does not exist.
    */
   grant(
     volume: StoredVolume,
@@ -113,7 +113,8 @@ export interface VolumeStore {
 
   /**
    * Creates a volume, or returns the account's existing volume of this name. `created` is true if this call created it.
-   * Of concurrent calls, exactly one must return true. Fails with `conflict` if the volume is hidden.
+   * Of concurrent calls that create a volume, exactly one must return true. Fails with `conflict` if the volume is
+   * hidden.
    */
   create(
     owner: AccountId,
@@ -122,7 +123,7 @@ export interface VolumeStore {
   ): ResultAsync<{ readonly volume: StoredVolume; readonly created: boolean }, Conflict | Unavailable>;
 
   /**
-   * Begins a deletion by hiding the volume. Its objects and signed URLs must continue to work.
+   * Begins a deletion by hiding the volume. Its objects and signed URLs must remain accessible.
    *
    * The caller must then call `abortDelete` or `moveToTrash`. If the caller stops before that, the store must make the
    * volume visible again after one minute or when the store next starts. Fails with `not_found` if the volume does not
@@ -132,8 +133,8 @@ export interface VolumeStore {
   /** Cancels a deletion by making the hidden volume visible again. */
   abortDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
-   * Completes a deletion by moving the hidden volume to the trash. The name becomes free. The objects and signed URLs
-   * must not work unless the volume is restored. Fails with `conflict` if the volume is not hidden.
+   * Completes a deletion by moving the hidden volume to the trash. The name becomes free. Its objects and signed
+   * URLs must be inaccessible unless the volume is restored. Fails with `conflict` if the volume is not hidden.
    */
   moveToTrash(
     volume: StoredVolume,
@@ -154,8 +155,8 @@ export interface VolumeStore {
   ): ResultAsync<StoredVolume, NotFound | Conflict | Unavailable>;
 
   /**
-   * Returns a page of the volume's objects. Omits files whose names are not valid object paths, which services may
-   * write. Fails with `not_found` if the volume does not exist.
+   * Returns a page of the volume's objects. Services may write files whose names are not valid object paths; the page
+   * omits them. Fails with `not_found` if the volume does not exist.
    */
   objects(
     volume: StoredVolume,

@@ -36,8 +36,8 @@ const settledState = async ({ ports, run }: DeployContext, name: VolumeName): Pr
 };
 
 /**
- * Returns the bucket of a planned volume. Never recreates a volume that existed at the time of the plan, because its
- * data would seem lost.
+ * Returns the bucket of a planned volume. Never recreates a volume that existed at the time of the plan, because the
+ * service would find it empty.
  */
 const bucketOf = (deploy: DeployContext, { name, id }: PlannedVolume) =>
   safeTry(async function* () {

@@ -64,7 +64,7 @@ const ownDeploy = ({
   if (run === undefined)
     return err(
       notFound(
-        `The deploy '${deployId}' neither runs here nor ended within the last hour. See last_deploy in the list of deployments.`,
+        `The deploy '${deployId}' is not running here and did not end recently. See last_deploy in the list of deployments.`,
       ),
     );
   return run.owner === principal.account ? ok(run) : err(forbidden("The deploy belongs to another account."));

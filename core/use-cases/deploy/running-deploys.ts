@@ -1,4 +1,4 @@
-/** The deploys of this process that are running or ended within the last hour. */
+/** The deploys of this process that are running or ended recently (`DeployLimits.keptMs`). */
 import type { AccountId } from "../../domain/accounts/account.ts";
 import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
