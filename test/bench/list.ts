@@ -21,7 +21,7 @@ export const list: Bench = {
     const file = join(folder, "list.json");
     writeFileSync(file, await server.cli("list", "--json"));
     const route = await startPeer("test/bench/peers/fastify-route.ts", file);
-    pin(server.pid, 0);
+    pin(server.apiPid, 0);
     pin(route.pid, 0);
     const options = { seconds: small ? 1 : 5, connections: 32, core: 1 };
     return {

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { allProcesses, environmentOf, treeOf } from "../../adapters/local/instances/proc.ts";
 import { portside } from "../support/cli/terminal.ts";
+import { serverOf } from "../support/http/serve-child.ts";
 
 const run = promisify(execFile);
 
@@ -48,7 +49,10 @@ const firstLine = async (child: ChildProcess): Promise<string> => {
 export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly apiKey: string;
+  /** The engine's process, which serves requests to services. */
   readonly pid: number;
+  /** The server's process, which serves the API. */
+  readonly apiPid: number;
   readonly dataDir: string;
   /** Runs a command of the command line against this server. */
   cli(...args: string[]): Promise<string>;
@@ -81,6 +85,7 @@ export const startServer = async (...flags: string[]): Promise<Server> => {
     url,
     apiKey,
     pid: child.pid as number,
+    apiPid: serverOf(child.pid as number) ?? (child.pid as number),
     dataDir,
     cli: async (...words) => {
       const { code, stdout, stderr } = await portside(words, { env });
@@ -133,6 +138,13 @@ export const wrk = async (
 /** The memory of a process in megabytes. */
 export const residentMegabytes = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+/** The memory of Portside's two processes in megabytes. Counts pages that both share once (proportional set size). */
+export const megabytesOf = ({ pid, apiPid }: Server): number =>
+  [...new Set([pid, apiPid])].reduce(
+    (sum, one) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, "utf8"))?.[1]) / 1024,
+    0,
+  );
 
 /** Resolves when the process accepts connections on the port of the loopback interface. Throws if it ends first. */
 export const listening = async (port: number, child: ChildProcess): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * kill -9 at any moment: of the server's process alone or of its process group, during deploys, first deploys, deletes
- * and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed (random).
+ * kill -9 at any moment: of the engine, of the server, of both at once, or of a process with both, during deploys, first
+ * deploys, deletes and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed (random).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
@@ -10,10 +10,10 @@ import { runners } from "../support/providers/local-platform.ts";
 const count = Number(process.env["PORTSIDE_KILLS"] ?? 10);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
-/** Odd and even seeds both occur with every runner. */
+/** Each of the four modes of `crash` occurs with every runner. */
 const seeds = Array.from({ length: count }, (_, n) => ({
   seed: first + n,
-  runner: runners[Math.floor((first + n) / 2) % runners.length] as (typeof runners)[number],
+  runner: runners[Math.floor((first + n) / 4) % runners.length] as (typeof runners)[number],
 }));
 
 const crashes: Crash[] = [];

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { helloServer, sourceOf } from "../archives/archives.ts";
+import { serverOf } from "../http/serve-child.ts";
 import { Client, type Served, ServerEnded, serve } from "../http/served.ts";
 import { marked } from "../sandbox/jobs.ts";
 import { has } from "../vitest/machine.ts";
@@ -142,6 +143,16 @@ const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<v
   await ended;
 };
 
+/** The processes to kill: the engine, with which the server ends; its process group; a process with both; or the server alone. */
+const modes = ["engine", "group", "inline", "server"] as const;
+
+/** Kills the server, and waits until the engine has started it again. */
+const killServer = async ({ child, url }: Served): Promise<void> => {
+  process.kill(serverOf(child.pid as number) as number, "SIGKILL");
+  const isUp = async () => (await fetch(`${url}/health`).catch(() => undefined))?.status === 200;
+  while (!(await isUp())) await sleep(20);
+};
+
 /** Starts a server and kills it before or soon after it is ready, during its recovery. */
 const killAtStart = async (
   dataDir: string,
@@ -161,7 +172,12 @@ const killAtStart = async (
 export const crash = async (seed: number, runner: "bubblewrap" | "process"): Promise<Crash> => {
   const random = randomFrom(seed);
   const dataDir = await mkdtemp(join(tmpdir(), "portside-crash-"));
-  const options = { runner, "drain-seconds": "1", "grace-seconds": "2" };
+  const mode = modes[seed % modes.length];
+  const options = {
+    runner,
+    ...{ "drain-seconds": "1", "grace-seconds": "2" },
+    ...(mode === "inline" ? { engine: mode } : {}),
+  };
   const servers: Served[] = [];
   try {
     const first = await serve(dataDir, options);
@@ -174,15 +190,18 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
     const lanes = [...deploys, volumes.lane()].map(untilCut);
     const running = Promise.all(lanes);
     await Promise.race([sleep(random() * 1500), running]);
-    await kill(first, seed % 2 === 0);
+    if (mode === "server") await killServer(first);
+    else await kill(first, mode === "group");
     workload.stop();
     volumes.stop();
     await running;
-    const orphans = new Set(marked(`${scopeOf(dataDir)}.`).map(({ instance }) => instance));
-    if (random() < 0.3) await killAtStart(dataDir, options, random() * 900);
+    // The instances of a running engine are no orphans.
+    const left = mode === "server" ? [] : marked(`${scopeOf(dataDir)}.`);
+    const orphans = new Set(left.map(({ instance }) => instance));
+    if (mode !== "server" && random() < 0.3) await killAtStart(dataDir, options, random() * 900);
 
-    const second = await serve(dataDir, options);
-    servers.push(second);
+    const second = mode === "server" ? first : await serve(dataDir, options);
+    if (second !== first) servers.push(second);
     const client = new Client(second.url, first.apiKey as string);
     const answered = await checkAfterCrash(client, dataDir, [...workload.known.values()], orphans);
     await checkVolumes(client, dataDir, volumes.known, await client.list());
