@@ -15,7 +15,6 @@ import { engineTests, startEngine } from "../../support/providers/local-suites.t
 
 for (const runner of runners) await engineTests(runner, `local provider (${runner})`, runningCases);
 await engineTests("process", "local provider", storedCases);
-await engineTests("process", "local provider, engine behind a socket", [...runningCases, ...storedCases], true);
 
 const { close: closeProbe, local: probe } = await startEngine("process");
 await closeProbe();
