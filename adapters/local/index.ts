@@ -17,7 +17,8 @@ import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./co
 import { explainStartError } from "./data-folder/data-folder-error.ts";
 import { type EngineConnection, openEngine } from "./engine/open-engine.ts";
 import { connectEngine } from "./engine/socket/connect-engine.ts";
-import { type LocalProvider, openServer } from "./open-server.ts";
+import type { LocalProvider } from "./local-provider.ts";
+import { openServer } from "./open-server.ts";
 
 export interface LocalDeps {
   readonly clock?: Clock;
@@ -84,4 +85,4 @@ export type { LeftOut } from "./backup/left-out-list.ts";
 export { type RestoreOptions, type RestoreSummary, restoreDataFolder } from "./backup/restore.ts";
 export { type LocalConfig, localConfigSchema } from "./config.ts";
 export { DataFolderError, type DataFolderProblem } from "./data-folder/data-folder-error.ts";
-export type { LocalProvider } from "./open-server.ts";
+export type { LocalProvider } from "./local-provider.ts";

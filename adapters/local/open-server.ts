@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { timestampOf } from "../../core/domain/wire/instant.ts";
 import { unavailable } from "../../core/errors.ts";
-import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
+import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { createIdentity, type JwtIssuer } from "../jwt/index.ts";
@@ -24,6 +24,7 @@ import { ENGINE_FILE } from "./engine/engine-file.ts";
 import type { EngineConnection } from "./engine/open-engine.ts";
 import { watchHealth } from "./health.ts";
 import { readDomain, serviceUrl } from "./ingress/domain.ts";
+import type { LocalProvider } from "./local-provider.ts";
 import { LocalLogs } from "./logs/log-store.ts";
 import { chooseRunner } from "./sandbox/choose-runner.ts";
 import { scopeName } from "./sandbox/scope.ts";
@@ -60,26 +61,6 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-}
-
-export interface LocalProvider {
-  readonly provider: Provider;
-  readonly identity: Identity;
-  /** Everything `createControlPlane` needs. */
-  readonly ports: Ports;
-  /** The cost of running services, by account. */
-  readonly billing: BillingRows;
-  /** The TCP port on which the ingress routes requests to services by host name. */
-  readonly ingressPort: number;
-  /** Reads and writes a named value that persists across restarts, such as the API's port. */
-  remembered(name: string): { get(): string | undefined; set(value: string): void };
-  /** Returns true if no API key exists. */
-  claimFirstKey(): boolean;
-  /**
-   * Stops the server. If the engine runs in this process, also stops every instance, within the drain and grace times,
-   * and unlocks the data folder.
-   */
-  close(): Promise<void>;
 }
 
 /**

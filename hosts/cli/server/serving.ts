@@ -149,7 +149,7 @@ export const startPassedServing = async (
     // Node tracks connections and applies its timeouts only in a server that listens. No client uses this socket.
     const path = join(dirname(engineSocket), "server.sock");
     await rm(path, { force: true });
-    await app.listen({ path });
+    await app.listen({ path, listenTextResolver: () => "the server accepts connections from the engine" });
     server = app;
     return port;
   });
