@@ -1,5 +1,5 @@
 /**
- * kill -9 at any moment: of the engine, of the server, of both at once, or of a process with both, during deploys, first
+ * kill -9 at any moment: of the engine, of the server, of both together, or of one process with both, during deploys, first
  * deploys, deletes and requests. PORTSIDE_KILLS sets the number of kills (10), PORTSIDE_SEED the first seed (random).
  */
 import { randomInt } from "node:crypto";
