@@ -43,7 +43,7 @@ export const routedTo = (
     return rules.some((rule) => rule.hosts.includes(host) && (weightOf(rule, name) ?? 0) > 0);
   });
 
-/** Removes the group from all rules. Deletes a rule that has no other group. */
+/** Removes the group from the rules. Deletes a rule that has no other group. */
 const dropFromRules = (
   { balancer }: RetireDeps,
   rules: readonly ForwardRule[],

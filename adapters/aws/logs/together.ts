@@ -1,5 +1,5 @@
 /**
- * Chooses the streams that one call reads for several followers. A call has one range of time and one prefix of stream
+ * Chooses the streams that one call reads for several followers. A call has one time range and one prefix of stream
  * names: a deployment's, an account's, or none for the whole log group.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
  */

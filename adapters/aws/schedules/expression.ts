@@ -54,7 +54,7 @@ export const expressionsOf = (cron: string): readonly [Expression, Expression?] 
     return [everyDay ? { text: byWeekday(fields) } : { text: byWeekday(fields), days: { only: days } }];
   }
   if (everyDay || everyWeekday) return [{ text: textOf(fields, "*", "?") }];
-  // Scheduler rejects a date that never occurs, so only the weekdays remain.
+  // EventBridge Scheduler rejects a date that never occurs, so only the weekdays remain.
   if (!dateEverComes(fields)) return [{ text: byWeekday(fields) }];
   return [{ text: byDay(fields) }, { text: byWeekday(fields), days: { not: days } }];
 };

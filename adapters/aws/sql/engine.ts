@@ -107,7 +107,7 @@ export class AwsSql implements SqlEngine {
     return this.#rows(isPlain ? plain : await this.#translate(scope, statement, columns, run), columns, limits, run);
   }
 
-  /** Returns the translated statement. The prepended views limit it to the account's rows. */
+  /** Returns the translated statement. The prepended views limit the statement to the account's rows. */
   async #translate(
     scope: SqlScope,
     statement: string,
@@ -160,7 +160,8 @@ export class AwsSql implements SqlEngine {
     const input = {
       QueryString: statement,
       WorkGroup: this.#sources.workGroup,
-      // A retry sends the same token, so the query runs only once even if a response is lost. At least 32 characters.
+      // A retry sends the same token, so the query runs only once even if a response is lost. A token must have at
+      // least 32 characters.
       ClientRequestToken: `portside-${this.#runtime.ids.id()}${this.#runtime.ids.id()}`.slice(0, 40),
     };
     const { QueryExecutionId: id = "" } = await this.#orEnd(

@@ -1,5 +1,5 @@
 /**
- * Converts the values of GetQueryResults to those of a SQL response. Athena returns every value as text. The translated
+ * Converts the values of GetQueryResults to the values of a SQL response. Athena returns every value as text. The translated
  * statement encodes lists, records and JSON as JSON, and bytes as base64 (`trino/shape.ts`).
  */
 
@@ -43,7 +43,7 @@ const innerOf = (type: TrinoType, json: unknown): SqlValue => {
   if (json === null || json === undefined) return null;
   if (type.kind === "array") return (json as readonly unknown[]).map((one) => innerOf(type.element, one));
   if (type.kind === "row") {
-    // Older engines return a record as a list of its values.
+    // Older versions of Athena return a record as a list of its values.
     const fieldOf = (name: string, n: number) =>
       Array.isArray(json) ? json[n] : (json as Readonly<Record<string, unknown>>)[name];
     return Object.fromEntries(type.fields.map((field, n) => [field.name, innerOf(field.type, fieldOf(field.name, n))]));

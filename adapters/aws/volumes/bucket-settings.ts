@@ -50,7 +50,7 @@ export const liveLifecycle = (): LifecycleRule[] => [
  */
 export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now: Instant): LifecycleRule[] => {
   const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
-  // At least a day later, so that the platform's purge, which also deletes the bucket, runs first.
+  // The date is at least a day later, so that the platform's purge, which also deletes the bucket, runs first.
   const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);
   return [
     { ID: "trash", ...everything, Expiration: { Date: midnight } },
@@ -65,8 +65,8 @@ export const trashLifecycle = ({ deletedAt }: Pick<AwsVolume, "deletedAt">, now:
 };
 
 /**
- * Denies access to the bucket's objects, even to the platform's own identity, which signs URLs. Only S3 Files keeps
- * access, to export a service's last writes. Bucket policies do not affect lifecycle rules
+ * Denies access to the bucket's objects, even to the platform's own identity, so signed URLs stop working. Only S3 Files
+ * keeps access, to export a service's last writes. Bucket policies do not affect lifecycle rules
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {

@@ -16,7 +16,7 @@ import { RECORDS } from "../records/records.ts";
 import { createImageMarks } from "./image-marks.ts";
 
 const DAY_MS = 86_400_000;
-/** Concurrent reads. */
+/** Maximum concurrent reads. */
 const CONCURRENCY = 20;
 const REMOVE_TIMEOUT_MS = 20_000;
 

@@ -71,7 +71,7 @@ export interface HeldRecord {
   readonly former: readonly RevisionTemplate[];
   /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];
-  /** RFC 3339. The deadline of a removal in progress. */
+  /** RFC 3339. The deadline of a removal that has begun. */
   readonly removing: string | null;
   readonly lastDeploy: DeployNote | null;
 }

@@ -36,7 +36,7 @@ export interface Records {
 /** The prefix of all records. */
 export const RECORDS = "services/";
 const SUFFIX = ".json";
-/** Concurrent reads. */
+/** Maximum concurrent reads. */
 const CONCURRENCY = 20;
 /**
  * The bucket's lifecycle rule deletes objects with this tag after the reservation of a freed name has ended

@@ -42,7 +42,7 @@ export const servingOf = (record: HeldRecord): readonly RevisionTemplate[] =>
 const isRolling = ({ state, removing }: HeldRecord, now: Instant): boolean =>
   (state.step === "rolling" || state.step === "moving") && removing === null && !hasExpired(state.until, now);
 
-/** @param serving the revisions with traffic: those of the record or, if it is in doubt, those of the rule */
+/** @param serving the revisions with traffic: from the record or, if the record is in doubt, from the rule */
 export const serviceOf = (
   record: HeldRecord,
   serving: readonly RevisionTemplate[],

@@ -19,8 +19,8 @@ export const maxInstancesOf = ({ maxInstances }: ServiceTemplate): number =>
   maxInstances === 0 ? instanceLimits.preset : maxInstances;
 
 /**
- * The metric counts requests per minute, not concurrent requests. An instance counts as full at `concurrency` requests
- * per second, which equals its concurrency if a request takes one second.
+ * The metric counts requests per minute, not concurrent requests. The target is `concurrency` requests per second for
+ * each instance, which is exact if a request takes one second.
  */
 const SECONDS_OF_METRIC = 60;
 

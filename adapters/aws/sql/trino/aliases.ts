@@ -2,7 +2,7 @@
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
 import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
 
-/** Columns of the tables. A column's name takes precedence over an alias. */
+/** The columns of `logs` and `billing`. A column's name takes precedence over an alias. */
 const columns: ReadonlySet<string> = new Set(
   Object.values(sqlTables).flatMap((table) => table.map(({ name }) => name)),
 );

@@ -1,6 +1,6 @@
 /**
  * Converts literal time formats and replacement texts. GoogleSQL uses the syntax of strftime and RE2
- * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements), and Trino that of MySQL and Java
+ * (https://cloud.google.com/bigquery/docs/reference/standard-sql/format-elements). Trino uses that of MySQL and Java
  * (https://trino.io/docs/current/functions/datetime.html#mysql-date-functions).
  */
 import { type Instant, parseDateTime } from "../../../../core/domain/wire/instant.ts";

@@ -1,5 +1,5 @@
 /**
- * Encodes the columns of a result in a form that can be parsed. Athena prints lists and records without quotes, which
+ * Encodes the columns of a result so that Portside can parse them. Athena prints lists and records without quotes, which
  * is ambiguous, so they are encoded as JSON. The query itself encodes its columns. An outer query could not do so,
  * because in Trino it would lose the order of the inner query.
  */
