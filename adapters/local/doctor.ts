@@ -31,7 +31,9 @@ const isWritable = (folder: string): boolean => {
   }
 };
 
-/** Warns below this free space, because images, logs and volumes grow, and a single build may unpack 2 GiB. */
+/**
+ * The check warns if less space is free, because images, logs and volumes grow, and a single build may unpack 2 GiB.
+ */
 const ROOMY = 5 * GiB;
 
 const dataFolder = (dataDir: string): Finding => {

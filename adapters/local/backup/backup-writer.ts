@@ -36,7 +36,7 @@ export class BackupWriter implements AsyncDisposable {
   #left = 0;
   #padding = 0;
 
-  /** @param path must not exist */
+  /** @param path the path of the new file, which must not exist */
   constructor(path: string, onProgress: (bytes: number) => unknown) {
     this.#onProgress = onProgress;
     this.#written = pipeline(this.#gzip, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true }));

@@ -1,6 +1,6 @@
 /**
  * Copies trees of files into a backup. Services may change a tree during the copy, so the walk opens each folder
- * through its open parent and follows no symbolic links. A link becomes an entry.
+ * through its open parent and follows no symbolic links. A symbolic link in a tenant's folder becomes an entry.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";

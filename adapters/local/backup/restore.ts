@@ -86,7 +86,7 @@ class Restore {
       return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
     } finally {
       lock?.release();
-      // SQLite looks for the lock's journal only at the old path, so the renamed journal would remain.
+      // SQLite looks for the lock's journal only at the old path, so the journal would remain in the replaced folder.
       if (kept !== undefined) await rm(join(kept, `${LOCK_FILE}-journal`), { force: true });
     }
   }

@@ -19,8 +19,8 @@ export interface ContainerEngine {
   /** Whether the engine runs without root. Root in a container is then this process's user on the host. */
   readonly rootless: boolean;
   /**
-   * Whether the engine can start an init process in a container. Without one, the container's program is process 1, and
-   * the kernel ignores signals that the program does not handle.
+   * Whether the engine can start an init process in a container. Without one, the container's program is process 1,
+   * which receives SIGTERM only if it handles the signal.
    */
   readonly hasInit: boolean;
   /**

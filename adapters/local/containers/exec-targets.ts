@@ -120,8 +120,8 @@ const processTarget = (pid: number, terminal: string | undefined): ExecTarget =>
     const [file = "/bin/sh", ...args] = SHELL;
     return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
   }
-  // Without root, bubblewrap creates the other namespaces in a user namespace, and runs the command in a child
-  // namespace.
+  // Without root, bubblewrap creates the sandbox's namespaces in one user namespace, and runs the command in a child of
+  // that user namespace.
   if (process.getuid?.() !== 0)
     throw new ExecTargetRefused(
       "Only root can enter the sandbox of a server that does not run as root. Run the command with sudo and --data-dir.",

@@ -140,7 +140,7 @@ export const backupRuleOf = (path: string): BackupRule | undefined => {
 const TENANTS =
   /^(storage\/volumes\/[^/]+|storage\/quarantine\/[^/]+\/volume|images\/[^/]+\/[^/]+\/app|cache\/[^/]+\/venvs\/[^/]+)(\/|$)/s;
 
-/** Returns whether tenant code may write at the path below the data folder. */
+/** Returns whether tenant code can write to the path, which is relative to the data folder. */
 export const isTenantPath = (path: string): boolean => TENANTS.test(path);
 
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
@@ -204,7 +204,7 @@ const refuseForeign = (dataDir: string, stats: Stats): void => {
 /** Returns the folder in which a restore unpacks the new data folder. The path must not contain symbolic links. */
 export const restoreFolderOf = (dataDir: string): string => `${dataDir}.restore`;
 
-/** Resolves the path of a missing folder. The path may be a symbolic link of the operator. */
+/** Resolves the path of a missing folder. The path may be a symbolic link that the operator created. */
 const targetOf = (path: string): string => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink() === true) return resolve(dirname(path), readlinkSync(path));
@@ -237,7 +237,7 @@ export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   try {
     refuseInterruptedRestore(dataDir);
     if (makeFolders(dataDir, FOLDER)) chmodSync(dataDir, FOLDER);
-    // The path may be a symbolic link of the operator.
+    // The path may be a symbolic link that the operator created.
     const folder = realpathSync(dataDir);
     refuseForeign(dataDir, lstatSync(folder));
     const changed = tighten(folder, layout);

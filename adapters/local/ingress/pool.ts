@@ -1,6 +1,6 @@
 /**
- * The instances of one revision. The pool starts them for waiting requests, fills them to the declared concurrency,
- * stops idle ones, and drains when another revision takes over.
+ * Manages the instances of one revision. A pool starts instances for waiting requests, fills them to the declared
+ * concurrency, stops idle instances, and drains when another revision takes over.
  */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instance } from "../instances/instance.ts";

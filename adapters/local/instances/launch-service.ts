@@ -1,4 +1,4 @@
-/** Starts the command of a service: either a built source with this machine's programs, or a container image. */
+/** Starts a service, either from a built source with this machine's programs or from a container image. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";

@@ -45,7 +45,7 @@ const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
 const NOT_HTTP2 =
   "it declares use_http2 but does not speak HTTP/2 without TLS (h2c); serve h2c on PORT, or deploy without use_http2";
 const SILENT_OVER_HTTP2 =
-  "the service accepts connections, but does not answer over HTTP/2 without TLS (h2c), which it declares by use_http2";
+  "the service accepts connections, but does not respond over HTTP/2 without TLS (h2c), although it declares use_http2";
 
 /** Returns where the instance listens. If `verifies` is set, checks the result with a connection. */
 const verifiedState = async (

@@ -98,7 +98,7 @@ export class LogWriter {
 
   /**
    * Queues an entry. A returned promise resolves when the queue has room for more. A writer that awaits the promise is
-   * slowed down to the disk's speed, so the queue loses no entry.
+   * slowed down to the disk's speed.
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
     const now = this.#config.clock.now();
@@ -141,7 +141,7 @@ export class LogWriter {
 
   /**
    * Replaces the account's file if it is still the damaged one. Resolves when the readable entries are recovered.
-   * @param damaged the id of the damaged file, because two readers may report the same file
+   * @param damaged the id of the damaged file; two readers may report the same file
    */
   async repair(owner: AccountId, damaged: string): Promise<void> {
     const path = this.#pathOf(owner);

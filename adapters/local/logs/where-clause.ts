@@ -14,7 +14,7 @@ import { compileRe2 } from "../../shared/logs/re2.ts";
 import { columnTime } from "./rows.ts";
 
 export interface WhereClause {
-  /** Never NULL. */
+  /** A condition that is never NULL. */
   readonly sql: string;
   readonly params: readonly (string | number | bigint)[];
   readonly exact: boolean;
@@ -49,7 +49,7 @@ const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.t
  */
 const isLong = (column: string): string => `octet_length(${column}) > 16384`;
 
-/** True if the column contains the text, or characters that SQLite cannot fold. */
+/** Selects rows in which the column contains the text, is long, or contains characters that SQLite cannot fold. */
 const mayContain = (column: string, folded: string): WhereClause =>
   roughly(
     `ifnull(${isLong(column)} OR instr(upper(${column}), ?) > 0 OR octet_length(${column}) <> length(${column}), 0)`,

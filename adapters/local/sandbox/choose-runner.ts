@@ -16,7 +16,7 @@ export type RunnerChoice = "auto" | "container" | "bubblewrap" | "process";
 
 export interface ChosenRunner {
   readonly runner: Runner;
-  /** The mechanism that enforces the limits of memory, CPU and processes. */
+  /** The mechanism that enforces the limits on memory, CPU and processes. */
   readonly limits: "cgroup" | "watchdog";
   /** Runs images built from a Dockerfile. A string is the reason why containers are unavailable. */
   readonly containers: Containers | string;

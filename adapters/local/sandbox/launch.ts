@@ -96,7 +96,7 @@ export const killOrphans = (scope: string): Promise<void> =>
  */
 const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
 
-/** Returns the descendants of the root process and the processes of its session. */
+/** Returns the root process, its descendants and the processes of its session. */
 const membersIn = (table: readonly ProcessInfo[], root: number): number[] => {
   const session = table.filter((one) => one.session === root).map((one) => one.pid);
   return [...new Set([...treeOf(root, table), ...session])];

@@ -1,6 +1,7 @@
 /**
- * Mounts the volumes of an instance. A sandbox or container mounts them at their paths. A plain process gets the paths
- * of their folders in PORTSIDE_MOUNTS, and symbolic links at the mount paths if this user may create them.
+ * Mounts the volumes of an instance. A sandbox or container mounts the volumes at the declared paths. A plain process
+ * gets the paths of the volumes' folders in PORTSIDE_MOUNTS, and symbolic links at the mount paths if this user may
+ * create them.
  */
 import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -69,18 +69,21 @@ export interface Job {
 export type OutputStream = "stdout" | "stderr";
 
 /**
- * Receives a line of output without its line break, and the line's time if a container engine recorded the time. If it
- * returns a promise, the runner reads more output only after the promise has resolved.
+ * Receives a line of output without its line break, and the line's time if a container engine recorded the time. If the
+ * function returns a promise, the runner reads more output only after the promise has resolved.
  */
 export type OnLine = (stream: OutputStream, line: string, at?: Instant) => Promise<void> | undefined;
 
-/** How a command ended. Exactly one of `code` and `signal` is set. */
+/** How a command ended. Exactly one of `code` and `signal` is null. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
   /** The command exceeded its memory limit and was killed. */
   readonly outOfMemory: boolean;
-  /** The command ran without a control group, so RLIMIT_DATA made allocations far beyond the memory limit fail. */
+  /**
+   * The command ran without a control group. In this case, RLIMIT_DATA makes allocations far beyond the memory limit
+   * fail.
+   */
   readonly dataLimited?: boolean;
   /** A failure of the platform, not of the command. */
   readonly failure?: DeployFailure;

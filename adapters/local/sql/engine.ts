@@ -1,4 +1,4 @@
-/** The local SqlEngine. Each account has a process and a database that is derived from its log file. */
+/** The local SqlEngine. Each account has a process, and a database that is derived from the account's log file. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
@@ -7,7 +7,7 @@ import { ProcessSqlEngine } from "../../shared/sql/process/engine.ts";
 import type { BillingSource } from "../../shared/sql/tables/billing.ts";
 import type { LocalLogs } from "../logs/log-store.ts";
 
-/** Maximum number of processes. When it is reached, a new process replaces an idle one. */
+/** Maximum number of processes. At the maximum, a new process replaces an idle one. */
 const MAX_PROCESSES = 4;
 const IDLE_MS = 5 * 60_000;
 

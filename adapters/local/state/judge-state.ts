@@ -18,11 +18,12 @@ export interface StateEvidence {
   readonly check: StateCheck;
   /** The version of the second copy. Undefined if the copy is missing or unreadable, or has no version. */
   readonly copy: StateVersion | undefined;
-  /** The number of non-empty volume folders that the state does not know. */
+  /** The number of non-empty volume folders that the state does not contain. */
   readonly unknownVolumes: number;
   /**
-   * The number of these folders whose volume has a record. They show that the state is outdated: a server adds a volume
-   * to the state before the volume's first file, and deletes the record before it removes the volume from the state.
+   * The number of these folders whose volume has a record. Such a folder shows that the state is outdated: a server
+   * adds a volume to the state before the volume's first file, and deletes the record before it removes the volume from
+   * the state.
    */
   readonly recordedVolumes: number;
   /** Descriptions of other data that an earlier run left in the folder. */

@@ -1,4 +1,4 @@
-/** Runs SQL statements. The caller must name the columns like the properties of `Row`. */
+/** Runs SQL statements. The selected columns must have the names of the properties of `Row`. */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 

@@ -13,7 +13,7 @@ import { syncFolder } from "./check-file.ts";
 import type { StateDatabase } from "./database.ts";
 import { COPY_FILE, inspectState } from "./inspect.ts";
 
-/** Polling interval for changes of the state. */
+/** The interval at which the server checks the state for changes. */
 const EVERY_MS = 1000;
 /** The pause after a copy is this many times as long as the copy took, because copying a large state is slow. */
 const SHARE = 20;

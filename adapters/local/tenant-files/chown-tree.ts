@@ -39,7 +39,7 @@ const chownEntry = (fd: number, name: Buffer, uid: number): void => {
 const walk = async (fd: number, uid: number, depth: number, progress: { visited: number }): Promise<void> => {
   for (const entry of readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true, encoding: "buffer" })) {
     if (++progress.visited % YIELD_EVERY === 0) await yieldToEventLoop();
-    // Devices, pipes and sockets keep their owner, because they contain no data.
+    // Links, devices, pipes and sockets keep their owner, because they contain no data.
     if (entry.isFile()) chownEntry(fd, entry.name, uid);
     if (!entry.isDirectory() || depth === MAX_DEPTH) continue;
     const inner = openFolder(fd, entry.name);

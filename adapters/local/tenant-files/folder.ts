@@ -89,7 +89,7 @@ const make = async (folder: Folder, name: string): Promise<boolean> => {
   }
 };
 
-/** A path component exists and is not a folder. */
+/** Thrown if a path component exists and is not a folder. */
 export class Blocked extends Error {
   /** The path of the component, relative to the root. */
   readonly at: string;

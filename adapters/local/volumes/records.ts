@@ -1,6 +1,6 @@
 /**
  * Stores one record per volume, outside of the volume's folder, where services cannot write. `portside doctor --repair`
- * and `--rebuild` read the records. An intact state takes precedence, and each start corrects the records.
+ * and `--rebuild` read the records. An intact state takes precedence over the records, and each start corrects them.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";

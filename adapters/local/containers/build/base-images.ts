@@ -39,7 +39,9 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
   await awaitProgress(docker, progress);
 };
 
-/** Caches triggers by image id. Podman's API does not report triggers, so they are read from an exported image. */
+/**
+ * Caches triggers by image id. Podman's API does not report triggers, so this file reads them from an exported image.
+ */
 const exportedTriggers = new Map<string, readonly string[]>();
 
 const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {

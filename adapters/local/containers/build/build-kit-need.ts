@@ -11,7 +11,7 @@ const instructions = [
 const takesDocument = /^(?:RUN|COPY|ADD)\s/i;
 const document = /(?:^|\s)<<-?["']?[A-Za-z_]/;
 
-/** Characters of a line to match at most. The limit bounds the running time of the regular expressions. */
+/** The maximum number of characters to match in a line. Bounds the running time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const needsBuildKit = (line: string): boolean => {

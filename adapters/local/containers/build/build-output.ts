@@ -21,7 +21,7 @@ const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|
 /** The step that adds the platform's labels to the image. */
 const OWN_STEP = /^LABEL portside\./;
 
-/** Characters of a message to match at most. The limit bounds the running time of the regular expressions. */
+/** The maximum number of characters to match in a message. Bounds the running time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const UNREACHABLE =

@@ -15,7 +15,7 @@ export interface Registry {
 const DEFAULT_PORTS = [443, 80];
 
 /**
- * Returns the registry in an image name; undefined if the name leaves it to the engine's default.
+ * Returns the registry in an image name; undefined if the name contains no registry.
  * https://pkg.go.dev/github.com/distribution/reference
  */
 export const registryOf = (image: string): Registry | undefined => {

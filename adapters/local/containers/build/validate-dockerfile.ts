@@ -19,7 +19,7 @@ export interface DockerfileLine {
 }
 
 export interface RefusedLine extends DockerfileLine {
-  /** The problem, and the line to write instead. */
+  /** The problem, as a clause that follows the line, and the next step. */
   readonly why: string;
 }
 
@@ -183,7 +183,8 @@ interface Before {
 type Named = { readonly why: string } | { readonly image: string } | undefined;
 
 /**
- * https://pkg.go.dev/github.com/distribution/reference; excludes file locations, such as Podman's `oci-archive:/PATH`
+ * The syntax of image names: https://pkg.go.dev/github.com/distribution/reference. `TRANSPORT` excludes file locations,
+ * such as Podman's `oci-archive:/PATH`.
  */
 const NAME =
   /^(?:(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?\/)?(?:[\w.-]+\/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?$/i;

@@ -10,7 +10,7 @@ import { tryOr } from "../../../shared/runtime/try-or.ts";
  */
 const ALWAYS = ["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4"];
 
-/** Returns the interface of the default route: https://docs.kernel.org/networking/ and proc(5), /proc/net/route. */
+/** Returns the interface of the default route, from /proc/net/route (proc(5)): https://docs.kernel.org/networking/ */
 const defaultInterface = (): string | undefined => {
   const rows = readIfPresent("/proc/net/route").split("\n").slice(1);
   return rows.map((row) => row.split("\t")).find(([, to, , , , , , mask]) => to === mask && Number(to) === 0)?.[0];

@@ -107,7 +107,7 @@ describe.each(runners)("a start with use_http2: %s", (kind) => {
     }
     expect(outcome).toMatchObject({
       reason: "did_not_listen",
-      message: expect.stringContaining("does not answer over HTTP/2"),
+      message: expect.stringContaining("does not respond over HTTP/2"),
     });
   });
 });
