@@ -24,7 +24,7 @@ const faults: ReadonlyMap<string, CallFault> = new Map([
 export const ecsFault = (error: unknown): CallFault | undefined =>
   (error instanceof Error ? faults.get(error.name) : undefined) ?? awsFault(error);
 
-/** Exceptions for exceeded quotas: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
+/** Exceeded quotas: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
 const limits: ReadonlySet<string> = new Set([
   "TooManyRulesException",
   "TooManyTargetGroupsException",

@@ -1,6 +1,6 @@
 /**
- * The log stream of a task is named `PREFIX/CONTAINER/TASK`. Portside sets the prefix and uses it to find a deployment's
- * lines.
+ * The log stream of a task is named `PREFIX/CONTAINER/TASK`. Portside sets the prefix and uses it to find a
+ * deployment's lines.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specify-log-config.html (awslogs-stream-prefix)
  */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";

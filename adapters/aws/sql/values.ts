@@ -1,6 +1,6 @@
 /**
- * Converts the values of GetQueryResults to the values of a SQL response. Athena returns every value as text. The translated
- * statement encodes lists, records and JSON as JSON, and bytes as base64 (`trino/shape.ts`).
+ * Converts the values of GetQueryResults to the values of a SQL response. Athena returns every value as text. The
+ * translated statement encodes lists, records and JSON as JSON, and bytes as base64 (`trino/shape.ts`).
  */
 
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";

@@ -1,7 +1,7 @@
 /**
- * Encodes the columns of a result so that Portside can parse them. Athena prints lists and records without quotes, which
- * is ambiguous, so they are encoded as JSON. The query itself encodes its columns. An outer query could not do so,
- * because in Trino it would lose the order of the inner query.
+ * Encodes the columns of a result so that Portside can parse them. Athena prints lists and records without quotes,
+ * which is ambiguous, so they are encoded as JSON. The query itself encodes its columns. An outer query could not do
+ * so, because in Trino it would lose the order of the inner query.
  */
 import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
 import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
