@@ -175,8 +175,8 @@ export class ServiceRows {
   }
 
   /**
-   * Repairs the state after a crash. Removes services whose first rollout did not end, and abandons every other
-   * unfinished rollout.
+   * Repairs the state after a crash. Removes services whose first rollout did not end, and abandons the unfinished
+   * rollouts of other services.
    */
   recover(now: Timestamp): void {
     for (const service of this.all()) {

@@ -50,7 +50,7 @@ const readList = (path: string): PriceList => {
   }
   const parsed = listSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "it"}: ${message}`);
+  const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join(".") || "the list"}: ${message}`);
   throw new Error(`The price list ${path} is invalid: ${problems.join("; ")}`);
 };
 
