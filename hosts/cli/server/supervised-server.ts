@@ -94,15 +94,21 @@ export class SupervisedServer {
         resolve(message.facts);
       }
     });
-    child.once("error", (cause) => this.#log.error({ cause }, "could not start the server"));
-    child.once("exit", (code, signal) => {
+    const onEnd = (how: unknown) => {
+      if (this.#child !== child) return;
       this.#child = undefined;
       this.#ready = undefined;
       for (const { socket, onLost } of this.#passing.values()) onLost(socket);
       this.#passing.clear();
-      if (readyAt !== undefined) this.#ended(performance.now() - readyAt, code ?? signal);
-      else reject(new CommandError(problem ?? `The server ended (${code ?? signal}) before it was ready.`));
+      if (readyAt !== undefined) this.#ended(performance.now() - readyAt, how);
+      else reject(new CommandError(problem ?? `The server ended (${how}) before it was ready.`));
+    };
+    child.on("error", (cause) => {
+      this.#log.error({ cause }, "the server's process failed");
+      // A process that could not be created has no exit.
+      if (child.pid === undefined) onEnd(cause.message);
     });
+    child.once("exit", (code, signal) => onEnd(code ?? signal));
     child.send(this.#start);
     return promise;
   }
