@@ -12,7 +12,10 @@ import type { Issue } from "./domain/wire/issue.ts";
 export const errorKinds = {
   invalid_input: { retryable: false, meaning: "The request breaks one or more rules. The error lists all of them." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },
-  forbidden: { retryable: false, meaning: "The caller's account does not own the resource." },
+  forbidden: {
+    retryable: false,
+    meaning: "The account does not own the resource, or the credential does not permit the request.",
+  },
   not_found: { retryable: false, meaning: "The deployment, volume, object, key or deploy does not exist." },
   conflict: { retryable: false, meaning: "The current state of the resource does not permit the request." },
   rate_limited: { retryable: true, meaning: "The account sent too many requests." },

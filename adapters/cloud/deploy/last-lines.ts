@@ -17,7 +17,7 @@ export interface RevisionScope extends LogScope {
 export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
-/** Longer than a minute, so that an exhausted quota per minute is available again. */
+/** Longer than a minute, so that an exhausted per-minute quota resets in time. */
 const READ_TIMEOUT_MS = 75_000;
 
 const ofRevision = (revision: string): LogFilter => ({

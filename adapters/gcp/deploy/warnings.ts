@@ -1,4 +1,7 @@
-/** Warnings for a deploy's stream if Cloud Run deviates from the declaration. Pure functions. */
+/**
+ * Warnings for a deploy's stream about memory: Cloud Run requires more, or the declared memory may be too little. Pure
+ * functions.
+ */
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";

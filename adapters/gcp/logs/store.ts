@@ -144,7 +144,10 @@ export const createGcpLogs = (config: GcpConfig, clients: ClientSource, runtime:
       return new ResultAsync(write());
     },
 
-    /** The second search evaluates the whole filter in the platform, in case Cloud Logging rejects the first. */
+    /**
+     * If Cloud Logging rejects the first search, the second one sends no filter, and Portside evaluates the whole
+     * filter.
+     */
     searches: (scope, filter) => {
       const pushed = pushdownOf(filter, { project, scope, compile: compileRe2 });
       return (pushed === true ? [true] : [pushed, true]).map((bound) => searchOf(scope, bound));

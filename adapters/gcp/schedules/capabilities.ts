@@ -5,7 +5,7 @@ import { maxFireSeconds } from "./job.ts";
 export const gcpCron: Capabilities["cron"] = {
   schedules: offered(
     "by Cloud Scheduler: X-CloudScheduler-ScheduleTime holds the scheduled time, because a job's headers are fixed; " +
-      "a fire waits for the previous run, and any response other than 2xx is retried",
+      "a fire waits for the previous run, and any response other than 2xx causes a retry",
   ),
   max_seconds: maxFireSeconds,
 };

@@ -14,7 +14,8 @@ import { restoreObjects } from "./bulk.ts";
 import type { VolumeCall } from "./volume-call.ts";
 
 /**
- * Milliseconds after which a claim is stale if its bucket is not live. The call that made the claim has then failed.
+ * Milliseconds after which a claim is stale if its bucket is not live. By then, the call that made the claim has
+ * failed.
  */
 const STALE_CLAIM_MS = 120_000;
 
@@ -75,7 +76,10 @@ export const claimTrashed = (
 
 const POLL_MS = 250;
 
-/** Pauses a creation while a volume of the same name is being restored. Removes the restore's claim if it is stale. */
+/**
+ * Waits for one poll interval if a volume of the same name is being restored. Removes the restore's claim if it is
+ * stale.
+ */
 export const awaitRestore = ({ buckets, claims, clock, signal }: VolumeCall, name: VolumeName): ApiResult<void> =>
   safeTry(async function* () {
     const claim = yield* claims.read(name);

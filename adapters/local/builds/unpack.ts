@@ -9,7 +9,10 @@ import { TreeWriter } from "./tree-writer.ts";
 
 /** A message to the thread: the next chunk, or null at the archive's end. */
 export type UnpackPiece = Uint8Array<ArrayBuffer> | null;
-/** A message from the thread: a request for the next chunk, or the result with the archive's problem. */
+/**
+ * A message from the thread: a request for the next chunk, or the result. `problem` is undefined if the archive is
+ * valid.
+ */
 export type UnpackReport = { readonly kind: "next" } | { readonly kind: "done"; readonly problem: string | undefined };
 
 const unpack = async (port: NonNullable<typeof parentPort>, folder: string): Promise<void> => {

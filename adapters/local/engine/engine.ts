@@ -89,7 +89,7 @@ export class LocalEngine implements Engine {
     if (!this.#take(owner))
       return {
         reason: "quota_exceeded",
-        message: `Your account already runs its maximum number of instances (${this.#deps.config.instancesPerAccount}). Stop or delete a deployment first.`,
+        message: `Your account already runs its maximum number of instances (${this.#deps.config.instancesPerAccount}). Delete a deployment, or wait until idle instances stop.`,
       };
     const spec = { template, revision: candidate.revision, image };
     const started = await startInstance(this.#deps.instances, spec, { ...options, verifies: true }).catch((cause) => {

@@ -83,7 +83,7 @@ export class Allowance {
   }
 }
 
-/** Yields the chunks of an output. Pauses if the consumer takes too much time for them. */
+/** Yields the chunks of an output. Pauses after a chunk if the consumer spends too much time processing chunks. */
 export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
   const pressure = brake === undefined ? undefined : new Backpressure(brake);

@@ -118,7 +118,7 @@ const endOfBlank = (text: string, at: number): number => {
   return end < 0 ? text.length : end + 2;
 };
 
-/** Returns the end of a word, a number, a quoted name or a sign. */
+/** Returns the end of a word, a number, a quoted name or a symbol. */
 const endOfToken = (text: string, at: number): number => {
   const word = matchAt(WORD, text, at) ?? matchAt(NUMBER, text, at);
   if (word !== null) return at + word[0].length;

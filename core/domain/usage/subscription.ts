@@ -13,7 +13,7 @@ export const subscriptionStatuses = [
   "canceled",
 ] as const;
 
-/** The status of a subscription, under Stripe's name. */
+/** The status of a subscription, in Stripe's terms. */
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
 const time = z.string().meta({ format: "date-time" });

@@ -7,7 +7,7 @@ export interface Permit {
   readonly whenGranted: Promise<void>;
   /** Stays true after `release`. */
   readonly granted: boolean;
-  /** Returns a granted permit, or removes a waiting permit from the queue. Idempotent. */
+  /** Releases a granted permit, or removes a waiting permit from the queue. Idempotent. */
   release(): void;
 }
 

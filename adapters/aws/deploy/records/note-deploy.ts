@@ -1,4 +1,4 @@
-/** Persists the last deploy's status in a separate write, which does not change the port's etag. */
+/** Persists the last deploy's status in a separate write, which does not change the etag that the adapter returns. */
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy/events.ts";
 import { timestampOf } from "../../../../core/domain/wire/instant.ts";
