@@ -2,6 +2,7 @@
  * Services do not notice the end of the server, by SIGTERM and SIGKILL, while the engine runs. PORTSIDE_RESTARTS sets the number of
  * rounds of each signal (5).
  */
+import { once } from "node:events";
 import { Agent, get, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
@@ -199,9 +200,15 @@ const up = async (
 test("no request fails, no stream ends, and no line is lost", async () => {
   using folder = folderWith();
   await using callbacks = await startCallbackServer();
-  const served = await serve(folder.path, { runner: "process", "log-level": "warn" });
+  const served = await serve(folder.path, { runner: "process", "drain-seconds": "1" });
   const engine = served.child.pid as number;
-  onTestFinished(() => void served.child.kill("SIGKILL"));
+  await using stack = new AsyncDisposableStack();
+  // Before the folder is deleted.
+  stack.defer(async () => {
+    const ended = once(served.child, "exit");
+    served.child.kill("SIGTERM");
+    await ended;
+  });
   const client = new Client(served.url, served.apiKey ?? "");
   const url = await up(client, "app", app, { max_instances: "1" });
   const grpc = await up(client, "grpc", grpcEcho, {

@@ -73,6 +73,6 @@ test("accepts 2 GiB in total, rejects one byte more by its header", async () => 
   const within = [file("a", 4 * MiB), file("b", 4 * MiB), file("c", 2 * MiB)];
   expect(await walkArchive(tarGz(within), { limits })).toBeUndefined();
   expect(await walkArchive(tarGz([...within, file("d", 1)]), { limits })).toMatch(
-    /"d" makes the archive larger than 10Mi/,
+    /"d" makes the unpacked archive larger than 10Mi/,
   );
 });

@@ -1,8 +1,8 @@
 /** `portside serve` in two processes: the engine starts the server again, and the server ends with the engine. */
-import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -13,13 +13,33 @@ import { folderWith } from "../../../support/archives/folders.ts";
 import { serverOf } from "../../../support/http/serve-child.ts";
 import { Client, type Served, serve } from "../../../support/http/served.ts";
 
-const start = async (dataDir: string, options: Readonly<Record<string, string>> = {}): Promise<Served> => {
+/** Stops at the end of its scope, before the folder is deleted. */
+const start = async (
+  dataDir: string,
+  options: Readonly<Record<string, string>> = {},
+): Promise<Served & AsyncDisposable> => {
   const served = await serve(dataDir, { runner: "process", ...options });
-  onTestFinished(() => void served.child.kill("SIGKILL"));
-  return served;
+  return { ...served, [Symbol.asyncDispose]: () => end(served) };
+};
+
+const end = async ({ child }: Served): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
 };
 
 const statusOf = async (url: string): Promise<number | undefined> => (await fetch(url).catch(() => undefined))?.status;
+
+const statusOverHttp2 = async (url: string): Promise<string> => {
+  const session = connectHttp2(url);
+  try {
+    const [headers] = await once(session.request({ ":path": "/health" }).resume(), "response");
+    return String(headers[":status"]);
+  } finally {
+    session.close();
+  }
+};
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -35,7 +55,8 @@ test("waits longer before each restart of a server that ends early", () => {
 
 test("while there is no server, the API responds 503 with Retry-After, over HTTP/1.1 and HTTP/2", async () => {
   using folder = folderWith();
-  const { url, child } = await start(folder.path);
+  await using served = await start(folder.path);
+  const { url, child } = served;
   const server = serverOf(child.pid as number) as number;
   process.kill(server, "SIGKILL");
   await expect.poll(() => isAlive(server)).toBe(false);
@@ -43,22 +64,13 @@ test("while there is no server, the API responds 503 with Retry-After, over HTTP
   expect(response.status).toBe(503);
   expect(response.headers.get("retry-after")).toBe("2");
   expect(await response.json()).toEqual({ detail: "The server is restarting. Retry after 2 seconds." });
-  const h2 = spawnSync("curl", [
-    "-s",
-    "--http2-prior-knowledge",
-    "-o",
-    "/dev/null",
-    "-w",
-    "%{http_code}",
-    `${url}/health`,
-  ]);
-  expect(["503", "200"]).toContain(h2.stdout.toString());
+  expect(["503", "200"]).toContain(await statusOverHttp2(url));
   await expect.poll(() => statusOf(`${url}/health`)).toBe(200);
 });
 
 test("the server ends with its engine, and the next start serves what was deployed", async () => {
   using folder = folderWith();
-  const first = await start(folder.path);
+  await using first = await start(folder.path);
   const records = await Array.fromAsync(
     new Client(first.url, first.apiKey ?? "").deploy("app", nodeSource(helloServer("app"))),
   );
@@ -66,7 +78,7 @@ test("the server ends with its engine, and the next start serves what was deploy
   const server = serverOf(first.child.pid as number) as number;
   first.child.kill("SIGKILL");
   await expect.poll(() => isAlive(server)).toBe(false);
-  const second = await start(folder.path);
+  await using second = await start(folder.path);
   const [deployment] = await new Client(second.url, first.apiKey ?? "").list();
   expect(await (await fetch(deployment?.url ?? "")).text()).toBe("app");
   const ended = once(second.child, "exit");
@@ -76,7 +88,8 @@ test("the server ends with its engine, and the next start serves what was deploy
 
 test("a stop during a restart ends both, and a server that cannot start again leaves the services alone", async () => {
   using folder = folderWith();
-  const { url, apiKey, child, errors } = await start(folder.path);
+  await using served = await start(folder.path);
+  const { url, apiKey, child, errors } = served;
   const client = new Client(url, apiKey ?? "");
   const records = await Array.fromAsync(client.deploy("app", nodeSource(helloServer("app"))));
   const service = records.at(-1)?.url as string;
@@ -102,7 +115,8 @@ test("a first start that fails prints the reason, and leaves no process", async 
 
 test("a client that ends its side after a request gets the response, and a shutdown closes idle connections", async () => {
   using folder = folderWith();
-  const { url, child } = await start(folder.path);
+  await using served = await start(folder.path);
+  const { url, child } = served;
   const port = Number(new URL(url).port);
   const half = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   half.end("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -120,7 +134,8 @@ test("a client that ends its side after a request gets the response, and a shutd
 
 test("metrics add those of the engine to those of the server", async () => {
   using folder = folderWith();
-  const { url, apiKey, metrics } = await start(folder.path, { "metrics-port": "0" });
+  await using served = await start(folder.path, { "metrics-port": "0" });
+  const { url, apiKey, metrics } = served;
   const records = await Array.fromAsync(new Client(url, apiKey ?? "").deploy("app", nodeSource(helloServer("app"))));
   await fetch(records.at(-1)?.url as string);
   const text = await (await fetch(metrics as string)).text();
