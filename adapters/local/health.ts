@@ -1,10 +1,10 @@
 /** The health check: tests writes to each part of the data folder. Its messages contain no paths. */
-import { statSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../core/ports/system.ts";
 import { explainFileError } from "./data-folder/data-folder-error.ts";
+import { fileIdOf } from "./data-folder/file-id.ts";
 import { PROBE_FILE } from "./data-folder/layout.ts";
 import { STATE_FILE } from "./state/inspect.ts";
 import { LOCK_FILE } from "./state/lock-data-dir.ts";
@@ -50,15 +50,11 @@ const reasonOf = (error: unknown, path: string): string => {
   return kind === "full" || kind === "read_only" || kind === "damaged" ? ` (${reasons[kind]})` : "";
 };
 
-const usedFile = (path: string) => {
-  const { dev, ino } = statSync(path);
-  return { path, dev, ino };
-};
+const usedFile = (path: string) => ({ path, id: fileIdOf(path) });
 
-const isReplaced = ({ path, dev, ino }: ReturnType<typeof usedFile>): boolean => {
+const isReplaced = ({ path, id }: ReturnType<typeof usedFile>): boolean => {
   try {
-    const now = statSync(path, { throwIfNoEntry: false });
-    return now === undefined || now.dev !== dev || now.ino !== ino;
+    return fileIdOf(path) !== id;
   } catch {
     // `findDown` fails to write to the same path, and reports the problem.
     return false;
