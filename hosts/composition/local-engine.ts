@@ -2,7 +2,7 @@
 import type { LocalConfig } from "../../adapters/local/config.ts";
 import { type StartedEngine, startEngine } from "../../adapters/local/engine/start-engine.ts";
 import { type createPino, loggerOf } from "./logger.ts";
-import { createObservability } from "./observability.ts";
+import { loadMetrics } from "./observability.ts";
 import { chooseProvider } from "./providers/choose-provider.ts";
 import type { ServeSettings } from "./settings.ts";
 
@@ -11,8 +11,10 @@ export const startLocalEngine = async (
   settings: ServeSettings,
   log: ReturnType<typeof createPino>,
 ): Promise<StartedEngine> => {
-  const logger = loggerOf(log);
   const { config } = await chooseProvider(settings);
-  const { telemetry } = await createObservability(settings, logger);
-  return startEngine(config as LocalConfig, { logger, telemetry });
+  const metrics = await loadMetrics(settings);
+  return startEngine(config as LocalConfig, {
+    logger: loggerOf(log),
+    ...(metrics && { telemetry: metrics.telemetry }),
+  });
 };

@@ -32,11 +32,17 @@ const loadTracing = async (logger: Logger): Promise<Tracing> => {
   }
 };
 
-export const createObservability = async ({ metricsPort }: ServeSettings, logger: Logger): Promise<Observability> => {
-  const tracing = await loadTracing(logger);
-  if (metricsPort === undefined) return { ...tracing, telemetry: noTelemetry };
+/** Returns undefined if the settings do not enable metrics. */
+export const loadMetrics = async ({ metricsPort }: ServeSettings): Promise<Metrics | undefined> => {
+  if (metricsPort === undefined) return undefined;
   const { createMetrics } = await import("../../adapters/decorators/metrics/index.ts");
-  const metrics = createMetrics();
+  return createMetrics();
+};
+
+export const createObservability = async (settings: ServeSettings, logger: Logger): Promise<Observability> => {
+  const tracing = await loadTracing(logger);
+  const metrics = await loadMetrics(settings);
+  if (metrics === undefined) return { ...tracing, telemetry: noTelemetry };
   return {
     ports: tracing.ports,
     controlPlane: (controlPlane) => metrics.measure(tracing.controlPlane(controlPlane)),

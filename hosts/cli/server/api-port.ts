@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { type Listening, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { Listeners } from "../../http/server/listeners.ts";
-import { listenForApi } from "./serving.ts";
+import { listenForApi } from "./listen-for-api.ts";
 
 /** A restart of the server takes about a second. */
 const RETRY_SECONDS = 2;

@@ -4,7 +4,8 @@ import { createPino } from "../../composition/logger.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { cannotStart } from "../terminal/io.ts";
 import { ApiPort } from "./api-port.ts";
-import { type Serving, urlOf } from "./serving.ts";
+import { urlOf } from "./listen-for-api.ts";
+import type { Serving } from "./serving.ts";
 import { SupervisedServer } from "./supervised-server.ts";
 
 /** Throws a `CommandError` if the settings cannot be applied. */

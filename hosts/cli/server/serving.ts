@@ -1,6 +1,6 @@
 /** Starts a platform with its API, for `serve` and the quickstart. */
 import { rm } from "node:fs/promises";
-import { isIP, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { describeListenError, type Listening, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { CapabilitiesResponse } from "../../../core/control-plane.ts";
@@ -10,6 +10,7 @@ import type { ServeSettings } from "../../composition/settings.ts";
 import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
 import { CommandError, cannotStart } from "../terminal/io.ts";
+import { type Listen, listenForApi, urlOf } from "./listen-for-api.ts";
 
 /** Facts about a running platform, which the command prints. */
 export interface ServingFacts {
@@ -27,30 +28,6 @@ export interface Serving extends ServingFacts {
   /** Stops deploys, then the API, then services. */
   stop(): Promise<void>;
 }
-
-/** Returns the URL of a listening address as seen from this machine. */
-export const urlOf = (host: string, port: number): string => {
-  const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : isIP(host) === 6 ? `[${host}]` : host;
-  return `http://${reached}:${port}`;
-};
-
-type Listen = (host: string, port: number) => Promise<Listening>;
-
-/** Listens on the API's address. Port 0 reuses the port of the last start, or picks a free one. */
-export const listenForApi = async (
-  listen: Listen,
-  { host, port }: Pick<ServeSettings, "host" | "port">,
-  previous: number,
-): Promise<Listening> => {
-  const wanted = port === 0 ? previous : port;
-  try {
-    return await listen(host, wanted);
-  } catch (error) {
-    if (port !== 0 || wanted === 0)
-      throw new CommandError(describeListenError(error, { port: wanted, purpose: "API", setting: "--port" }));
-    return listen(host, 0);
-  }
-};
 
 type Server = Awaited<ReturnType<typeof createServer>>;
 

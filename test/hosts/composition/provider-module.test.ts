@@ -190,12 +190,24 @@ registerHooks({
 process.on("exit", () => console.error(JSON.stringify([...packages])));
 `)}`;
 
+const packagesLoadedBy = async (script: string, ...args: readonly string[]): Promise<string[]> => {
+  const path = fileURLToPath(new URL(`../../../hosts/cli/${script}`, import.meta.url));
+  const { stderr } = await promisify(execFile)(process.execPath, ["--import", LISTING, path, ...args]);
+  return JSON.parse(stderr.trim().split("\n").at(-1) ?? "") as string[];
+};
+
 test("the help loads no package of a provider", async () => {
-  const main = fileURLToPath(new URL("../../../hosts/cli/main.ts", import.meta.url));
-  const { stderr } = await promisify(execFile)(process.execPath, ["--import", LISTING, main, "serve", "--help"]);
-  const packages = JSON.parse(stderr.trim().split("\n").at(-1) ?? "") as string[];
+  const packages = await packagesLoadedBy("main.ts", "serve", "--help");
   expect(packages).toContain("zod");
   expect(
     packages.filter((name) => /^@(google-cloud|aws-sdk)|^(inversify|dockerode|undici|stripe|jose)$/.test(name)),
+  ).toEqual([]);
+});
+
+test("the engine's process loads no package that only the server needs", async () => {
+  const packages = await packagesLoadedBy("server/serve-engine.ts");
+  expect(packages).toContain("undici");
+  expect(
+    packages.filter((name) => /^(inversify|fastify|@opentelemetry\/api|dockerode|tinypool|stripe|jose)$/.test(name)),
   ).toEqual([]);
 });
