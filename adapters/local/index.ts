@@ -37,10 +37,12 @@ export interface LocalDeps {
    * process, and its services end with this process.
    */
   readonly engineSocket?: string | undefined;
+  /** Called when the engine of `engineSocket` has ended, before the calls that it interrupted fail. */
+  readonly onEngineEnd?: (() => void) | undefined;
 }
 
 const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
-  const { telemetry = noTelemetry, issuers = [], keepsImages = true, engineSocket, ...given } = deps;
+  const { telemetry = noTelemetry, issuers = [], keepsImages = true, engineSocket, onEngineEnd, ...given } = deps;
   const base = {
     config,
     dataDir,
@@ -54,7 +56,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   let connection: EngineConnection;
   if (engineSocket === undefined) connection = stack.use(await openEngine({ ...base, telemetry, keepsImages }));
   else {
-    connection = stack.use(await connectEngine(engineSocket));
+    connection = stack.use(await connectEngine(engineSocket, onEngineEnd));
     stack.defer(telemetry.include(() => connection.metrics()));
   }
   const server = await openServer({ ...base, issuers, connection });

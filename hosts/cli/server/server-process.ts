@@ -7,8 +7,14 @@ let serving: Promise<PassedServing> | undefined;
 
 const send = (message: ServerMessage): void => void process.send?.(message);
 
+/**
+ * The next start of the engine ends the interrupted deploys. This process must not report them as failed deploys, and
+ * the engine's sockets can close before the IPC channel does.
+ */
+const exit = (): void => process.exit(process.exitCode ?? 1);
+
 const start = async (message: EngineMessage & { readonly kind: "start" }): Promise<void> => {
-  serving = startPassedServing(message.settings, message);
+  serving = startPassedServing(message.settings, message, exit);
   try {
     const { metrics, apiKey, capabilities } = await serving;
     send({ kind: "ready", facts: { metrics, apiKey, capabilities } });
@@ -40,4 +46,4 @@ process.on("message", (message: EngineMessage, socket: Socket | undefined) => {
 // Ctrl-C reaches every process of the terminal. This process waits until the engine stops it.
 process.on("SIGINT", () => undefined);
 process.once("SIGTERM", () => void stop());
-process.once("disconnect", () => process.exit(process.exitCode ?? 1));
+process.once("disconnect", exit);

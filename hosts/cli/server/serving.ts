@@ -6,6 +6,7 @@ import { describeListenError, type Listening, listenOnLoopbacks } from "../../..
 import type { CapabilitiesResponse } from "../../../core/control-plane.ts";
 import { firstKey } from "../../composition/accounts/first-key.ts";
 import { buildPlatform, type Platform } from "../../composition/build-platform.ts";
+import type { ProviderDeps } from "../../composition/providers/provider-container-module.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { createMetricsServer } from "../../http/server/metrics-server.ts";
 import { createServer } from "../../http/server/server.ts";
@@ -59,11 +60,11 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
 /** Opens a platform and the server of its API. `accept` starts accepting connections and returns the API's port. */
 const open = async (
   settings: ServeSettings,
-  engineSocket: string | undefined,
+  engine: ProviderDeps,
   accept: (app: Server, platform: Platform) => Promise<number>,
 ) => {
   await using stack = new AsyncDisposableStack();
-  const platform = await buildPlatform(settings, {}, { engineSocket }).catch(cannotStart);
+  const platform = await buildPlatform(settings, {}, engine).catch(cannotStart);
   stack.defer(() => platform.close());
   const { controlPlane, loaded, log, metrics } = platform;
   const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
@@ -92,7 +93,7 @@ const open = async (
 
 /** Throws a `CommandError` if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
-  const { port, ingressPort, ...serving } = await open(settings, undefined, async (app, { loaded }) => {
+  const { port, ingressPort, ...serving } = await open(settings, {}, async (app, { loaded }) => {
     let listening: Listening | undefined;
     // Closing waits for IPv4 and IPv6 connections.
     app.addHook("preClose", async () => listening?.close());
@@ -112,14 +113,18 @@ export interface PassedServing extends ServingFacts {
   stop(): Promise<void>;
 }
 
-/** Starts the API behind an engine process, which accepts the connections and passes them to this process. */
+/**
+ * Starts the API behind an engine process, which accepts the connections and passes them to this process.
+ * @param onEngineEnd called when the engine has ended, before requests fail because of it
+ */
 export const startPassedServing = async (
   settings: ServeSettings,
   { engineSocket, port }: { readonly engineSocket: string; readonly port: number },
+  onEngineEnd: () => void,
 ): Promise<PassedServing> => {
   const connections = new Set<Socket>();
   let server: Server | undefined;
-  const { metrics, apiKey, capabilities, stop } = await open(settings, engineSocket, async (app) => {
+  const { metrics, apiKey, capabilities, stop } = await open(settings, { engineSocket, onEngineEnd }, async (app) => {
     app.addHook("preClose", async () => {
       for (const socket of connections) await new Promise((resolve) => socket.once("close", resolve));
     });

@@ -19,7 +19,7 @@ const refuseBucket = ({ provider, sourceSpool }: ServeSettings): void => {
 };
 
 /** Dependencies of the local provider. */
-export type ProviderDeps = Pick<LocalDeps, "engineSocket">;
+export type ProviderDeps = Pick<LocalDeps, "engineSocket" | "onEngineEnd">;
 
 /** @param stack closes the provider */
 export const providerContainerModule = (

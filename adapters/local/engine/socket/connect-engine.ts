@@ -1,5 +1,6 @@
 /** The server's side of the engine's socket: calls an engine in another process. */
 import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { isWritable } from "../../../../core/domain/logs/entry.ts";
 import { unavailable } from "../../../../core/errors.ts";
@@ -74,31 +75,41 @@ const greet = async (answer: unknown) => {
   );
 };
 
-/** An engine in another process. */
-export interface RemoteEngine extends EngineConnection, Disposable {
-  /** Resolves when the engine has ended, or when this connection has been disposed. */
-  readonly ended: Promise<void>;
-}
+/** The connections of an engine that ended close within this time of each other. */
+const CLOSE_MS = 1000;
 
 /**
- * Connects to the engine. Throws if no engine listens at the path, or if the engine uses another version of the
- * protocol.
+ * Connects to an engine in another process. Throws if no engine listens at the path, or if the engine uses another
+ * version of the protocol.
+ * @param onEnd called when the engine has ended, before the calls that it interrupted fail. A server that must not
+ * report these failures can exit here.
  */
-export const connectEngine = async (path: string): Promise<RemoteEngine> => {
+export const connectEngine = async (
+  path: string,
+  onEnd: () => void = () => undefined,
+): Promise<EngineConnection & Disposable> => {
   const agent = new Agent({ keepAlive: true });
-  const call = caller(agent, path);
+  const callNow = caller(agent, path);
   const closed = new AbortController();
-  const ports = await greet(await call("hello", {}));
+  const ports = await greet(await callNow("hello", {}));
   const opened = Promise.withResolvers<void>();
-  const session = call("session", {}, { signal: closed.signal, say: () => opened.resolve() });
-  const ended = session.then(
-    () => undefined,
-    () => undefined,
-  );
+  const session = callNow("session", {}, { signal: closed.signal, say: () => opened.resolve() });
   await Promise.race([opened.promise, session]);
+  const ended = session
+    .catch(() => undefined)
+    .then(() => {
+      if (!closed.signal.aborted) onEnd();
+    });
+  const call: typeof callNow = async (...args) => {
+    try {
+      return await callNow(...args);
+    } catch (error) {
+      if (error instanceof EngineUnreachable) await Promise.race([ended, sleep(CLOSE_MS)]);
+      throw error;
+    }
+  };
   return {
     ...ports,
-    ended,
     engine: {
       start: async (candidate, { listenMillis, signal, say }) => {
         try {

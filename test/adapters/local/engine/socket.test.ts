@@ -1,7 +1,7 @@
 /** The engine and the server speak over a Unix socket. */
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
-import { createServer, request } from "node:http";
+import { createServer, request, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -66,8 +66,8 @@ const open = async () => {
   return { ...served, candidates, path: socket.path, close: () => socket[Symbol.asyncDispose]() };
 };
 
-const connected = async (path: string) => {
-  const remote = await connectEngine(path);
+const connected = async (path: string, onEnd?: () => void) => {
+  const remote = await connectEngine(path, onEnd);
   onTestFinished(() => remote[Symbol.dispose]());
   return remote;
 };
@@ -165,7 +165,8 @@ test("ends candidates ten seconds after their server died, and no newer ones", a
 
 test("the server learns that the engine has ended, and its calls fail", async () => {
   const engine = await open();
-  const remote = await connected(engine.path);
+  const onEnd = vi.fn();
+  const remote = await connected(engine.path, onEnd);
   const begun = Promise.withResolvers<void>();
   engine.engine.apply.mockImplementationOnce(() => {
     begun.resolve();
@@ -176,9 +177,29 @@ test("the server learns that the engine has ended, and its calls fail", async ()
   await begun.promise;
   await engine.close();
   await failed;
-  await remote.ended;
+  expect(onEnd).toHaveBeenCalledOnce();
   await expect(remote.engine.apply()).rejects.toThrow("The engine does not answer the call 'apply'");
   expect((await remote.logs.append([entry])).isErr()).toBe(true);
+});
+
+test("the end of the engine is reported before the call that it interrupts fails", async () => {
+  using folder = folderWith();
+  const path = join(folder.path, "engine.sock");
+  const sessions: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    if (request.url === "/hello") response.end('{"result":{"protocol":1,"ingressPort":1,"storagePort":2}}\n');
+    else if (request.url === "/session") sessions.push(response.writeHead(200)) && response.write('{"say":""}\n');
+    else {
+      request.socket.destroy();
+      setTimeout(() => sessions[0]?.destroy(), 50);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  onTestFinished(() => void server.close());
+  const order: string[] = [];
+  const remote = await connected(path, () => order.push("end"));
+  await remote.engine.start(candidate, starting()).catch(() => order.push("failed"));
+  expect(order).toEqual(["end", "failed"]);
 });
 
 test("refuses an engine of another protocol version, and a socket of another program", async () => {
