@@ -12,7 +12,9 @@ export const diagnosable: readonly string[] = providers
 
 export const onlyLocal = ({ provider }: ServeSettings): void => {
   if (provider !== "local")
-    throw new SettingsError(`This command works only with the provider local, not with '${provider}'.`);
+    throw new SettingsError(
+      `This command works only with the provider 'local', but the configured provider is '${provider}'.`,
+    );
 };
 
 /** Repairs or rebuilds the data folder. Reports each action and each loss to `say`. */

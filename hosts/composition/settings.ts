@@ -61,7 +61,7 @@ export const serveShape = {
   keysDatabase: url(/^postgres(ql)?$/, "postgres://user:password@host/database")
     .optional()
     .describe(
-      "URL of a PostgreSQL database for API keys that replicas share (default: the data folder stores the keys). Set the variable, because process lists show flags",
+      "URL of a PostgreSQL database for API keys that replicas share (default: the data folder stores the keys). Use the environment variable instead of this flag, because process lists show flags",
     ),
   jwtIssuer: z.string().optional().describe("Accept bearer tokens from this OpenID Connect issuer"),
   jwtAudience: z.string().optional().describe("Audience that the issuer's tokens must have"),
@@ -70,7 +70,7 @@ export const serveShape = {
   stripeKey: text
     .optional()
     .describe(
-      "Stripe key with read access to customers, subscriptions and products. Set the variable, because process lists show flags",
+      "Stripe key with read access to customers, subscriptions and products. Use the environment variable instead of this flag, because process lists show flags",
     ),
   stripeUrl: url(/^https?$/, "http://127.0.0.1:12111")
     .optional()

@@ -44,7 +44,7 @@ const perService = async (count: number, settle: number): Promise<number> => {
 
 export const idleService: Bench = {
   name: "idle-service",
-  title: `memory of the two processes for each of ${SERVICES} services at zero`,
+  title: `memory that each of ${SERVICES} services at zero adds to the two processes`,
   unit: "MB",
   goals: [{ at: "most", bound: 1 }],
   prepare: async ({ small }): Promise<Setup> => ({

@@ -23,7 +23,7 @@ const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
   });
   new Gauge({
     name: "portside_service_requests_waiting",
-    help: "Requests to services that wait for an instance.",
+    help: "Requests that wait for an instance of a service.",
     registers,
     collect() {
       this.set(sum(({ requestsWaiting }) => requestsWaiting));

@@ -34,7 +34,7 @@ const isRefused = async (url: string): Promise<boolean> => {
 
 /** Returns undefined once the service is public, or the problem if it does not become public in time. */
 export const waitUntilPublic = async (url: string, clock: Clock): Promise<string | undefined> => {
-  if (!(await waitUntilReachable(url, REACH_TIMEOUT_MS, clock))) return `${url} accepts no connection`;
+  if (!(await waitUntilReachable(url, REACH_TIMEOUT_MS, clock))) return `${url} does not accept connections`;
   let waited = 0;
   for (const pause of backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
     if (!(await isRefused(url))) return undefined;

@@ -87,7 +87,7 @@ const formatCommandExit = (exit: Exit, tail: readonly string[]): string =>
     ? "used too much memory"
     : exit.signal === null
       ? `ended with exit code ${exit.code}`
-      : `was ended by ${exit.signal}`;
+      : `was terminated by ${exit.signal}`;
 
 /**
  * Runs a command until it exits. Rejects with `BuildError` if the command fails, and with the signal's reason if the

@@ -33,6 +33,6 @@ export const describeExit = (exit: Exit, memory: number, tail: readonly string[]
       reason: "exited",
       message: "The service ended with exit code 0. It must keep running and listen on PORT.",
     };
-  const how = exit.signal === null ? `ended with exit code ${exit.code}` : `was ended by signal ${exit.signal}`;
+  const how = exit.signal === null ? `ended with exit code ${exit.code}` : `was terminated by signal ${exit.signal}`;
   return { ...rest, reason: "crashed", message: `The service ${how}.` };
 };

@@ -179,7 +179,7 @@ export const refusedArguments: readonly RefusedArgument[] = [
     call: "clone",
     number: [56, 220],
     argument: 0,
-    reason: "Creates a namespace. Blocked only if a `CLONE_NEW…` flag is set.",
+    reason: "Blocked only with a `CLONE_NEW…` flag, which creates a namespace.",
     when: { hasBit: NAMESPACE_FLAGS },
     answer: "EPERM",
   },

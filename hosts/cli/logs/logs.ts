@@ -32,7 +32,7 @@ export const command: Command = {
   examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'"],
   notes: [
     "Filters use the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
-    "Times are in UTC. To continue from a time, paste it, in quotes, after -s. The exit code after Ctrl-C is 130.",
+    "Times are in UTC. To continue from an entry, pass its time to -s in quotes. The exit code after Ctrl-C is 130.",
   ],
   run: async (input, io) => {
     const count = readCount(input.text("lines"));

@@ -20,7 +20,7 @@ const colours: Partial<Record<LogRow["severity"], Parameters<typeof paint>[1]>> 
 const SEVERITY_WIDTH = "EMERGENCY".length;
 const SOURCE_WIDTH = "platform".length;
 
-/** Formats a timestamp with milliseconds and a time zone. Users can paste it, in quotes, after -s. */
+/** Formats a timestamp with milliseconds and a time zone. Users can pass it to -s in quotes. */
 export const timeText = (timestamp: string): string => {
   const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
   return `${timestamp.slice(0, 19).replace("T", " ")}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;

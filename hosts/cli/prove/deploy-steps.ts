@@ -22,7 +22,7 @@ export const deployStep: Step = {
 };
 
 export const answerStep: Step = {
-  name: "first answer",
+  name: "first response",
   needs: ({ runs }) => [runs],
   after: ["deploy"],
   seconds: () => 120,
@@ -64,9 +64,9 @@ const sendRequests = async (proof: Proof, traffic: Traffic, stop: AbortSignal): 
 };
 
 export const redeployStep: Step = {
-  name: "redeploy under requests",
+  name: "redeploy under load",
   needs: ({ runs }) => [runs],
-  after: ["first answer"],
+  after: ["first response"],
   seconds: (capabilities) => deploySeconds(capabilities) + SWITCH_SECONDS,
   run: async (proof) => {
     const traffic: Traffic = { answered: 0, failures: [], newest: 0 };
@@ -127,7 +127,7 @@ export const envStep: Step = {
 export const failureStep: Step = {
   name: "failing deploy",
   needs: ({ runs }) => [runs],
-  after: ["first answer"],
+  after: ["first response"],
   seconds: deploySeconds,
   run: async (proof) => {
     const before = await askService(proof);

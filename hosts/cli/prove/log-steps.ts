@@ -113,7 +113,7 @@ const rereadLines = async (proof: Proof, since: string): Promise<void> => {
 export const logsStep: Step = {
   name: "logs",
   needs: ({ runs, logs }) => [runs, logs.newest, logs.since, logs.query],
-  after: ["first answer"],
+  after: ["first response"],
   seconds: ({ logs }) => 3 * (logs.settle_seconds + GRACE_SECONDS),
   run: async (proof) => {
     const start = await currentCursor(proof);
@@ -133,7 +133,7 @@ const FIRE_SECONDS = 180;
 export const scheduleStep: Step = {
   name: "schedule",
   needs: ({ runs, cron, logs }) => [runs, cron.schedules, logs.since, logs.query],
-  after: ["first answer"],
+  after: ["first response"],
   seconds: (capabilities) => deploySeconds(capabilities) + FIRE_SECONDS + capabilities.logs.settle_seconds,
   run: async (proof) => {
     const start = await currentCursor(proof);

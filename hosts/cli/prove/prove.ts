@@ -104,7 +104,8 @@ const prove = async (input: Input, io: Io): Promise<number> => {
 const readRun = (text: string | undefined): RunNames | undefined => {
   if (text === undefined) return undefined;
   const run = runOf(text);
-  if (run === undefined) throw new UsageError(`'${text}' is not the name of a run, such as '${createNames().run}'.`);
+  if (run === undefined)
+    throw new UsageError(`'${text}' is not a valid run name. Use a name such as '${createNames().run}'.`);
   return namesOf(run);
 };
 
@@ -124,7 +125,7 @@ const clean = async (input: Input, io: Io): Promise<number> => {
   const names = [...removed.deployments, ...removed.volumes];
   const json = input.text("json");
   if (json !== "-") {
-    print(io, names.length === 0 ? "Nothing is left of earlier runs." : `Deleted ${names.join(", ")}.`);
+    print(io, names.length === 0 ? "Found no deployments or volumes of earlier runs." : `Deleted ${names.join(", ")}.`);
     for (const one of retained) print(io, `Kept: ${one}`);
   }
   writeJson(io, json, { removed, retained });

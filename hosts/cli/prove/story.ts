@@ -110,7 +110,7 @@ const expectGone = async (proof: Proof): Promise<void> => {
     );
     if (gone) return;
     if (Date.now() > ends)
-      throw new StepError(`${proof.state.url} is still answered by the service ${GONE_SECONDS} s after its deletion.`);
+      throw new StepError(`The service still responds at ${proof.state.url} ${GONE_SECONDS} s after its deletion.`);
     await sleep(1000, undefined, { signal: proof.io.signal });
   }
 };
@@ -130,7 +130,7 @@ const removeStep = (emptyListings: number, retained: string[]): Step => ({
       (name) => !retained.some((kept) => kept.includes(`'${name}' in the trash`)),
     );
     if (untrashed.length > 0) throw new StepError(`The deleted volume '${untrashed[0]}' is not in the trash.`);
-    proof.note("nothing of the run is left");
+    proof.note("deleted all resources of the run");
   },
 });
 

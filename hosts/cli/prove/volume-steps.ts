@@ -106,7 +106,7 @@ const expectRefusedDelete = async ({ client, io, volume }: Proof): Promise<void>
 export const mountStep: Step = {
   name: "mount",
   needs: ({ runs, volumes }) => [runs, volumes.store, volumes.mounts],
-  after: ["first answer", "volume"],
+  after: ["first response", "volume"],
   seconds: (capabilities) => deploySeconds(capabilities) + 2 * (capabilities.volumes.visible_seconds + 60),
   run: async (proof) => {
     await deployService(proof, { volumes: { [MOUNT_PATH]: proof.volume } });

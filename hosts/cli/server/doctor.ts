@@ -76,7 +76,7 @@ export const command: Command = {
   ],
   notes: [
     "The exit code is 1 if a requirement is missing.",
-    "Stop the server before --repair and --rebuild. Both move the replaced files to the folder set-aside.",
+    "Stop the server before --repair and --rebuild. Both move the replaced files to the folder 'set-aside'.",
   ],
   run: async (input, io) => {
     const settings = settingsFrom(input, io);

@@ -68,7 +68,7 @@ const listObjects = async (client: Client, input: Input, io: Io): Promise<number
 };
 
 export const command: Command = {
-  usage: "volume ls [--deleted] | VOLUME [PREFIX] [--json]",
+  usage: "volume ls [--deleted] [--json] | volume ls VOLUME [PREFIX] [--json]",
   options: {
     ...clientOptions,
     deleted: flag("List the deleted volumes that can be restored"),

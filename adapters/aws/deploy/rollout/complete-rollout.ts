@@ -58,6 +58,6 @@ export const completeRollout = async (
   if (isReachable) return { kind: "ready", revision, url };
   return failed({
     reason: "rollout_timeout",
-    message: `The revision has all traffic, but ${url} accepts no connection.`,
+    message: `The revision has all traffic, but ${url} does not accept connections.`,
   });
 };

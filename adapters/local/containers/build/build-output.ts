@@ -21,7 +21,7 @@ const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|
 /** The step that adds the platform's labels to the image. */
 const OWN_STEP = /^LABEL portside\./;
 
-/** The maximum number of characters to match in a message. Bounds the running time of the regular expressions. */
+/** Longer messages are truncated before matching, to bound the running time of the regular expressions. */
 const MAX_LENGTH = 2000;
 
 const UNREACHABLE =

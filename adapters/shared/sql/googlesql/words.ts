@@ -21,9 +21,7 @@ export const functionNames: Readonly<Record<string, string>> = {
   str_position: "STRPOS",
   mod_func: "MOD",
   n_tile: "NTILE",
-  stddev_samp: "STDDEV_SAMP",
   var_samp: "VARIANCE",
-  timestamp: "TIMESTAMP",
 };
 
 /** Node kinds that are queries. */

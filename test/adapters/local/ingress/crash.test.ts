@@ -87,7 +87,7 @@ test("replaces an instance that is killed from outside, and logs the signal", as
   expect(await pidOf(service.url)).not.toBe(pid);
   await eventually(async () => {
     const [crash] = await eventsOf(service.platform, "crashed");
-    expect(crash).toMatchObject({ reason: "crashed", message: "The service was ended by signal SIGKILL." });
+    expect(crash).toMatchObject({ reason: "crashed", message: "The service was terminated by signal SIGKILL." });
   });
 });
 

@@ -87,7 +87,7 @@ const lies: readonly Lie[] = [
   },
   {
     promise: "the previous revision serves during a rollout",
-    step: "redeploy under requests",
+    step: "redeploy under load",
     reason: /\d+ of \d+ requests failed\. The first: /,
     change: rollouts(async (request, count, services) => {
       if (count < 2 || request.expected === "absent") return request;

@@ -21,8 +21,8 @@ test.concurrent("passes what memory supports, skips the rest with the provider's
   expect(report).toMatchObject({ passed: true, provider: "memory", url: api.url });
   expect(Object.fromEntries(report.steps.map(({ step, result }) => [step, result]))).toEqual({
     deploy: "pass",
-    "first answer": "skipped",
-    "redeploy under requests": "skipped",
+    "first response": "skipped",
+    "redeploy under load": "skipped",
     "env change": "pass",
     logs: "skipped",
     volume: "pass",
