@@ -36,8 +36,8 @@ import { projectFilePage } from "./pages/project-file.ts";
 import { referencePages } from "./pages/reference.ts";
 
 const presetOf = (key: string): string => {
-  const defaultValue = serveShape[key as keyof typeof serveShape].safeParse(undefined);
-  return defaultValue.success && defaultValue.data !== undefined ? `\`${defaultValue.data}\`` : "";
+  const text = String(serveShape[key as keyof typeof serveShape].safeParse(undefined).data ?? "");
+  return text === "" ? "" : `\`${text}\``;
 };
 
 const configuration = (): string => {

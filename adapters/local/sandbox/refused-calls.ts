@@ -156,7 +156,7 @@ export const uncountedMemory: RefusedGroup = {
 interface RefusedArgument {
   readonly call: string;
   readonly number: readonly [x64: number, arm64: number];
-  /** The index of the argument to compare. Only its lower 32 bits count. */
+  /** The index of the argument to compare. The filter compares only its lower 32 bits. */
   readonly argument: number;
   readonly reason: string;
   /**

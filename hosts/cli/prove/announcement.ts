@@ -9,7 +9,7 @@ const FREE: ReadonlySet<string> = new Set(["memory", "local"]);
 
 const costOf = ({ provider, builders }: Capabilities): string[] =>
   FREE.has(provider) || !builders.node.supported
-    ? ["It costs nothing."]
+    ? ["The run costs nothing."]
     : [
         `The provider '${provider}' charges for two builds of a few minutes, a service with ${declaredSize.cpu} CPU for 10 to 40 minutes,`,
         "1 MiB of storage, a scheduled job, and a few log reads. At the list prices of Google Cloud and AWS, this is less than 1 USD.",

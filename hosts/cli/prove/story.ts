@@ -94,7 +94,9 @@ const obstacle = ({ proof }: Runner, step: Step, reports: readonly StepReport[])
   if (proof.io.signal.aborted) return withoutRun(step.name, "not run", "Interrupted.");
   const lacking = reports.find(({ step: name, result }) => step.after.includes(name) && result !== "pass");
   if (lacking?.result === "skipped") return withoutRun(step.name, "skipped", lacking.reason ?? "");
-  return lacking === undefined ? undefined : withoutRun(step.name, "not run", `It needs the step '${lacking.step}'.`);
+  return lacking === undefined
+    ? undefined
+    : withoutRun(step.name, "not run", `Requires the step '${lacking.step}', which did not pass.`);
 };
 
 /** The deadline of the deletion. Ctrl-C does not interrupt the deletion; a second Ctrl-C ends the process. */

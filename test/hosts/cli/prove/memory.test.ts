@@ -15,7 +15,7 @@ test.concurrent("passes what memory supports, skips the rest with the provider's
   const report = JSON.parse(readFileSync(join(folder.path, "report.json"), "utf8")) as ProveReport;
   expect(code).toBe(0);
   expect(stderr).toContain("with about 1 MiB");
-  expect(stderr).toContain("It costs nothing.");
+  expect(stderr).toContain("The run costs nothing.");
   expect(stdout).toContain("volume\tpass\t");
   expect(stdout).toContain(`Kept: the volume '${report.run}-data' in the trash, until `);
   expect(report).toMatchObject({ passed: true, provider: "memory", url: api.url });
