@@ -147,24 +147,30 @@ const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid 
 
 /**
  * Uses no handle, because closing a second handle of an open SQLite file would drop this process's locks on the file.
+ * Returns 0 if another process, such as a running server, has removed the file.
  */
-const setMode = (path: string, stats: Stats, mode: number): number => {
-  if ((stats.mode & 0o777) === mode || !isOwn(stats)) return 0;
-  chmodSync(path, mode);
-  return 1;
+const setMode = (path: string, mode: number): number => {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || (stats.mode & 0o777) === mode || !isOwn(stats)) return 0;
+    chmodSync(path, mode);
+    return 1;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return 0;
+  }
 };
 
 /**
  * Applies the modes of the rule to the folder and its content. Returns the number of changes. Ignores symbolic links.
  */
 const tighten = (path: string, rule: Rule): number => {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats?.isDirectory() !== true) return 0;
-  let changed = setMode(path, stats, rule.folder);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return 0;
+  let changed = setMode(path, rule.folder);
   if (rule.files === undefined && rule.fixed === undefined && rule.others === undefined) return changed;
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const inner = join(path, entry.name);
-    if (entry.isFile() && rule.files !== undefined) changed += setMode(inner, lstatSync(inner), rule.files);
+    if (entry.isFile() && rule.files !== undefined) changed += setMode(inner, rule.files);
     const next = rule.fixed?.[entry.name] ?? rule.others;
     if (entry.isDirectory() && next !== undefined) changed += tighten(inner, next);
   }
