@@ -15,7 +15,7 @@ import { restoreFolderOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { openState } from "../state/database.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
-import { LOCK_FILE, type Lock, lockFolder } from "../state/lock-data-dir.ts";
+import { LOCK_FILE, type Lock, lockUnusedFolder } from "../state/lock-data-dir.ts";
 import { SettingRows } from "../state/settings.ts";
 import { codeOf, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./backup-error.ts";
@@ -105,7 +105,7 @@ class Restore {
       throw new BackupError(named, `${named} is a file. Choose another folder with --data-dir.`);
     const inUse = `A Portside server uses the data folder ${named}. Stop it, or choose another folder with --data-dir.`;
     using stack = new DisposableStack();
-    const lock = exists(join(target, LOCK_FILE)) ? stack.use(lockFolder(target, inUse)) : undefined;
+    const lock = stack.use(lockUnusedFolder(target, inUse));
     if (statSync(target).dev !== statSync(dirname(target)).dev)
       throw new BackupError(
         named,

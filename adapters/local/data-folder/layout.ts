@@ -110,6 +110,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   "state.copy.sqlite.new": "left out",
   "state.sqlite.new": "left out",
   "lock.sqlite": "left out",
+  "start-lock.sqlite": "left out",
   // Derived from the logs and billing.sqlite.
   sql: "left out",
   // Belong to a running server.
@@ -124,7 +125,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
 };
 
 /** SQLite's own files next to a database. A snapshot of the database includes their content. */
-const SQLITE_COMPANION = /^(state|state\.copy|lock|billing|engine)\.sqlite(\.new)?-(wal|shm|journal)$/;
+const SQLITE_COMPANION = /^(state|state\.copy|lock|start-lock|billing|engine)\.sqlite(\.new)?-(wal|shm|journal)$/;
 
 /** Returns the names of an SQLite file and of the files that SQLite creates next to it. */
 export const withCompanions = (file: string): string[] =>

@@ -1,5 +1,10 @@
-/** Ensures that only one server uses a data folder at a time. */
-import { truncateSync } from "node:fs";
+/**
+ * Ensures that only one engine uses a data folder at a time. A second lock, the start lock, serializes starts. Every
+ * engine takes the start lock, then the folder's lock, and then releases the start lock. An engine that starts during an
+ * upgrade holds the start lock until the previous engine releases the folder's lock, so no other process can take the
+ * folder between the two.
+ */
+import { existsSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -38,52 +43,122 @@ export interface Lock extends Disposable {
 }
 
 export const LOCK_FILE = "lock.sqlite";
+const START_LOCK_FILE = "start-lock.sqlite";
 
-/**
- * Locks the folder until `release` is called or this process ends. Throws a `DataFolderError` of kind `in_use` with the
- * message `inUse` if another process holds the lock.
- */
-export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock => {
-  const path = join(folder, LOCK_FILE);
+const RETRY_MS = 5;
+
+/** Locks the file until `release` is called or this process ends. Returns undefined if the file is locked. */
+const tryLockFile = (path: string, logger: Logger | undefined): Lock | undefined => {
   try {
     const lock = acquireRepairedLock(path, logger);
     held.add(lock);
     const release = () => {
-      held.delete(lock);
-      lock.close();
+      if (held.delete(lock)) lock.close();
     };
     return { release, [Symbol.dispose]: release };
   } catch (error) {
     if (!isBusy(error)) throw explainFileError(error, path) ?? error;
-    throw new DataFolderError("in_use", folder, inUse);
+    return undefined;
+  }
+};
+
+const lockFile = (path: string, inUse: DataFolderError, logger: Logger | undefined): Lock => {
+  const lock = tryLockFile(path, logger);
+  if (lock === undefined) throw inUse;
+  return lock;
+};
+
+/** Retries until the file is locked. Throws `inUse` after `timeoutMs`. */
+const awaitFileLock = async (
+  path: string,
+  inUse: DataFolderError,
+  timeoutMs: number,
+  logger: Logger | undefined,
+): Promise<Lock> => {
+  for (const ends = performance.now() + timeoutMs; ; await sleep(RETRY_MS)) {
+    const lock = tryLockFile(path, logger);
+    if (lock !== undefined) return lock;
+    if (performance.now() >= ends) throw inUse;
   }
 };
 
 /**
+ * Locks the folder until `release` is called or this process ends. Throws a `DataFolderError` of kind `in_use` with the
+ * message `message` if the folder is locked.
+ */
+export const lockFolder = (folder: string, message: string, logger?: Logger): Lock =>
+  lockFile(join(folder, LOCK_FILE), new DataFolderError("in_use", folder, message), logger);
+
+const usedByServer = (dataDir: string): DataFolderError =>
+  new DataFolderError(
+    "in_use",
+    dataDir,
+    `Another Portside server uses the data folder ${dataDir}. Stop it, or choose another folder with --data-dir.`,
+  );
+
+/**
  * Makes this process the only server of a data folder. Throws a `DataFolderError` of kind `in_use` if another server
- * uses the folder.
+ * uses the folder or is starting.
  */
 export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
   openDataFolder(dataDir, logger);
-  const inUse = `Another Portside server uses the data folder ${dataDir}. Stop it, or choose another folder with --data-dir.`;
-  return lockFolder(dataDir, inUse, logger);
+  const inUse = usedByServer(dataDir);
+  using _start = lockFile(join(dataDir, START_LOCK_FILE), inUse, logger);
+  return lockFile(join(dataDir, LOCK_FILE), inUse, logger);
+};
+
+/**
+ * Locks a folder that no server uses, without creating files in it. Returns undefined if the folder has never been
+ * locked. Throws a `DataFolderError` of kind `in_use` with the message `message` if a server uses the folder or is
+ * starting.
+ */
+export const lockUnusedFolder = (folder: string, message: string): Lock | undefined => {
+  const [startLock, lock] = [join(folder, START_LOCK_FILE), join(folder, LOCK_FILE)];
+  const inUse = new DataFolderError("in_use", folder, message);
+  using _start = existsSync(startLock) ? lockFile(startLock, inUse, undefined) : undefined;
+  return existsSync(lock) ? lockFile(lock, inUse, undefined) : undefined;
+};
+
+/** The right to take over a data folder from the server that uses it. Until `release`, no other process can start. */
+export interface Takeover extends Lock {
+  /**
+   * Waits until the other server releases the folder, locks the folder and releases the start lock. Throws a
+   * `DataFolderError` of kind `in_use` after `timeoutMs`; the start lock is then still held.
+   */
+  lockDataDir(timeoutMs: number): Promise<Lock>;
+}
+
+/** The maximum time that another process needs to find that the folder is in use. */
+const START_MS = 2000;
+
+/**
+ * Takes the start lock of a data folder that another server uses. Throws a `DataFolderError` of kind `in_use` if another
+ * process is already starting.
+ */
+export const beginTakeover = async (dataDir: string, logger?: Logger): Promise<Takeover> => {
+  openDataFolder(dataDir, logger);
+  const inUse = usedByServer(dataDir);
+  const start = await awaitFileLock(join(dataDir, START_LOCK_FILE), inUse, START_MS, logger);
+  return {
+    ...start,
+    lockDataDir: async (timeoutMs) => {
+      const lock = await awaitFileLock(join(dataDir, LOCK_FILE), inUse, timeoutMs, logger);
+      start.release();
+      return lock;
+    },
+  };
 };
 
 /** The maximum time that a server needs to end after its engine was killed. */
 const SERVER_END_MS = 10_000;
-const RETRY_MS = 50;
 
 /**
  * Makes this process the only one that writes the state. Waits until a server whose engine was killed has ended. Throws
  * a `DataFolderError` of kind `in_use` if that server does not end in time.
  */
-export const lockServer = async (dataDir: string, logger: Logger): Promise<Lock> => {
-  const inUse = `The API server of an earlier Portside still uses the data folder ${dataDir}. Stop it.`;
-  for (const ends = Date.now() + SERVER_END_MS; ; await sleep(RETRY_MS))
-    try {
-      return lockFolder(join(dataDir, "engine"), inUse, logger);
-    } catch (error) {
-      const isHeld = error instanceof DataFolderError && error.kind === "in_use";
-      if (!isHeld || Date.now() > ends) throw error;
-    }
+export const lockServer = (dataDir: string, logger: Logger): Promise<Lock> => {
+  const folder = join(dataDir, "engine");
+  const message = `The API server of an earlier Portside still uses the data folder ${dataDir}. Stop it.`;
+  const inUse = new DataFolderError("in_use", folder, message);
+  return awaitFileLock(join(folder, LOCK_FILE), inUse, SERVER_END_MS, logger);
 };
