@@ -75,6 +75,6 @@ describe.concurrent("after kill -9, --clean leaves nothing behind", () => {
   );
 });
 
-test("most kills left something to clean", () => {
-  expect(withNames).toBeGreaterThan(count / 2);
+test("a kill left something to clean", () => {
+  expect(withNames).toBeGreaterThan(0);
 });
