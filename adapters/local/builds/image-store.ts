@@ -3,7 +3,7 @@
  * manifest is an unfinished build, which the sweep removes.
  */
 import { createHash } from "node:crypto";
-import { existsSync, lutimesSync, readdirSync, statSync } from "node:fs";
+import { existsSync, lstatSync, lutimesSync, readdirSync, type Stats, statSync } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -72,8 +72,22 @@ export const cacheKey = (inputs: readonly string[]): string =>
 
 const SCHEME = "local://";
 
+interface ReadManifest {
+  readonly file: Stats;
+  readonly manifest: ImageManifest | undefined;
+}
+
+/** Returns whether the file is the same and has not been written between two checks. */
+const isUnchanged = (before: Stats, now: Stats): boolean =>
+  before.ino === now.ino &&
+  before.ctimeMs === now.ctimeMs &&
+  before.mtimeMs === now.mtimeMs &&
+  before.size === now.size;
+
 export class ImageStore {
   readonly #root: string;
+  /** The manifests by reference. A list of services needs every manifest, and parsing one takes longer than a check. */
+  readonly #manifests = new Map<string, ReadManifest>();
   readonly #leftovers: Pick<Leftovers, "take">;
   readonly #dropContainer: (id: string) => Promise<void>;
 
@@ -159,6 +173,7 @@ export class ImageStore {
     const manifest = this.#manifest(reference);
     if (manifest?.kind === "container") await this.#dropContainer(manifest.id);
     await this.#leftovers.take(this.folder(reference));
+    this.#manifests.delete(reference);
   }
 
   /**
@@ -210,10 +225,19 @@ export class ImageStore {
   }
 
   #manifest(reference: string): ImageManifest | undefined {
-    return readManifest(this.folder(reference));
+    const folder = this.folder(reference);
+    const file = lstatOf(join(folder, MANIFEST));
+    if (file === undefined) return undefined;
+    const known = this.#manifests.get(reference);
+    if (known !== undefined && isUnchanged(known.file, file)) return known.manifest;
+    const manifest = readManifest(folder);
+    this.#manifests.set(reference, { file, manifest });
+    return manifest;
   }
 }
 
 const namesIn = (folder: string): string[] => tryOr(() => readdirSync(folder), []);
+
+const lstatOf = (path: string): Stats | undefined => tryOr(() => lstatSync(path, { throwIfNoEntry: false }), undefined);
 
 const modifiedAt = (path: string): number | undefined => tryOr(() => statSync(path).mtimeMs, undefined);

@@ -44,6 +44,18 @@ test("finds an image once it is complete", async () => {
   expect(reference).not.toContain("acme");
 });
 
+test("notices that the manifest of a known image was damaged, replaced or removed", async () => {
+  const reference = await make(1);
+  const file = join(store.folder(reference), "image.json");
+  expect(store.inspect(reference)).toEqual({ whole: true, containerId: undefined });
+  writeFileSync(file, "{");
+  expect(store.inspect(reference).whole).toBe(false);
+  rmSync(file);
+  expect(store.inspect(reference).whole).toBe(false);
+  writeFileSync(file, JSON.stringify({ kind: "container", id: "sha256:1" }));
+  expect(store.inspect(reference)).toEqual({ whole: true, containerId: "sha256:1" });
+});
+
 test.each(["local://../../etc/passwd", "local://x", "", "https://example.com/image"])(
   "%j is not an image",
   (reference) => {
