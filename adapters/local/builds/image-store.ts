@@ -107,11 +107,12 @@ export class ImageStore {
   }
 
   folder(reference: string): string {
-    return join(this.#root, reference.slice(SCHEME.length));
+    // `join` would normalize the root again for every image of a list.
+    return `${this.#root}/${reference.slice(SCHEME.length)}`;
   }
 
   appFolder(reference: string): string {
-    return join(this.folder(reference), "app");
+    return `${this.folder(reference)}/app`;
   }
 
   /** Returns the image; undefined if it is missing or incomplete. */
@@ -226,7 +227,7 @@ export class ImageStore {
 
   #manifest(reference: string): ImageManifest | undefined {
     const folder = this.folder(reference);
-    const file = lstatOf(join(folder, MANIFEST));
+    const file = lstatOf(`${folder}/${MANIFEST}`);
     if (file === undefined) return undefined;
     const known = this.#manifests.get(reference);
     if (known !== undefined && isUnchanged(known.file, file)) return known.manifest;

@@ -10,7 +10,7 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
-import { errAsync, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import { BackgroundTasks } from "../../shared/runtime/background-tasks.ts";
 import { narrate } from "../../shared/runtime/channel.ts";
@@ -62,7 +62,7 @@ export class LocalPlatform implements ServicePlatform {
 
   /** Serves the stored services. The first request to a service starts an instance. */
   async open(): Promise<void> {
-    for (const stored of this.#deps.rows.all()) await this.#lacksImage(stored);
+    for (const stored of this.#deps.rows.all()) this.#noteImage(stored, await this.#lacksImage(stored));
     await this.#apply();
   }
 
@@ -90,7 +90,8 @@ export class LocalPlatform implements ServicePlatform {
     }).map(async (found): Promise<NameState> => {
       if ("free" in found) return found.free;
       const { stored, service } = found;
-      return { kind: "held", owner: stored.owner, service: await this.#withImage(stored, service) };
+      const held = this.#withImage(stored, service, await this.#lacksImage(stored));
+      return { kind: "held", owner: stored.owner, service: held };
     });
   }
 
@@ -235,32 +236,40 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   async #list(owner: AccountId): Promise<Result<readonly Service[], Unavailable>> {
-    return this.#guarded(() =>
-      this.#deps.rows.ofOwner(owner).map((stored) => [stored, this.#service(stored)] as const),
-    ).map((all) => Promise.all(all.map(([stored, service]) => this.#withImage(stored, service))));
+    // Chained methods of ResultAsync take longer than all checks of the images.
+    const read = await this.#guarded(() =>
+      this.#deps.rows.ofOwner(owner).map((stored) => ({ stored, service: this.#service(stored) })),
+    );
+    if (read.isErr()) return err(read.error);
+    const lacking = await Promise.all(read.value.map(({ stored }) => this.#lacksImage(stored)));
+    return ok(
+      read.value.map(({ stored, service }, index) => this.#withImage(stored, service, lacking[index] === true)),
+    );
   }
 
-  async #withImage(stored: StoredService, service: Service): Promise<Service> {
-    return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
-  }
-
-  /**
-   * Returns whether the image of the serving revision is missing on disk or in the container engine. Logs a missing
-   * image once.
-   */
-  async #lacksImage(stored: StoredService): Promise<boolean> {
-    if (stored.serving === null) return false;
-    const { id, template } = stored.serving;
+  /** Returns whether the image of the serving revision is missing on disk or in the container engine. */
+  #lacksImage({ serving }: StoredService): boolean | Promise<boolean> {
+    if (serving === null) return false;
     const { images, containers } = this.#deps;
-    const { whole, containerId } = images.inspect(template.image);
-    const lacks =
-      containerId === undefined || typeof containers === "string" ? !whole : await containers.lacksImage(containerId);
-    if (!lacks) this.#reported.delete(id);
+    const { whole, containerId } = images.inspect(serving.template.image);
+    return containerId === undefined || typeof containers === "string" ? !whole : containers.lacksImage(containerId);
+  }
+
+  /** Marks a service that lacks its image as broken. */
+  #withImage(stored: StoredService, service: Service, lacksImage: boolean): Service {
+    this.#noteImage(stored, lacksImage);
+    return lacksImage ? { ...service, broken: "image_not_found" } : service;
+  }
+
+  /** Logs a missing image once. */
+  #noteImage(stored: StoredService, lacksImage: boolean): void {
+    if (stored.serving === null) return;
+    const { id } = stored.serving;
+    if (!lacksImage) this.#reported.delete(id);
     else if (!this.#reported.has(id)) {
       this.#reported.add(id);
       this.#reportMissingImage(stored, id);
     }
-    return lacks;
   }
 
   #reportMissingImage({ owner, name: service }: StoredService, revision: string): void {
