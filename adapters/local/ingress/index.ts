@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
+import type { Server } from "node:net";
 import { drainBody } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
 import { fromRequest, fromStream } from "./client-side.ts";
 import { serviceOfHost } from "./domain.ts";
 import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
 import { serveOverHttp2 } from "./http2.ts";
-import { type Handlers, type Listener, listen } from "./listener.ts";
+import { type Handlers, Listener } from "./listener.ts";
 import type { Pool } from "./pool.ts";
 import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
 import { type ActiveRevision, ServiceRoute } from "./service-route.ts";
@@ -34,6 +35,22 @@ export interface IngressConfig extends ProxyDeps {
   readonly sparePorts: number;
   /** A service's previous port, if known. */
   readonly previousPort: (service: string) => number | undefined;
+}
+
+/** The purpose of a port; a `kept` port belonged to a deleted service. */
+export type PortUse =
+  | { readonly kind: "shared" | "storage" | "spare" | "kept" }
+  | { readonly kind: "service"; readonly service: string };
+
+/** A port that one process hands over to another. */
+export interface IngressPort {
+  readonly port: number;
+  readonly use: PortUse;
+}
+
+export interface ListeningPort extends IngressPort {
+  /** One server for each address. */
+  readonly servers: readonly Server[];
 }
 
 /** Paths with this prefix belong to the platform, on every host name. */
@@ -79,20 +96,63 @@ export class Ingress {
 
   /** Every port of the platform and its services, including those reserved for future services. */
   ports(): number[] {
-    const servicePorts = [...this.#services.values(), ...this.#kept.values(), ...this.#spare];
-    return [this.port, this.storagePort, ...servicePorts.map(({ listener }) => listener.port)];
+    return [this.port, this.storagePort, ...this.#servicePorts().map(({ listener }) => listener.port)];
   }
 
+  /** Opens the ports that the ingress has not inherited. */
   async open(): Promise<void> {
-    const { host, port, platform, previousSharedPort = 0 } = this.#config;
-    const preferredPort = port === 0 ? previousSharedPort : port;
-    const handlers = this.#handlers((name) => this.#routeOf(name), platform);
-    this.#shared = await listen(host, preferredPort, handlers, port !== 0).catch((error: unknown) => {
-      const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
-      throw new Error(describeListenError(error, listening), { cause: error });
-    });
-    await this.#openStorage();
-    await this.#refill();
+    this.#shared ??= await this.#openShared();
+    this.#storage ??= await this.#openStorage();
+    if (this.#spare.length === 0) await this.#refill();
+  }
+
+  /**
+   * Prepares for the ports of another process. The ingress accepts connections when `adopt` receives the ports' servers.
+   * The caller must call this method before `open`. The caller may call it again with a later list, which must contain
+   * every service that has been added. Resolves when the services that are missing in the list have been removed.
+   */
+  async inherit(ports: readonly IngressPort[]): Promise<void> {
+    const portsOf = new Map(ports.map(({ port, use }) => [use.kind === "service" ? use.service : undefined, port]));
+    const removed = [...this.#services.keys()].filter((service) => portsOf.get(service) !== this.portOf(service));
+    const removals = removed.map((service) => this.removeService(service));
+    for (const one of ports) this.#inherit(one);
+    await Promise.all(removals);
+  }
+
+  /**
+   * Accepts connections to a port that the ingress has inherited.
+   * @param received a server that another process sent. The caller must be in the `message` event that delivered it.
+   */
+  adopt(port: number, received: Server): void {
+    const listener = this.#listeners().find((one) => one.port === port);
+    if (listener === undefined) throw new Error(`The ingress has not inherited port ${port}.`);
+    listener.adopt(received);
+  }
+
+  /** Returns the ports, to send to another process. The ports stay open until `drain`. */
+  listeningPorts(): readonly ListeningPort[] {
+    const entry = (use: PortUse, { port, servers }: Listener) => ({ port, use, servers });
+    return [
+      ...(this.#shared === undefined ? [] : [entry({ kind: "shared" }, this.#shared)]),
+      ...(this.#storage === undefined ? [] : [entry({ kind: "storage" }, this.#storage)]),
+      ...[...this.#services].map(([service, { listener }]) => entry({ kind: "service", service }, listener)),
+      ...this.#spare.map(({ listener }) => entry({ kind: "spare" }, listener)),
+      ...[...this.#kept.values()].map(({ listener }) => entry({ kind: "kept" }, listener)),
+    ];
+  }
+
+  /**
+   * Stops accepting connections after another process has adopted the ports. The present connections continue until
+   * their clients close them, which HTTP clients do after their next response. Closes the remaining connections after
+   * `millis`. Resolves when no connection is left.
+   */
+  async drain(millis: number): Promise<void> {
+    const listeners = this.#listeners();
+    const timer = setTimeout(() => {
+      for (const listener of listeners) listener.close();
+    }, millis);
+    await Promise.all(listeners.map((listener) => listener.drain()));
+    clearTimeout(timer);
   }
 
   /** Returns the service's own port, which the first call opens. */
@@ -105,23 +165,67 @@ export class Ingress {
     return servicePort.listener.port;
   }
 
-  async #openStorage(): Promise<void> {
-    const { host, previousStoragePort: previous, platform } = this.#config;
-    if (previous === undefined) return;
-    const port = previous === "any" ? 0 : previous;
-    this.#storage = await listen(
-      host,
-      port,
-      this.#handlers(() => undefined, platform),
-    );
+  #servicePorts(): ServicePort[] {
+    return [...this.#services.values(), ...this.#kept.values(), ...this.#spare];
+  }
+
+  #listeners(): Listener[] {
+    const listeners = [this.#shared, this.#storage, ...this.#servicePorts().map(({ listener }) => listener)];
+    return listeners.filter((listener) => listener !== undefined);
+  }
+
+  async #openShared(): Promise<Listener> {
+    const { host, port, previousSharedPort = 0 } = this.#config;
+    const preferredPort = port === 0 ? previousSharedPort : port;
+    return Listener.open(host, preferredPort, this.#sharedHandlers(), port !== 0).catch((error: unknown) => {
+      const listening = { port: preferredPort, purpose: "services", setting: "--ingress-port" };
+      throw new Error(describeListenError(error, listening), { cause: error });
+    });
+  }
+
+  async #openStorage(): Promise<Listener | undefined> {
+    const { host, previousStoragePort: previous } = this.#config;
+    if (previous === undefined) return undefined;
+    return Listener.open(host, previous === "any" ? 0 : previous, this.#storageHandlers());
   }
 
   async #openServicePort(preferredPort: number): Promise<ServicePort> {
     const handlers = this.#handlers(() => servicePort.route);
     const servicePort: ServicePort = {
       route: undefined,
-      listener: await listen(this.#config.host, preferredPort, handlers),
+      listener: await Listener.open(this.#config.host, preferredPort, handlers),
     };
+    return servicePort;
+  }
+
+  #inherit({ port, use }: IngressPort): void {
+    if (use.kind === "shared") this.#shared ??= new Listener(this.#sharedHandlers(), port);
+    else if (use.kind === "storage") this.#storage ??= new Listener(this.#storageHandlers(), port);
+    else if (use.kind === "service") this.#inheritService(port, use.service);
+    else {
+      const servicePort = this.#takeReserved(port) ?? this.#prepareServicePort(port);
+      if (use.kind === "spare") this.#spare.push(servicePort);
+      else this.#kept.set(port, servicePort);
+    }
+  }
+
+  #inheritService(port: number, service: string): void {
+    if (this.portOf(service) === port) return;
+    const servicePort = this.#takeReserved(port) ?? this.#prepareServicePort(port);
+    servicePort.route = new ServiceRoute(service);
+    this.#services.set(service, servicePort);
+  }
+
+  #takeReserved(port: number): ServicePort | undefined {
+    const servicePort = [...this.#kept.values(), ...this.#spare].find(({ listener }) => listener.port === port);
+    this.#kept.delete(port);
+    this.#spare = this.#spare.filter((spare) => spare !== servicePort);
+    return servicePort;
+  }
+
+  #prepareServicePort(port: number): ServicePort {
+    const handlers = this.#handlers(() => servicePort.route);
+    const servicePort: ServicePort = { route: undefined, listener: new Listener(handlers, port) };
     return servicePort;
   }
 
@@ -207,6 +311,14 @@ export class Ingress {
   #routeOf(host: string | undefined): ServiceRoute | undefined {
     const name = serviceOfHost(host ?? "", this.#config.domain);
     return name === undefined ? undefined : this.route(name);
+  }
+
+  #sharedHandlers(): Handlers {
+    return this.#handlers((name) => this.#routeOf(name), this.#config.platform);
+  }
+
+  #storageHandlers(): Handlers {
+    return this.#handlers(() => undefined, this.#config.platform);
   }
 
   #handlers(

@@ -1,8 +1,20 @@
 /** Serves HTTP/1.1 and cleartext HTTP/2 on one port. The first bytes of a connection select the protocol. */
-import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  createServer as createHttp1,
+  type Server as Http1Server,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import {
+  createServer as createHttp2,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
-import { listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
+import { adoptServer, listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
+import { endGracefully } from "./graceful-goaway.ts";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;
@@ -19,21 +31,10 @@ const HEADERS_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
 const FIRST_BYTES_MS = 60_000;
 
-export interface Listener {
-  readonly port: number;
-  /** Stops accepting connections and closes idle ones; busy ones close after their requests. */
-  stop(): void;
-  /**
-   * Closes idle connections and keeps listening. Returns a function that closes the connections that were busy at the
-   * time of this call.
-   */
-  release(): () => void;
-  /** Closes all connections. */
-  close(): void;
-}
+type Serve = (socket: Socket) => void;
 
 /** Passes a new connection to the server for its protocol. */
-const peek = (socket: Socket, http1: Server, http2: Server): void => {
+const peek = (socket: Socket, http1: Serve, http2: Serve): void => {
   socket.setTimeout(FIRST_BYTES_MS, () => socket.destroy());
   socket.on("error", () => socket.destroy());
   let head: Buffer | undefined;
@@ -49,79 +50,159 @@ const peek = (socket: Socket, http1: Server, http2: Server): void => {
     socket.setTimeout(0);
     socket.removeAllListeners("timeout");
     socket.unshift(head);
-    (likeHttp2 ? http2 : http1).emit("connection", socket);
+    (likeHttp2 ? http2 : http1)(socket);
   };
   socket.on("readable", onReadable);
 };
 
-/**
- * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
- * `preferredPort` is 0 or unavailable.
- * @param strict whether to fail if the port is unavailable
- */
-export const listen = async (
-  host: string,
-  preferredPort: number,
-  handlers: Handlers,
-  strict = false,
-): Promise<Listener> => {
-  const http1 = createHttp1({
-    maxHeaderSize: 64 * 1024,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_MS,
-    requestTimeout: 0,
-    shouldUpgradeCallback: (req) => handlers.mayUpgrade(req),
-  });
-  http1.on("request", (req, res) => handlers.request(req, res));
-  http1.on("checkContinue", (req, res) => {
-    if (handlers.mayContinue(req)) res.writeContinue();
-    handlers.request(req, res);
-  });
-  http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
-  // The server receives its connections from `peek` and never listens. This event starts its timers for slow and idle
-  // connections.
-  http1.emit("listening");
-  const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
-  http2.on("stream", (stream, headers) => handlers.stream(stream, headers));
-  http2.on("sessionError", () => undefined);
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+/** The connections to one port. */
+export class Listener {
+  #port: number;
+  readonly #servers: Server[] = [];
+  readonly #http1: Http1Server;
+  readonly #http2: Http2Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Map<ServerHttp2Session, Socket>();
+  /** The connection of the session that the HTTP/2 server is creating. */
+  #becoming: Socket | undefined;
+  /** The latest response of each connection that closes the connection because of the drain. */
+  readonly #last = new WeakMap<Socket, ServerResponse>();
+  #draining = false;
+
+  /** @param port the port of the servers that `adopt` will receive */
+  constructor(handlers: Handlers, port = 0) {
+    this.#port = port;
+    const http1 = createHttp1({
+      maxHeaderSize: 64 * 1024,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: 0,
+      shouldUpgradeCallback: (req) => handlers.mayUpgrade(req),
+    });
+    http1.on("request", (req, res) => {
+      if (this.#draining) this.#announceClose(req, res);
+      handlers.request(req, res);
+    });
+    http1.on("checkContinue", (req, res) => {
+      if (this.#draining) this.#announceClose(req, res);
+      if (handlers.mayContinue(req)) res.writeContinue();
+      handlers.request(req, res);
+    });
+    http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
+    // The server receives its connections from `peek` and never listens. This event starts its timers for slow and idle
+    // connections.
+    http1.emit("listening");
+    const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
+    http2.on("session", (session) => this.#onSession(session));
+    http2.on("stream", (stream, headers) => handlers.stream(stream, headers));
+    http2.on("sessionError", () => undefined);
+    this.#http1 = http1;
+    this.#http2 = http2;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** The listening servers, one for each address. */
+  get servers(): readonly Server[] {
+    return this.#servers;
+  }
+
+  /**
+   * Listens on `host`, or on both 127.0.0.1 and ::1 if `host` is a loopback address. Uses any free port if
+   * `preferredPort` is 0 or unavailable.
+   * @param strict whether to fail if the port is unavailable
+   */
+  static async open(host: string, preferredPort: number, handlers: Handlers, strict = false): Promise<Listener> {
+    const listener = new Listener(handlers);
+    const accept = listener.#accept;
+    const server = createServer(accept);
+    const tryListen = (port: number) =>
+      listenOnLoopbacks(host, port, (address, free) => listenAt(server, address, free), accept);
+    const { port, second } = await tryListen(preferredPort).catch((error: NodeJS.ErrnoException) => {
+      const { code } = error;
+      if (strict || preferredPort === 0 || (code !== "EADDRINUSE" && code !== "EACCES")) throw error;
+      return tryListen(0);
+    });
+    listener.#port = port;
+    listener.#servers.push(server, ...(second === undefined ? [] : [second]));
+    return listener;
+  }
+
+  /** Accepts the connections to a server of another process. See `adoptServer`. */
+  adopt(received: Server): void {
+    this.#servers.push(adoptServer(received, this.#accept));
+  }
+
+  /** Stops accepting connections and closes idle ones; busy ones close after their requests. */
+  stop(): void {
+    this.#stopAccepting();
+    this.#http1.closeIdleConnections();
+  }
+
+  /**
+   * Closes idle connections and keeps listening. Returns a function that closes the connections that were busy at the
+   * time of this call.
+   */
+  release(): () => void {
+    this.#http1.closeIdleConnections();
+    const present = [...this.#sockets];
+    return () => {
+      for (const socket of present) socket.destroy();
+    };
+  }
+
+  /**
+   * Stops accepting connections, and asks the clients to close theirs: with the next response, or with GOAWAY. Closes no
+   * connection itself. Resolves when none is left.
+   */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#stopAccepting();
+    for (const [session, socket] of this.#sessions) endGracefully(session, socket);
+    await Promise.all([...this.#sockets].map((socket) => new Promise((closed) => socket.once("close", closed))));
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.#stopAccepting();
+    this.#http1.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #stopAccepting(): void {
+    for (const server of this.#servers) server.close();
+  }
+
+  readonly #accept = (socket: Socket): void => {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
     socket.setNoDelay(true);
-    peek(socket, http1, http2 as unknown as Server);
-  });
-  const tryListen = (port: number) =>
-    listenOnLoopbacks(
-      host,
-      port,
-      (address, free) => listenAt(server, address, free),
-      (socket) => server.emit("connection", socket),
+    peek(
+      socket,
+      (http1) => this.#http1.emit("connection", http1),
+      (http2) => {
+        this.#becoming = http2;
+        this.#http2.emit("connection", http2);
+      },
     );
-  const listening = await tryListen(preferredPort).catch((error: NodeJS.ErrnoException) => {
-    const { code } = error;
-    if (strict || preferredPort === 0 || (code !== "EADDRINUSE" && code !== "EACCES")) throw error;
-    return tryListen(0);
-  });
-  return {
-    port: listening.port,
-    stop: () => {
-      server.close();
-      void listening.close();
-      http1.closeIdleConnections();
-    },
-    release: () => {
-      http1.closeIdleConnections();
-      const present = [...sockets];
-      return () => {
-        for (const socket of present) socket.destroy();
-      };
-    },
-    close: () => {
-      server.close();
-      void listening.close();
-      http1.close();
-      for (const socket of sockets) socket.destroy();
-    },
   };
-};
+
+  /** Node creates the session of a connection synchronously. */
+  #onSession(session: ServerHttp2Session): void {
+    const socket = this.#becoming as Socket;
+    this.#sessions.set(session, socket);
+    session.once("close", () => this.#sessions.delete(session));
+    if (this.#draining) endGracefully(session, socket);
+  }
+
+  /** Adds `Connection: close` to the response, instead of to an earlier one if the client pipelines requests. */
+  #announceClose({ socket }: IncomingMessage, res: ServerResponse): void {
+    if (!res.shouldKeepAlive) return;
+    const earlier = this.#last.get(socket);
+    if (earlier !== undefined) earlier.shouldKeepAlive = true;
+    res.shouldKeepAlive = false;
+    this.#last.set(socket, res);
+  }
+}

@@ -57,8 +57,20 @@ export const listenAt = async (server: Server, host: string, port: number): Prom
   return (server.address() as { port: number }).port;
 };
 
+/**
+ * Accepts the connections to a listening server that another process sent over IPC. The caller must call this function
+ * in the `message` event that delivered the server: the server accepts connections from then on, and has no handler.
+ * https://nodejs.org/api/child_process.html#example-sending-a-server-object
+ *
+ * @param options of the returned server, which replace those of the sender's server
+ */
+export const adoptServer = (received: Server, pass: (socket: Socket) => void, options: ServerOpts = {}): Server =>
+  createServer(options, pass).listen(received);
+
 export interface Listening {
   readonly port: number;
+  /** The server on the second address; undefined if the machine has none. */
+  readonly second: Server | undefined;
   /** Stops listening on the second address. Resolves when its connections have ended. */
   close(): Promise<void>;
 }
@@ -92,7 +104,7 @@ export const listenOnLoopbacks = async (
           });
     const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
     try {
-      return { port: await listen(first, wanted), close };
+      return { port: await listen(first, wanted), second: server.listening ? server : undefined, close };
     } catch (error) {
       await close();
       const isTaken = codeOf(error) === "EADDRINUSE";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listen } from "../../../../adapters/local/ingress/listener.ts";
+import { Listener } from "../../../../adapters/local/ingress/listener.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { portOf } from "../../../support/http/clients.ts";
@@ -80,7 +80,7 @@ const handlers = {
 
 test("frees the port in both families when a listener stops or closes", async () => {
   for (const end of ["stop", "close"] as const) {
-    const listener = await listen("127.0.0.1", 0, handlers);
+    const listener = await Listener.open("127.0.0.1", 0, handlers);
     listener[end]();
     for (const address of ["127.0.0.1", "::1"]) await occupy(address, listener.port);
   }
