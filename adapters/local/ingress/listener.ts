@@ -63,8 +63,8 @@ export class Listener {
   readonly #http2: Http2Server;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Map<ServerHttp2Session, Socket>();
-  /** The connection of the session that the HTTP/2 server is creating. */
-  #becoming: Socket | undefined;
+  /** The connection whose session the HTTP/2 server is creating. */
+  #connecting: Socket | undefined;
   /** The latest response of each connection that closes the connection because of the drain. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
   #draining = false;
@@ -79,14 +79,14 @@ export class Listener {
       requestTimeout: 0,
       shouldUpgradeCallback: (req) => handlers.mayUpgrade(req),
     });
-    http1.on("request", (req, res) => {
+    const onRequest = (req: IncomingMessage, res: ServerResponse) => {
       if (this.#draining) this.#announceClose(req, res);
       handlers.request(req, res);
-    });
+    };
+    http1.on("request", onRequest);
     http1.on("checkContinue", (req, res) => {
-      if (this.#draining) this.#announceClose(req, res);
       if (handlers.mayContinue(req)) res.writeContinue();
-      handlers.request(req, res);
+      onRequest(req, res);
     });
     http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
     // The server receives its connections from `peek` and never listens. This event starts its timers for slow and idle
@@ -183,7 +183,7 @@ export class Listener {
       socket,
       (http1) => this.#http1.emit("connection", http1),
       (http2) => {
-        this.#becoming = http2;
+        this.#connecting = http2;
         this.#http2.emit("connection", http2);
       },
     );
@@ -191,7 +191,7 @@ export class Listener {
 
   /** Node creates the session of a connection synchronously. */
   #onSession(session: ServerHttp2Session): void {
-    const socket = this.#becoming as Socket;
+    const socket = this.#connecting as Socket;
     this.#sessions.set(session, socket);
     session.once("close", () => this.#sessions.delete(session));
     if (this.#draining) endGracefully(session, socket);
@@ -199,9 +199,9 @@ export class Listener {
 
   /** Adds `Connection: close` to the response, instead of to an earlier one if the client pipelines requests. */
   #announceClose({ socket }: IncomingMessage, res: ServerResponse): void {
-    if (!res.shouldKeepAlive) return;
     const earlier = this.#last.get(socket);
     if (earlier !== undefined) earlier.shouldKeepAlive = true;
+    if (!res.shouldKeepAlive) return;
     res.shouldKeepAlive = false;
     this.#last.set(socket, res);
   }
