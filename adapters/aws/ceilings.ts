@@ -80,7 +80,7 @@ export const ceilingRules = {
   },
   builds: {
     what: "concurrent builds",
-    quota: "running builds of CodeBuild's environment Linux/Medium in the region",
+    quota: "concurrent builds in CodeBuild's Linux/Medium environment in the region",
     name: { service: "codebuild", quota: "L-2DC20C30" },
     initial: 1,
     source: "https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html",
@@ -90,7 +90,7 @@ export const ceilingRules = {
   },
   fires: {
     what: "concurrent runs of schedules",
-    quota: "concurrent executions of Lambda in the region",
+    quota: "concurrent Lambda executions in the region",
     name: { service: "lambda", quota: "L-B99A9384" },
     initial: 1000,
     source: "https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html",
@@ -100,7 +100,7 @@ export const ceilingRules = {
   },
   followers: {
     what: "followed logs",
-    quota: "log reads a minute",
+    quota: "log reads per minute",
     name: { service: "logs", quota: "FilterLogEvents throttle limit in transactions per second" },
     initial: 300,
     source: "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html",
@@ -166,7 +166,7 @@ const followersOf = (perSecond: number | undefined, { logReadsPerMinute }: Insta
   const rule = ruleOf("followers");
   const allowed = perSecond === undefined ? rule.initial : perSecond * 60;
   const isSetting = logReadsPerMinute < allowed;
-  const quota = isSetting ? "log reads a minute of this server" : rule.quota;
+  const quota = isSetting ? "log reads per minute of this server" : rule.quota;
   const limit = isSetting || perSecond !== undefined ? Math.min(logReadsPerMinute, allowed) : undefined;
   return {
     what: rule.what,

@@ -21,8 +21,8 @@ const BUILD_CPUS = 2;
 /** A deploy that changes a service writes the new revision, and then its traffic. */
 const WRITES_PER_DEPLOY = 2;
 /**
- * Log reads a minute that one followed log uses. One read covers at least 120 followed logs, and at 15 reads a minute,
- * new entries appear within 15 s. Followers get half of all reads.
+ * The number of log reads per minute that one followed log uses. One read covers at least 120 followed logs, and at 15
+ * reads a minute, new entries appear within 15 s. Followers get half of all reads.
  */
 const READS_PER_LOG = (2 * 15) / 120;
 
@@ -56,7 +56,7 @@ export const ceilingRules = {
   },
   builds: {
     what: "concurrent builds",
-    quota: "CPU of builds in the region",
+    quota: "build CPUs in the region",
     name: {
       service: "cloudbuild.googleapis.com",
       metric: "cloudbuild.googleapis.com/concurrent_public_pool_build_cpus",
@@ -68,8 +68,8 @@ export const ceilingRules = {
     max: per(BUILD_CPUS),
   },
   deploys: {
-    what: "deploys a minute",
-    quota: "writes of Cloud Run a minute in the region",
+    what: "deploys per minute",
+    quota: "Cloud Run writes per minute in the region",
     name: { service: RUN, metric: "run.googleapis.com/write_regional", per: "minute" },
     initial: 60,
     source: "https://docs.cloud.google.com/run/quotas",
@@ -78,7 +78,7 @@ export const ceilingRules = {
   },
   instances: {
     what: "concurrent instances with 1 CPU",
-    quota: "CPU of Cloud Run in the region, in thousandths",
+    quota: "Cloud Run CPU in the region, in thousandths of a CPU",
     name: { service: RUN, metric: "run.googleapis.com/cpu_allocation", per: "total" },
     initial: 20_000,
     source: "https://docs.cloud.google.com/run/docs/configuring/max-instances-limits",
@@ -87,7 +87,7 @@ export const ceilingRules = {
   },
   followers: {
     what: "followed logs, each by any number of clients",
-    quota: "log reads a minute",
+    quota: "log reads per minute",
     name: { service: "logging.googleapis.com", metric: "logging.googleapis.com/read_requests", per: "minute" },
     initial: 60,
     source: "https://docs.cloud.google.com/logging/quotas",

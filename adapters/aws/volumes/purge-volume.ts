@@ -42,7 +42,7 @@ const emptyBucket = ({ api }: VolumeCall, bucket: string): ApiResult<"empty" | "
     return ok("more" as const);
   });
 
-/** Returns early if the bucket still contains objects; the next run resumes. */
+/** Returns early if the bucket still contains objects. The next run continues the deletion. */
 const purge = (call: VolumeCall, record: AwsVolume): ApiResult<unknown> =>
   safeTry(async function* () {
     const { api, files, marks, options, records } = call;

@@ -110,7 +110,7 @@ export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: str
       },
     );
 
-/** Waits until the engine has finished an operation. Rejects if the engine reports an error in its progress. */
+/** Waits until the engine has finished an operation. Rejects if one of the engine's progress messages is an error. */
 export const awaitProgress = (docker: Dockerode, progress: NodeJS.ReadableStream): Promise<void> =>
   new Promise((resolve, reject) => {
     docker.modem.followProgress(progress, (error, items: readonly { error?: string }[]) => {

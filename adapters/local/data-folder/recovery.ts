@@ -25,7 +25,10 @@ const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): Depl
   return { status, message };
 };
 
-/** The server stores the outcome of a deploy shortly after the log entry, so the entry is among the newest. */
+/**
+ * At the end of a deploy, the server first logs the outcome and then stores it. If a crash prevented the second write,
+ * the entry is therefore one of the log's newest entries.
+ */
 const LAST_ENTRIES = { filter: everything, limit: 1000, timeoutMs: 1000 };
 
 /** Returns the outcome of the deploy from the log; undefined if the log does not contain it. */

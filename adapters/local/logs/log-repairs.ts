@@ -60,7 +60,7 @@ const noticeOf = (service: string, saved: number, kept: string) => ({
   logName: "platform" as const,
   json: {
     event: "log_damaged",
-    message: `The log file was damaged. Entries recovered for all services: ${saved}. Other entries may be missing.`,
+    message: `The account's log file was damaged. Recovered entries of all its services: ${saved}. Other entries may be missing.`,
     file: kept,
   },
 });

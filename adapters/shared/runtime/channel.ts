@@ -1,4 +1,4 @@
-/** A queue of events that one side pushes and the other iterates in order. */
+/** An async queue between a writer that pushes items and a reader that iterates them in order. */
 
 /** How many items may be queued before `push` returns a promise, which lets a writer wait for the reader. */
 const ROOM = 64;
@@ -10,7 +10,7 @@ export class Channel<T> implements AsyncIterable<T> {
   #wake: (() => void) | undefined;
   #taken: PromiseWithResolvers<void> | undefined;
 
-  /** Adds an item. The returned promise, if any, resolves when the reader has consumed all items. */
+  /** Adds an item. The returned promise, if any, resolves when the reader has taken all items or stopped reading. */
   push(item: T): Promise<void> | undefined {
     this.#items.push(item);
     this.#wake?.();
@@ -46,7 +46,7 @@ export class Channel<T> implements AsyncIterable<T> {
   }
 }
 
-/** Reports progress. The returned promise, if any, resolves when the reader has consumed all items. */
+/** Reports progress. The returned promise, if any, resolves when the reader has taken all items or stopped reading. */
 export type Say<P> = (progress: P) => Promise<void> | undefined;
 
 /** Runs `work` and yields the progress that it reports, then its result. */

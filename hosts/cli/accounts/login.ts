@@ -9,7 +9,10 @@ export const command: Command = {
   usage: "login [--url URL]",
   options: urlOption,
   examples: ["login --url https://portside.example.com"],
-  notes: ["Prompts for the key, or reads it from standard input. Saves a valid key in a file that only you can read."],
+  notes: [
+    "Uses the key in PORTSIDE_API_KEY if it is set. Otherwise prompts for the key, or reads it from standard input.",
+    "Checks the key, and saves it in a file that only you can read.",
+  ],
   run: async (input, io) => {
     const url = findUrl(io, input.text("url"));
     const apiKey = io.env["PORTSIDE_API_KEY"] || (await promptSecret(io, `API key for ${url}: `));

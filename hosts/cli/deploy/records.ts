@@ -11,7 +11,7 @@ const connectionLost = (name: string, last: DeployEvent | undefined): CommandErr
   return new CommandError(`Lost the connection during the ${phase}. Run 'portside logs ${name}' to see how it ended.`);
 };
 
-/** Yields a deploy's records. After a broken connection it resumes after the last record seen. */
+/** Yields a deploy's records. If the connection breaks, reconnects and continues after the last record received. */
 export async function* deployRecords(
   client: Client,
   first: Response,

@@ -22,8 +22,8 @@ export interface FollowOptions {
 }
 
 /**
- * The pause between pages while entries arrive. It limits a follower to five requests per second, and delays an entry
- * by at most 200 ms.
+ * The pause after a page that reached the end of the log, while entries arrive. It delays an entry by at most 200 ms. A
+ * follower that has caught up sends at most five requests per second. No pause follows a full or partial page.
  */
 const PAUSE_MS = 200;
 /** The pause between pages of a quiet log, and between retries while the platform does not respond. */

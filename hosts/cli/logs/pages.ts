@@ -34,9 +34,9 @@ export const readSinceThen = async (
 const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${timestamp}" AND insertId<"${insert_id}"`;
 
 /**
- * Shows the newest entries. A page has at most 1000 entries, so further requests read the entries before the oldest
- * entry. If the filter has a lower time bound, a page contains the first entries after the bound, and further pages
- * follow the cursor.
+ * Shows the newest entries. A page has at most 1000 entries. Further requests read the entries before the oldest one
+ * received. If the filter has a lower time bound, the API returns the first entries after the bound, so further
+ * requests read forward from the cursor.
  */
 export const readNewest = async (reader: LogReader, count: number, show: Show, onCut: () => void): Promise<string> => {
   // The API rejects a limit of 0, but the cursor is needed.

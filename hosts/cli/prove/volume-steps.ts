@@ -58,7 +58,10 @@ export const volumeStep: Step = {
     const { client, io, volume } = proof;
     const json = { name: volume };
     const { created } = await client.call<{ created: boolean }>("/v1/volume/create", { json, signal: io.signal });
-    if (!created) throw new StepError(`The volume '${volume}' existed before the run created it.`);
+    if (!created)
+      throw new StepError(
+        `The volume '${volume}' already exists, although the run chose a random name. Run the command again.`,
+      );
     const objects = { "folder/binary": randomBytes(BINARY_BYTES), "in.txt": Buffer.from(TEXT) };
     for (const [path, bytes] of Object.entries(objects)) await upload(proof, path, bytes);
     await expectPaths(proof, Object.keys(objects));

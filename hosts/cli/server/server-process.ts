@@ -8,8 +8,9 @@ let serving: Promise<PassedServing> | undefined;
 const send = (message: ServerMessage): void => void process.send?.(message);
 
 /**
- * The next start of the engine ends the interrupted deploys. This process must not report them as failed deploys, and
- * the engine's sockets can close before the IPC channel does.
+ * Exits immediately when the engine has ended, so that this process does not report the interrupted deploys as failed.
+ * The next server ends them when it starts. Two events call this function, because the engine's sockets can close
+ * before the IPC channel does.
  */
 const exit = (): void => process.exit(process.exitCode ?? 1);
 

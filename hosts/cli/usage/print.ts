@@ -61,7 +61,7 @@ export const costJson = ({ period, by, sums, infrastructure, complete, unreadabl
     : null,
 });
 
-/** Returns all groups and, if grouped by deployment, also deployments with platform costs only. */
+/** Returns the groups. If the report is grouped by deployment, adds the deployments that have only platform costs. */
 const rowsOf = ({ sums, by, infrastructure }: CostReport): (readonly [Group, UsageSum])[] => {
   const groups = sums.groups();
   if (by !== "deployment" || !infrastructure.offered) return groups;

@@ -231,7 +231,7 @@ test("says the lowest ceilings, by the quotas of the account, and how to raise t
   expect(raised["deployments"]).toMatch(
     /^99 \(target groups of the load balancer: 100; .*AWS does not raise the quota/,
   );
-  expect(raised["followed logs"]).toMatch(/^60 \(log reads a minute: 600; .*AWS does not raise the quota/);
+  expect(raised["followed logs"]).toMatch(/^60 \(log reads per minute: 600; .*AWS does not raise the quota/);
 });
 
 test("checks every load balancer of the stack, and counts their ceilings together", async () => {
@@ -278,7 +278,7 @@ test("a quota that its service refuses to tell, or that Service Quotas does not 
   account.quotas.defaults.delete("lambda");
   expect(missing(await look(account)).map(({ what, words }) => [what, words])).toEqual([
     ["quota: target groups of the load balancer", "not readable: denied"],
-    ["quota: concurrent executions of Lambda in the region", "not readable: Service Quotas does not list it"],
+    ["quota: concurrent Lambda executions in the region", "not readable: Service Quotas does not list it"],
   ]);
 });
 

@@ -211,7 +211,7 @@ test("says how much the project carries, by its quotas in the region", async () 
   project.quotas.set("cloudscheduler.googleapis.com/jobs 1/{project}/{region}", -1);
   expect(maximaOf(await look(project))).toMatchObject({
     accounts: "197 (service accounts: 200; each uses 1; those of other programs in the project also count)",
-    "concurrent builds": "4 (CPU of builds in the region: 9; each uses 2)",
+    "concurrent builds": "4 (build CPUs in the region: 9; each uses 2)",
     "concurrent instances with 1 CPU": expect.stringMatching(/^56 /),
     "deployments with a schedule": "no limit (Cloud Scheduler jobs in the region)",
     deployments: expect.stringContaining("1000, according to Google's documentation"),

@@ -5,7 +5,10 @@
 
 /** Each switch, with its source. */
 export const meanSwitches = {
-  /** terraform-provider-google, resource_google_service_account.go: "IAM API returns 403 when the queried SA is not found". */
+  /**
+   * terraform-provider-google, resource_google_service_account.go: "IAM API returns 403 when the queried SA is not
+   * found".
+   */
   absent_identity_forbidden: "IAM answers 403 about a service account that does not exist",
   /**
    * https://cloud.google.com/iam/docs/service-accounts-create: "You might need to wait for 60 seconds or more";
@@ -13,24 +16,42 @@ export const meanSwitches = {
    * https://github.com/GoogleCloudPlatform/cloud-run-mcp/pull/91 has the refusals of Cloud Run.
    */
   identity_late: "reads of a new service account flap, and nothing may run as it, for two minutes",
-  /** https://cloud.google.com/iam/docs/access-change-propagation: "typically 2 minutes, potentially 7 minutes or longer". */
+  /**
+   * https://cloud.google.com/iam/docs/access-change-propagation: "typically 2 minutes, potentially 7 minutes or
+   * longer".
+   */
   grant_late: "a grant on a bucket acts after two minutes; until then mounts of the bucket fail",
-  /** The same page, for `allUsers`; the answer meanwhile: https://cloud.google.com/run/docs/troubleshooting#unauthorized-client */
+  /**
+   * The same page, for `allUsers`; the answer meanwhile:
+   * https://cloud.google.com/run/docs/troubleshooting#unauthorized-client
+   */
   public_access_late: "a service becomes public two minutes after it was made so; until then Google answers 403",
   /**
-   * run.v2's discovery document allows a period of 240 s, https://docs.cloud.google.com/run/docs/configuring/healthchecks a
-   * product of 600 s; users met a limit of 240 s for the product.
+   * run.v2's discovery document allows a period of 240 s,
+   * https://docs.cloud.google.com/run/docs/configuring/healthchecks a product of 600 s; users met a limit of 240 s for
+   * the product.
    */
   probe_product_240: "a startup probe may take at most 240 s",
-  /** service.proto, `reconciling`: after a failure it has "the state of the last serving revision, or empty for newly created Services". */
+  /**
+   * service.proto, `reconciling`: after a failure it has "the state of the last serving revision, or empty for newly
+   * created Services".
+   */
   failure_stays_unobserved: "after a failed rollout, observedGeneration is that of the last serving state",
-  /** The same comment: meanwhile `traffic_statuses` and `uri` "will have transient values that might mismatch the intended state". */
+  /**
+   * The same comment: meanwhile `traffic_statuses` and `uri` "will have transient values that might mismatch the
+   * intended state".
+   */
   empty_while_reconciling: "trafficStatuses and uri are empty while a service reconciles",
-  /** https://docs.cloud.google.com/run/quotas: "Write requests per minute per region", which new projects have 60 of. */
-  run_write_quota: "60 writes of Cloud Run a minute",
+  /**
+   * https://docs.cloud.google.com/run/quotas: "Write requests per minute per region", which new projects have 60 of.
+   */
+  run_write_quota: "60 Cloud Run writes per minute",
   /** https://cloud.google.com/logging/quotas: "entries.list requests: 60 per minute, per project". */
-  log_read_quota: "60 log reads a minute",
-  /** https://docs.cloud.google.com/resource-manager/docs/organization-policy/domain-restricted-sharing: enforced in new organizations. */
+  log_read_quota: "60 log reads per minute",
+  /**
+   * https://docs.cloud.google.com/resource-manager/docs/organization-policy/domain-restricted-sharing: enforced in new
+   * organizations.
+   */
   all_users_forbidden: "a policy of the organization forbids allUsers",
   /** https://docs.cloud.google.com/run/docs/authenticating/public: constraint run.managed.requireInvokerIam. */
   invoker_check_required: "a policy of the organization forbids disabling the Invoker IAM check",

@@ -16,7 +16,10 @@ const retry = { timeoutMs: FINAL_RETRY_TIMEOUT_MS };
 const removeRevision = ({ deps, request, revision, host }: RolloutAttempt) =>
   retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, retry);
 
-/** Removes this rollout's resources, because the concurrent writer that won may not know the newest of them. */
+/**
+ * Removes this rollout's resources after another writer has changed the record. That writer may not know the newest of
+ * these resources, so it cannot remove them.
+ */
 export const abandonRevision = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, revision } = attempt;
   const left = await removeRevision(attempt);
@@ -25,8 +28,8 @@ export const abandonRevision = async (attempt: RolloutAttempt, failure: DeployFa
 };
 
 /**
- * Records the end of the rollout. The previous revisions keep the traffic. If this write also fails, the rollout ends
- * at its deadline.
+ * Records that the rollout failed. The previous revisions keep the traffic. If the new revision already serves,
+ * completes the rollout instead. If the record cannot be written, the rollout ends at its deadline.
  */
 export const failRollout = async (
   attempt: RolloutAttempt,
@@ -47,7 +50,10 @@ export const failRollout = async (
   return failed(signal.aborted ? INTERRUPTED : failure);
 };
 
-/** Ends a rollout after a failed write that may have been applied. The current record decides. */
+/**
+ * Fails a rollout after a write that returned an error but may have been applied. Reads the record, and also ends the
+ * rollout there if the record's current rollout is this one.
+ */
 export const resolveUncertainWrite = async (attempt: RolloutAttempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, request, revision, signal } = attempt;
   const seen = await deps.records.read(request.template.name, retry);

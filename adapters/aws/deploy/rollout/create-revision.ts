@@ -85,7 +85,8 @@ export interface CreatedRevision {
 
 /**
  * How long ECS may reject a service because it does not see a new resource yet, in milliseconds. AWS documents no
- * bound. `named`: the error names the resource. `unnamed`: the error is the generic one for invalid parameters.
+ * bound. Both kinds of error are an InvalidParameterException. `named`: the message names the missing resource
+ * (`LATE`). `unnamed`: any other message.
  */
 const LATE_MS = { named: 60_000, unnamed: 15_000 } as const;
 /**
@@ -147,9 +148,9 @@ const register = (deps: RevisionDeps, task: DefinitionInput, role: string, retry
   );
 
 /**
- * Just after the rule is created, ECS may not see yet that the target group has a load balancer. It then throws the
- * generic exception for invalid parameters. https://github.com/hashicorp/terraform-provider-aws also retries in this
- * case. The client token makes retries idempotent.
+ * For some seconds after Portside creates the rule, ECS may not yet see that the target group has a load balancer. ECS
+ * then throws InvalidParameterException. https://github.com/hashicorp/terraform-provider-aws also retries in this case.
+ * The client token makes retries idempotent.
  */
 const createService = (
   deps: RevisionDeps,

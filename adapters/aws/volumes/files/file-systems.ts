@@ -23,7 +23,7 @@ import { FilesApi } from "./api.ts";
 
 /** How long to wait for each new resource. Creating a file system takes minutes; AWS documents no bound. */
 const CREATE_TIMEOUT_MS = 600_000;
-/** How long to wait for a deletion, or for S3 Files to accept a policy with a new role. The next call resumes. */
+/** How long to wait for a deletion, or for S3 Files to accept a policy with a new role. The next call tries again. */
 const DELETE_TIMEOUT_MS = 120_000;
 const POLL_MS = 2000;
 
@@ -91,7 +91,7 @@ export interface FileSystems {
   mountable(bucket: string, subPath: string | undefined, options?: CallOptions): ApiResult<MountSource>;
   /**
    * Deletes the bucket's file system, including data that S3 Files has not exported to the bucket. Fails with
-   * `unavailable` if the deletion takes too long; the next call resumes. If S3 Files denies the platform permission,
+   * `unavailable` if the deletion takes too long; the next call continues the deletion. If S3 Files denies permission,
    * leaves the file system in place and logs a warning.
    */
   remove(bucket: string, options: CallOptions): ApiResult<void>;

@@ -22,7 +22,7 @@ const uploadOptions = { metadata: { contentType: "application/gzip" } } as const
 
 /** An error in the form that `googleFault` classifies. */
 const failureOf = (status: number, headers: Headers): Error =>
-  Object.assign(new Error(`Cloud Storage responded with ${status} to a piece of an upload.`), {
+  Object.assign(new Error(`Cloud Storage responded with ${status} during an upload.`), {
     code: status,
     response: { headers },
   });
@@ -41,7 +41,7 @@ const send = async (url: string, init: RequestInit, millis: number, signal?: Abo
     // fetch rejects only for errors of the connection or of the signal.
     const isEnded = signal?.aborted === true || limit.aborted;
     const code = isEnded ? "AbortError" : "ECONNRESET";
-    throw Object.assign(new Error("The upload of a piece failed.", { cause }), { code });
+    throw Object.assign(new Error("A request to Cloud Storage failed during an upload.", { cause }), { code });
   }
 };
 

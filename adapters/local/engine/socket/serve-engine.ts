@@ -115,7 +115,7 @@ const answer = async (handlers: Handlers, request: IncomingMessage, response: Se
 
 const fail = (response: ServerResponse, logger: Logger, cause: unknown): void => {
   const rejected = cause instanceof Rejected;
-  if (!rejected) logger.error("a call of the server failed in the engine", { cause });
+  if (!rejected) logger.error("a call from the server failed in the engine", { cause });
   if (!response.headersSent) response.statusCode = rejected ? cause.status : 500;
   const message = rejected ? cause.message : "The engine failed. Its log has the cause.";
   response.end(`${JSON.stringify({ error: message })}\n`);

@@ -14,7 +14,10 @@ export class NotAStatement extends Error {}
  */
 export class ParserTrapped extends Error {}
 
-/** Matches `E_GUARD_PARSER_DEPTH_EXCEEDED: value 33 exceeds configured limit 32`, which follows a position. */
+/**
+ * Matches the end of an error such as `Parse error at line 1, column 521: E_GUARD_NESTING_DEPTH_EXCEEDED: value 513
+ * exceeds configured limit 512`.
+ */
 const GUARD = /E_GUARD_([A-Z_]+)_EXCEEDED: value \d+ exceeds configured limit (\d+)/;
 
 const guarded = (error: string): string | undefined => {

@@ -83,7 +83,8 @@ export class ProcessSqlEngine implements SqlEngine {
         const isBroken = error instanceof DatabaseBroken;
         if (isBroken) this.#config.onBroken?.(owner);
         if (isBroken || !watch.isOver) return err(failedOf(error));
-        // The process keeps the batches it has read, so the next call continues after them.
+        // The timeout has killed the process. Its database keeps the batches imported so far, so the next call
+        // continues after them.
         if (caughtUp) return err({ kind: "timeout" });
         return err(unavailable("The SQL engine is still reading the log. Try again.", 5));
       }

@@ -15,7 +15,7 @@ import type { SizedSource, Source } from "./upload.ts";
 
 export const needsLengths = async (client: Client, signal: AbortSignal): Promise<boolean> => {
   const { volumes } = await client.call<CapabilitiesResponse>("/v1/capabilities", { signal });
-  // Earlier platforms lack this capability and accept uploads of unknown size.
+  // Earlier versions of the platform do not report this capability, but accept uploads of unknown size.
   return volumes.unsized_uploads?.supported === false;
 };
 
@@ -52,7 +52,7 @@ export interface SpoolOptions {
   readonly roomIn?: RoomIn;
 }
 
-/** Reads the source to its end. Throws `CommandError` if reading fails or the disk is full. */
+/** Reads the source to its end. Throws `CommandError` if reading fails or the disk has too little space. */
 export const spoolSource = async (
   { name, open: opened }: Source,
   { signal, onSpooled, folder = tmpdir(), roomIn = roomOnDisk }: SpoolOptions,
@@ -62,7 +62,7 @@ export const spoolSource = async (
   let checkedAt = Number.NEGATIVE_INFINITY;
   const full = () =>
     new CommandError(
-      `The disk of '${folder}' became full after ${formatSize(size)} of '${name}'. The storage needs the size before the upload, so Portside first copies the whole input to disk. Set TMPDIR to a folder on a larger disk. Nothing was uploaded.`,
+      `The disk of '${folder}' has too little free space after ${formatSize(size)} of '${name}'. The storage needs the size before the upload, so Portside first copies the whole input to disk. Set TMPDIR to a folder on a larger disk. Nothing was uploaded.`,
     );
   const keep = async (pieces: AsyncIterable<Uint8Array | string>): Promise<void> => {
     for await (const piece of pieces) {
@@ -77,7 +77,7 @@ export const spoolSource = async (
     }
   };
   try {
-    // On an abort, also ends a source that sends nothing.
+    // On an abort, `pipeline` also destroys a source that waits for data.
     await pipeline(opened(), keep, { signal });
   } catch (error) {
     await handle.close();

@@ -152,7 +152,7 @@ describe("a spooled source", () => {
       roomIn: async () => rooms.shift() ?? 0,
     });
     await expect(kept).rejects.toThrow(
-      /^The disk of '.*' became full after 30 MiB of 'standard input'\. .* Set TMPDIR .* Nothing was uploaded\.$/,
+      /^The disk of '.*' has too little free space after 30 MiB of 'standard input'\. .* Set TMPDIR .* Nothing was uploaded\.$/,
     );
     expect(leftIn(folder.path)).toEqual([]);
   });
