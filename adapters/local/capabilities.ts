@@ -7,7 +7,7 @@ import type { Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
-type Chosen = Omit<ChosenRunner, "close">;
+type Chosen = Omit<ChosenRunner, "mark" | "endOthers" | "close">;
 
 /** The maximum duration of a fire. Equals the limit of the cloud schedulers, so services can move to a cloud. */
 export const MAX_FIRE_SECONDS = 1800;

@@ -166,7 +166,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
       limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
       network: networkEnvironment(environment),
       cacheDir: at("cache"),
-      scope: buildScope,
+      mark: chosen.mark,
       ids,
       logger,
     }),

@@ -17,6 +17,7 @@ test("recognises a taken port, unlike errors of the service itself", async (cont
   if (typeof engine === "string") throw new Error(engine);
   const containers = await openContainers(engine, {
     scope: "porttest",
+    mark: "porttest.1",
     imageScope: "porttest",
     folder: folder.path,
     logger: silent,
@@ -27,7 +28,7 @@ test("recognises a taken port, unlike errors of the service itself", async (cont
   const start = (image: string) =>
     containers.startImage(
       {
-        id: `porttest.${image.length}`,
+        id: `porttest.1.${image.length}`,
         owner: parseAccount("acme") as AccountId,
         image,
         env: {},

@@ -39,8 +39,8 @@ export interface BuilderConfig {
   readonly network: Readonly<Record<string, string>>;
   /** Contains one folder per account, which the account's builds share. */
   readonly cacheDir: string;
-  /** Marks the processes of this server's builds. */
-  readonly scope: string;
+  /** The prefix of the ids of this server's builds, up to a dot. */
+  readonly mark: string;
   readonly ids: Ids;
   readonly logger: Logger;
 }
@@ -206,7 +206,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       narrate<BuildEvent, BuildEvent>((emit) => {
         const say = (message: string) => emit({ kind: "progress", message });
         const print = pacePrint(say);
-        const newId = () => `${config.scope}.${ids.id()}`;
+        const newId = () => `${config.mark}.${ids.id()}`;
         const reference = referenceFor(config, request);
         const context = { runner, toolchain, limits, network, say, print, signal, newId, mutex };
         // Serializes builds of the same image, so the second build finds the image of the first.

@@ -1,7 +1,7 @@
 /**
  * Runs services in the container engine. A source with a Dockerfile runs from its built image. A source without one
  * runs with this machine's programs. Each container has a label with the scope of its server, so the next server can
- * find and remove leftover containers.
+ * find and remove leftover containers. Another label has the mark of its server, because servers can share a scope.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -38,6 +38,8 @@ export type Containers = Awaited<ReturnType<typeof openContainers>>;
 
 /** The number of bytes that a container may write outside the volumes of its account. */
 const containerDisk = 2 * GiB;
+/** The label with the mark of the server that created the container. Containers of earlier versions lack it. */
+const MARK = "portside.mark";
 /** The label on images that a server on this machine built. */
 const IMAGE = "portside.image";
 const RETRY_MS = 5000;
@@ -57,8 +59,12 @@ const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
 
 export interface ContainersConfig {
-  /** Identifies the containers and networks. `close` and the next start remove the containers with this scope. */
+  /** Identifies the containers and networks. The next start removes the containers with this scope. */
   readonly scope: string;
+  /** Identifies the containers that `close` removes. */
+  readonly mark: string;
+  /** Returns false while another process owns the scope. Defaults to true. */
+  readonly ownsScope?: () => boolean;
   /** Identifies the data folder that images belong to. */
   readonly imageScope: string;
   /** Contains files that the engine uses, such as mount points. */
@@ -69,20 +75,36 @@ export interface ContainersConfig {
 }
 
 export const openContainers = async (engine: ContainerEngine, config: ContainersConfig) => {
-  const { scope, imageScope, folder, logger, allowedPorts } = config;
+  const { scope, mark, ownsScope = () => true, imageScope, folder, logger, allowedPorts } = config;
   const { docker } = engine;
   mkdirSync(folder, { recursive: true });
   const mountPoints = new MountPoints(join(folder, "mounts"));
-  const scopeLabel = { [SCOPE]: scope };
+  const isOwn = (id: string) => id.startsWith(`${mark}.`);
+  const ownLabels = { [SCOPE]: scope, [MARK]: mark };
   const network = `portside-${scope}`;
-  const networks = new Set<string>();
   const closing = new AbortController();
 
-  const sweep = async (): Promise<void> => {
-    await mountPoints.sweep();
-    const filters = { label: [`${SCOPE}=${scope}`] };
-    const left = await docker.listContainers({ all: true, filters });
-    await Promise.all(left.map(({ Id }) => remove(docker.getContainer(Id))));
+  const inScope = { label: [`${SCOPE}=${scope}`] };
+
+  /** Removes this server's containers, or those of other servers of the scope. */
+  const removeContainers = async (own: boolean): Promise<void> => {
+    await mountPoints.sweep((id) => isOwn(id) === own);
+    const all = await docker.listContainers({ all: true, filters: inScope });
+    const selected = all.filter(({ Labels }) => (Labels[MARK] === mark) === own);
+    await Promise.all(selected.map(({ Id }) => remove(docker.getContainer(Id))));
+  };
+
+  const removeOthers = () => removeContainers(false);
+
+  /** Removes the networks of the scope, unless a container of another server uses them. */
+  const removeNetworks = async (): Promise<void> => {
+    if ((await docker.listContainers({ all: true, filters: inScope })).length > 0) return;
+    const networks = await docker.listNetworks({ filters: inScope });
+    for (const { Id, Name } of networks)
+      await docker
+        .getNetwork(Id)
+        .remove()
+        .catch((cause: unknown) => logger.warn("could not remove a network from the engine", { name: Name, cause }));
   };
 
   /** Removes the container. After an error, retries until the container is removed or the server closes. */
@@ -105,7 +127,6 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     const name = engine.name === "Docker" || owner === undefined ? network : `${network}-${ownerFolder(owner)}`;
     // Check every time, because `docker network prune` removes unused networks.
     await ensureNetwork(engine, name, scope);
-    networks.add(name);
     return name;
   };
 
@@ -129,7 +150,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       readOnly: true,
       disk: 0,
       capabilities: [],
-      labels: scopeLabel,
+      labels: ownLabels,
     };
     return { job: own, cleanUp };
   };
@@ -147,7 +168,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       readOnly: false,
       disk: containerDisk,
       capabilities: imageCapabilities,
-      labels: { ...job.labels, ...scopeLabel, "portside.owner": ownerFolder(owner) },
+      labels: { ...job.labels, ...ownLabels, "portside.owner": ownerFolder(owner) },
     };
     return { job: own, cleanUp };
   };
@@ -161,7 +182,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     }
   };
 
-  await sweep();
+  if (ownsScope()) await removeOthers();
   return {
     kind: "container" as const,
     mapsPaths: true,
@@ -205,17 +226,17 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === imageScope);
       for (const { Id } of own) if (!known.has(Id)) await removeImage(Id);
     },
-    /** Removes this server's containers and networks, but not its images. */
+    /** Removes the containers of other servers of the scope, which must have ended. */
+    removeOthers,
+    /** Removes this server's containers, and the networks of the scope, but not its images. */
     close: async () => {
       closing.abort();
-      await sweep().catch((cause: unknown) =>
-        logger.warn("could not remove all containers from the engine", { cause }),
-      );
-      for (const name of networks)
-        await docker
-          .getNetwork(name)
-          .remove()
-          .catch((cause: unknown) => logger.warn("could not remove a network from the engine", { name, cause }));
+      try {
+        await removeContainers(true);
+        if (ownsScope()) await removeNetworks();
+      } catch (cause) {
+        logger.warn("could not remove all containers from the engine", { cause });
+      }
     },
   };
 };

@@ -27,5 +27,5 @@ export const ensureNetwork = async (engine: ContainerEngine, name: string, scope
     });
 };
 
-/** The label on a server's containers and networks. */
+/** The label with the scope of containers and networks. */
 export const SCOPE = "portside.scope";

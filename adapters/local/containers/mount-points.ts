@@ -32,11 +32,11 @@ export class MountPoints {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Removes the leftovers of an earlier server. */
-  async sweep(): Promise<void> {
+  /** Removes the mount points of the selected jobs, by default of all. */
+  async sweep(isSelected: (id: string) => boolean = () => true): Promise<void> {
     // The folder is missing if the data folder was removed while the server was running.
     if (!existsSync(this.#folder)) return;
-    for (const name of readdirSync(this.#folder)) await this.#unmount(join(this.#folder, name));
+    for (const name of readdirSync(this.#folder)) if (isSelected(name)) await this.#unmount(join(this.#folder, name));
   }
 
   /**

@@ -144,7 +144,7 @@ export const openEngine = async (options: EngineOptions): Promise<OpenedEngine> 
     toolchain,
     runDir: at(RUN_FOLDER),
     cacheDir: at("cache"),
-    scope,
+    mark: chosen.mark,
     ids,
     log: (entry, time) => logs.push(entry, time),
     logger,

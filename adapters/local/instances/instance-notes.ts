@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "../../../core/ports/system.ts";
+import { withoutScope } from "../sandbox/scope.ts";
 
 const noteSchema = z.object({ service: z.string(), job: z.string() });
 
@@ -20,7 +21,7 @@ const ENDING = ".instance";
  * the note.
  */
 export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger): (() => void) => {
-  const file = join(runDir, `${note.job}${ENDING}`);
+  const file = join(runDir, `${withoutScope(note.job)}${ENDING}`);
   const forget = (): void => {
     try {
       rmSync(file, { force: true });

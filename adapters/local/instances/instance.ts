@@ -29,7 +29,8 @@ export interface InstanceDeps {
   readonly runDir: string;
   /** Holds the caches of builds, such as virtual environments. */
   readonly cacheDir: string;
-  readonly scope: string;
+  /** The prefix of the ids of this engine's jobs, up to a dot. */
+  readonly mark: string;
   readonly ids: Ids;
   /** @param at the time of the entry, if another process, such as a container engine, recorded the time */
   readonly log: (entry: NewLogEntry, at?: Instant) => Promise<void> | undefined;
@@ -56,7 +57,7 @@ export class Instance {
   #stopping: Promise<Exit> | undefined;
 
   constructor(deps: InstanceDeps, running: Running, port: number, tail: readonly string[]) {
-    this.id = running.id.slice(running.id.indexOf(".") + 1);
+    this.id = running.id.slice(running.id.lastIndexOf(".") + 1);
     this.port = port;
     this.#deps = deps;
     this.#running = running;

@@ -8,6 +8,7 @@ import { APP, programBinds } from "../builds/run-command.ts";
 import { execLast } from "../sandbox/exec-last.ts";
 import type { InstanceMounts } from "../sandbox/mounts.ts";
 import type { Limits, OnLine, Running } from "../sandbox/runner.ts";
+import { withoutScope } from "../sandbox/scope.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import { Instance, type InstanceDeps, type InstanceSpec } from "./instance.ts";
 import { noteInstance } from "./instance-notes.ts";
@@ -18,7 +19,8 @@ const PROCESSES = 1024;
 interface Launch {
   readonly deps: InstanceDeps;
   readonly spec: InstanceSpec;
-  readonly id: string;
+  /** The id of the job, which contains the id of the instance. */
+  readonly job: string;
   readonly port: number;
   readonly mounts: InstanceMounts;
   readonly onLine: OnLine;
@@ -81,15 +83,15 @@ const limitsOf = ({ spec: { template } }: Launch): Limits => ({
 });
 
 const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
-  const { deps, spec, id, port, mounts, onLine } = launch;
+  const { deps, spec, job, port, mounts, onLine } = launch;
   const sandboxed = deps.runner.mapsPaths;
   const app = sandboxed ? APP : image.app;
-  const home = sandboxed ? "/tmp" : join(deps.runDir, id);
+  const home = sandboxed ? "/tmp" : join(deps.runDir, withoutScope(job));
   if (!sandboxed) mkdirSync(home, { mode: 0o700 });
   const user = deps.userOf(spec.template.owner);
   const running = deps.runner.start(
     {
-      id: `${deps.scope}.${id}`,
+      id: job,
       owner: spec.template.owner,
       ...(user === undefined ? {} : { user }),
       argv: ["sh", "-c", execLast(image.command)],
@@ -113,12 +115,12 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
 };
 
 const launchImage = (launch: Launch, image: string): Running => {
-  const { deps, spec, id, port, mounts, onLine } = launch;
+  const { deps, spec, job, port, mounts, onLine } = launch;
   const { template, revision } = spec;
   if (typeof deps.containers === "string") throw new Error(deps.containers);
   return deps.containers.startImage(
     {
-      id: `${deps.scope}.${id}`,
+      id: job,
       owner: template.owner,
       image,
       env: { ...template.env, ...platformVariables(launch, template.port) },
@@ -141,6 +143,7 @@ export const launchService = (
   const { template, image, revision } = spec;
   const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
   const id = deps.ids.id();
+  const job = `${deps.mark}.${id}`;
   const tail: string[] = [];
   const onLine: OnLine = (stream, line, at) => {
     tail.push(line.slice(0, 2000));
@@ -148,9 +151,9 @@ export const launchService = (
     const { owner, name: service } = template;
     return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
   };
-  const launch = { deps, spec, id, port, mounts, onLine };
+  const launch = { deps, spec, job, port, mounts, onLine };
   // Write the note before the start, because `portside shell` does not find an instance without a note.
-  const forget = noteInstance(deps.runDir, { service: template.name, job: `${deps.scope}.${id}` }, deps.logger);
+  const forget = noteInstance(deps.runDir, { service: template.name, job }, deps.logger);
   let running: Running;
   try {
     running = image.kind === "container" ? launchImage(launch, image.id) : launchUnpacked(launch, image);

@@ -32,8 +32,10 @@ export interface ControlGroup {
 export interface ControlGroups {
   readonly version: 1 | 2;
   create(id: string, limits: Limits): ControlGroup;
-  /** Kills the processes of all groups of this scope and removes the groups. */
-  sweep(): Promise<void>;
+  /** Kills the processes of the selected groups of this scope, by default of all, and removes the groups. */
+  sweep(isSelected?: (id: string) => boolean): Promise<void>;
+  /** Removes the folder of the scope, unless it contains groups. */
+  close(): void;
 }
 
 const MOUNT = "/sys/fs/cgroup";
@@ -82,10 +84,18 @@ const groupAt = (folders: readonly string[], oomFile: string): ControlGroup => {
   };
 };
 
-const sweepFolders = async (roots: readonly string[]): Promise<void> => {
-  for (const root of roots) for (const folder of subfolders(root)) await removeFolder(folder);
-  for (const root of roots) await removeFolder(root);
-};
+type RootedGroups = Pick<ControlGroups, "sweep" | "close">;
+
+const groupsIn = (roots: readonly string[]): RootedGroups => ({
+  sweep: async (isSelected = () => true) => {
+    for (const root of roots)
+      for (const folder of subfolders(root)) if (isSelected(basename(folder))) await removeFolder(folder);
+  },
+  close: () => {
+    // The kernel refuses to remove a group that contains groups.
+    for (const root of roots) tryOr(() => rmdirSync(root), undefined);
+  },
+});
 
 const CONTROLLERS = ["memory", "cpu", "pids"] as const;
 
@@ -106,7 +116,7 @@ const version1 = (mount: string, scope: string): ControlGroups => {
       writeFileSync(join(pids, "pids.max"), String(limits.processes));
       return groupAt([memory, cpu, pids], join(memory, "memory.oom_control"));
     },
-    sweep: () => sweepFolders(roots),
+    ...groupsIn(roots),
   };
 };
 
@@ -125,7 +135,7 @@ const version2 = (mount: string, scope: string): ControlGroups => {
       writeFileSync(join(folder, "pids.max"), String(limits.processes));
       return groupAt([folder], join(folder, "memory.events"));
     },
-    sweep: () => sweepFolders([root]),
+    ...groupsIn([root]),
   };
 };
 

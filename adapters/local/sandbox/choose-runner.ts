@@ -9,6 +9,7 @@ import { killOrphans } from "./launch.ts";
 import { Networks, whyNoNetworks } from "./network/networks.ts";
 import { createProcessRunner } from "./process-runner.ts";
 import type { Runner } from "./runner.ts";
+import { newMark } from "./scope.ts";
 import type { UidRange } from "./users/uid-range.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -24,6 +25,13 @@ export interface ChosenRunner {
   readonly networks: Networks | string | undefined;
   /** The reason why `auto` did not choose bubblewrap, otherwise undefined. */
   readonly reason: string | undefined;
+  /** The prefix of the ids of the runner's jobs, up to a dot. Jobs with other ids outlive `close`. */
+  readonly mark: string;
+  /**
+   * Ends and removes everything of the scope that this runner has not started. The caller must know that no other
+   * process uses the scope.
+   */
+  endOthers(): Promise<void>;
   /** Removes the runner's networks, groups and containers. The caller must have ended all jobs. */
   close(): Promise<void>;
 }
@@ -31,6 +39,11 @@ export interface ChosenRunner {
 export interface RunnerNeeds {
   /** Marks the runner's control groups, processes and containers. Stays the same after a restart. */
   readonly scope: string;
+  /**
+   * Returns false while another process owns the scope. The runner then treats no job as an orphan when it starts, and
+   * does not remove what runners of the scope share when it closes. Defaults to true.
+   */
+  readonly ownsScope?: () => boolean;
   /** Identifies the data folder to which images in the container engine belong. */
   readonly imageScope: string;
   /** Holds the runner's own files. */
@@ -49,12 +62,12 @@ export interface RunnerNeeds {
 const ENGINE_NOT_LOCAL =
   "the engine runs on another machine or in a virtual machine, so it can build and run only sources with a Dockerfile";
 
-const findContainers = async (needs: RunnerNeeds): Promise<Containers | string> => {
+const findContainers = async (needs: RunnerNeeds, mark: string): Promise<Containers | string> => {
   const { folder, logger } = needs;
   const engine = await findEngine(needs.environment);
   if (typeof engine === "string") return engine;
   try {
-    return await openContainers(engine, { ...needs, folder: join(folder, "containers") });
+    return await openContainers(engine, { ...needs, mark, folder: join(folder, "containers") });
   } catch (cause) {
     logger.warn("cannot use the container engine", { cause });
     return `${engine.name} fails to run containers (see the server's log)`;
@@ -63,21 +76,31 @@ const findContainers = async (needs: RunnerNeeds): Promise<Containers | string> 
 
 /** Throws if the configured runner does not work on this machine. */
 export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Promise<ChosenRunner> => {
-  const { scope, folder, uidRange } = needs;
+  const { scope, folder, uidRange, ownsScope = () => true } = needs;
+  const mark = newMark(scope);
+  const isOwn = (id: string) => id.startsWith(`${mark}.`);
   const groups = findControlGroups(`portside-${scope}`);
-  await killOrphans(scope);
-  await groups?.sweep();
-  const containers = await findContainers(needs);
+  const endProcesses = async () => {
+    await killOrphans(scope, mark);
+    await groups?.sweep((id) => !isOwn(id));
+  };
+  if (ownsScope()) await endProcesses();
+  const containers = await findContainers(needs, mark);
   const watchdog = new Watchdog();
   let networks: Networks | undefined;
+  const endOthers = async () => {
+    await endProcesses();
+    if (typeof containers !== "string") await containers.removeOthers();
+  };
   const close = async () => {
     await networks?.close();
-    await groups?.sweep();
+    await groups?.sweep(isOwn);
+    if (ownsScope()) groups?.close();
     if (typeof containers !== "string") await containers.close();
   };
   const chosen = (runner: Runner, reason?: string): ChosenRunner => {
     const limits = runner.kind === "container" || groups !== undefined ? "cgroup" : "watchdog";
-    return { runner, limits, containers, networks: undefined, reason, close };
+    return { runner, limits, containers, networks: undefined, reason, mark, endOthers, close };
   };
   if (choice === "process") return chosen(createProcessRunner(groups, watchdog));
   if (choice === "container") {
@@ -85,8 +108,8 @@ export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Pr
     const why = typeof containers === "string" ? containers : ENGINE_NOT_LOCAL;
     throw new Error(`The runner 'container' does not work on this machine: ${why}.`);
   }
-  const why = await whyNoNetworks(scope);
-  networks = why === undefined ? new Networks(scope, needs.allowedPorts, needs.logger) : undefined;
+  const why = await whyNoNetworks(mark);
+  networks = why === undefined ? new Networks(mark, needs.allowedPorts, needs.logger) : undefined;
   const sandbox = createBubblewrapRunner(folder, groups, watchdog, uidRange.from, networks);
   if (typeof sandbox !== "string") return { ...chosen(sandbox), networks: networks ?? why };
   if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' does not work on this machine: ${sandbox}.`);

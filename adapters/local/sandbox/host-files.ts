@@ -1,5 +1,6 @@
 /** Files of this machine that a sandbox mounts read-only, besides /usr. */
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { tryOr } from "../../shared/runtime/try-or.ts";
 import type { Bind } from "./runner.ts";
 
 /** Symbolic links into /usr on most systems, folders on others. Some do not exist. */
@@ -23,9 +24,12 @@ export const readableEtc = [
   "ca-certificates",
 ];
 
-/** Overwrites the file in place, because running sandboxes have mounted the file itself, not its path. */
+/**
+ * Overwrites the file in place, because running sandboxes have mounted the file itself, not its path. Leaves an
+ * unchanged file alone, because a sandbox could read the file while it is empty.
+ */
 export const writeMounted = (host: string, inside: string, text: string): Bind => {
-  writeFileSync(host, text);
+  if (tryOr(() => readFileSync(host, "utf8"), undefined) !== text) writeFileSync(host, text);
   // The accounts' users must be able to read the file even if the server's umask is restrictive.
   chmodSync(host, 0o644);
   return { host, inside, writable: false };

@@ -83,12 +83,12 @@ const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<vo
 /** Kills every process of a job. */
 export const killMarked = (id: string): Promise<void> => killByEnvironment((entry) => entry === `${MARKER}=${id}`);
 
-/**
- * Kills the processes that an earlier server of the scope left behind. The caller must not have started a process with
- * the scope's marker yet.
- */
-export const killOrphans = (scope: string): Promise<void> =>
-  killByEnvironment((entry) => entry.startsWith(`${MARKER}=${scope}.`));
+/** Kills the processes of the scope, except those of the jobs whose ids begin with `mark`. */
+export const killOrphans = (scope: string, mark?: string): Promise<void> =>
+  killByEnvironment(
+    (entry) =>
+      entry.startsWith(`${MARKER}=${scope}.`) && (mark === undefined || !entry.startsWith(`${MARKER}=${mark}.`)),
+  );
 
 /**
  * A shell that waits for its command must not get SIGTERM. A sandbox ends with its first process, so the end of the

@@ -1,7 +1,11 @@
-/** The scope marks a server's processes, control groups and containers. The server's next start finds and ends them. */
-import { randomUUID } from "node:crypto";
+/**
+ * The scope marks an engine's processes, control groups and containers. The engine's next start finds and ends them.
+ * During an upgrade, two engines share a scope.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../../core/ports/system.ts";
 
 export interface Scope {
@@ -33,8 +37,29 @@ const hold = async (name: string): Promise<Server | undefined> => {
 
 const close = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
 
+/** The name that an engine holds while an earlier engine of the scope still holds the scope's own name. */
+const successorOf = (name: string): string => `${name}.successor`;
+
+/** Holds the name of a scope that no engine uses. Returns undefined if an engine or its successor uses the scope. */
+const holdUnused = async (name: string): Promise<Server | undefined> => {
+  const held = await hold(name);
+  if (held === undefined) return undefined;
+  const successor = await hold(successorOf(name));
+  await close(successor ?? held);
+  return successor && held;
+};
+
 /** Returns the name of the scope for a stored value. */
 export const scopeName = (value: string): string => value.slice(0, 16);
+
+/**
+ * Returns a new prefix for the ids of one engine's jobs. It distinguishes the engines of a scope. A job's id consists
+ * of the scope, an id of the engine, and an id of the job.
+ */
+export const newMark = (scope: string): string => `${scope}.${randomBytes(4).toString("hex")}`;
+
+/** Removes the scope from the id of a job, or from a mark. The result is unique in a data folder. */
+export const withoutScope = (id: string): string => id.slice(id.indexOf(".") + 1);
 
 const makeNew = (remembered: Remembered): string => {
   const value = randomUUID().replaceAll("-", "");
@@ -50,7 +75,7 @@ export const takeScope = async (remembered: Remembered, logger: Logger): Promise
   const known = remembered.get();
   const name = known === undefined ? makeNew(remembered) : scopeName(known);
   if (process.platform !== "linux") return { name, release: async () => undefined };
-  const held = await hold(name);
+  const held = await holdUnused(name);
   if (held !== undefined) return { name, release: () => close(held) };
   logger.warn("this data folder is a copy of a folder that another server uses; assigned a new scope to the copy", {
     name,
@@ -58,4 +83,53 @@ export const takeScope = async (remembered: Remembered, logger: Logger): Promise
   const fresh = makeNew(remembered);
   const server = await hold(fresh);
   return { name: fresh, release: async () => server && close(server) };
+};
+
+export interface SharedScope extends Scope {
+  /**
+   * Waits until the earlier engine has ended, and then calls `endOthers` once. No other engine can join the scope until
+   * `endOthers` has settled. On other systems than Linux, never calls `endOthers`.
+   */
+  whenAlone(endOthers: () => Promise<void>): void;
+}
+
+const POLL_MS = 100;
+
+/**
+ * Joins the scope of an engine that is being replaced. Throws if another engine has joined the scope and the engine
+ * before it has not ended.
+ */
+export const joinScope = async (name: string, logger: Logger): Promise<SharedScope> => {
+  if (process.platform !== "linux") return { name, release: async () => undefined, whenAlone: () => undefined };
+  let held = await hold(successorOf(name));
+  if (held === undefined)
+    throw new Error("An earlier upgrade is still in progress. Wait until its old process has ended.");
+  const released = new AbortController();
+  let waiting: Promise<void> | undefined;
+  const takeOver = async (endOthers: () => Promise<void>): Promise<void> => {
+    const { signal } = released;
+    while (!signal.aborted) {
+      const own = await hold(name);
+      if (own !== undefined) {
+        await endOthers().catch((cause: unknown) =>
+          logger.error("could not remove everything that the earlier engine left behind", { cause }),
+        );
+        await close(held as Server);
+        held = own;
+        return;
+      }
+      await sleep(POLL_MS, undefined, { ref: false, signal }).catch(() => undefined);
+    }
+  };
+  return {
+    name,
+    whenAlone: (endOthers) => {
+      waiting ??= takeOver(endOthers);
+    },
+    release: async () => {
+      released.abort();
+      await waiting;
+      await close(held as Server);
+    },
+  };
 };

@@ -68,7 +68,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     runDir,
     cacheDir: join(bench.folder, "cache"),
     volumes: { under: bench.folder, folderOf: (bucket) => join(bench.folder, bucket) },
-    scope: bench.scope,
+    mark: bench.scope,
     ids: randomIds,
     log: (entry) => void entries.push(entry) as undefined,
     logger: { debug: complain, info: complain, warn: complain, error: complain },

@@ -125,6 +125,7 @@ export const createBench = async ({ kind, limits }: JobSetup): Promise<Bench> =>
     [Symbol.asyncDispose]: async () => {
       await killOrphans(scope);
       await groups?.sweep();
+      groups?.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -31,8 +31,8 @@ const tryOne = async (id: string): Promise<string | undefined> => {
 };
 
 /** Returns the reason why this machine cannot create networks, or undefined. */
-export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
-  trial ??= tryOne(`${scope}.trial`);
+export const whyNoNetworks = (mark: string): Promise<string | undefined> => {
+  trial ??= tryOne(`${mark}.trial`);
   return trial;
 };
 
@@ -42,7 +42,7 @@ interface Spare {
 }
 
 export class Networks {
-  readonly #scope: string;
+  readonly #mark: string;
   readonly #logger: Logger;
   readonly #allowed: readonly number[];
   readonly #open = new Set<Network>();
@@ -53,9 +53,12 @@ export class Networks {
   #preparing: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** @param allowed ports of this machine's loopback address that every service may call */
-  constructor(scope: string, allowed: readonly number[], logger: Logger) {
-    this.#scope = scope;
+  /**
+   * @param mark the prefix of the ids of the networks
+   * @param allowed ports of this machine's loopback address that every service may call
+   */
+  constructor(mark: string, allowed: readonly number[], logger: Logger) {
+    this.#mark = mark;
     this.#allowed = allowed;
     this.#logger = logger;
   }
@@ -136,7 +139,7 @@ export class Networks {
   }
 
   async #make(inside: number | undefined, host: HostNetwork, opened = this.#portsFor(inside)): Promise<Network> {
-    const id = `${this.#scope}.network-${this.#count++}`;
+    const id = `${this.#mark}.network-${this.#count++}`;
     const network = await openNetwork({ id, inside, opened, host }).catch((cause: unknown) => {
       this.#logger.error("could not create the network of a sandbox", { cause });
       throw cause;

@@ -127,16 +127,23 @@ describe("version 2, as files", () => {
     expect(group.outOfMemory()).toBe(true);
   });
 
-  test("removes the folders of a group, and with sweep also those of an earlier server", async () => {
+  test("removes the groups of an earlier server, and the folder of the scope once it is empty", async () => {
     const mount = version2Tree();
     const groups = findControlGroups("portside-x", mount);
     // As in a real tree, only rmdir removes folders, together with the kernel's files in them.
     const earlier = join(mount, "portside-x", "earlier");
     mkdirSync(earlier, { recursive: true });
-    await groups?.sweep();
+    const other = join(mount, "portside-x", "other");
+    mkdirSync(other);
+    await groups?.sweep((id) => id === "earlier");
     expect(existsSync(earlier)).toBe(false);
+    groups?.close();
+    expect(existsSync(other)).toBe(true);
+    await groups?.sweep();
+    groups?.close();
     expect(readdirSync(mount).filter((name) => name.startsWith("portside"))).toEqual([]);
     await groups?.sweep();
+    groups?.close();
   });
 
   /** A mount that belongs to root, and a group in it that a service manager delegated to this process. */

@@ -16,7 +16,9 @@ const scopes: string[] = [];
 afterEach(async () => {
   for (const scope of scopes.splice(0)) {
     await killOrphans(scope);
-    await findControlGroups(`portside-${scope}`)?.sweep();
+    const groups = findControlGroups(`portside-${scope}`);
+    await groups?.sweep();
+    groups?.close();
   }
 });
 

@@ -12,7 +12,7 @@ const newScope = (): string => {
   scopes.push(scope);
   return scope;
 };
-afterEach(() => Promise.all(scopes.splice(0).map(killOrphans)));
+afterEach(() => Promise.all(scopes.splice(0).map((scope) => killOrphans(scope))));
 
 /** Starts a detached process with the marker of an instance of the scope. */
 const abandon = (scope: string, script: string): void =>
