@@ -46,6 +46,7 @@ const slow = [
   "test/hosts/cli/prove/kills.test.ts",
   "test/hosts/cli/prove/lies.test.ts",
   "test/hosts/cli/prove/local.test.ts",
+  "test/hosts/cli/server/supervise.test.ts",
   "test/hosts/cli/volumes/cuts.test.ts",
   "test/hosts/cli/volumes/large.test.ts",
   "test/hosts/http/docs/generators.test.ts",

@@ -7,6 +7,7 @@ import { settingOptions, settingsFrom } from "../settings.ts";
 import { paint, warn } from "../terminal/colour.ts";
 import { type Io, print, printJson, UsageError } from "../terminal/io.ts";
 import type { Serving } from "./serving.ts";
+import type { ReadyMessage } from "./supervise.ts";
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
@@ -39,11 +40,21 @@ export const stopped = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
+/** Resolves when the supervisor of `--supervise` ends or closes the IPC channel; never without a supervisor. */
+const disconnected = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (process.connected === false) return resolve();
+    process.once("disconnect", resolve);
+    process.channel?.unref();
+  });
+
 const run = async (input: Input, io: Io): Promise<number> => {
   const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
   const problem = dataDirProblem(settings.dataDir);
   if (problem !== undefined) throw new UsageError(problem);
   const serving = await start(settings);
+  // A supervisor learns first that the platform was ready. If the supervisor has ended, `disconnected` resolves.
+  process.send?.({ logLevel: settings.logLevel } satisfies ReadyMessage, () => undefined);
   announce(io, input.flag("json"), serving);
   if (!isLoopback(settings.host))
     warn(io, `The platform listens on ${settings.host} without TLS. Put a proxy with TLS in front of it.`);
@@ -53,7 +64,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
       io,
       "Services are not isolated from each other or from this user's files. Install bubblewrap, or run only code you trust.",
     );
-  await stopped(io.signal);
+  await Promise.race([stopped(io.signal), disconnected()]);
   await serving.stop();
   return 0;
 };
@@ -62,10 +73,11 @@ export const command: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,
+    supervise: flag("Start the platform again when it ends unexpectedly, for machines without systemd"),
     "accept-state": flag("Start even if the state is empty or older than the other data in the folder"),
     ...settingOptions,
   },
-  examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
+  examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com", "serve --supervise"],
   notes: [
     "Each setting also has a variable (PORTSIDE_DATA_DIR for --data-dir) and a key in the configuration file (dataDir).",
     "Flags take precedence over variables, and variables over the file.",

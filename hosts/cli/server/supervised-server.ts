@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { packagedScript } from "../../../adapters/shared/runtime/packaged-script.ts";
 import type { createPino } from "../../composition/logger.ts";
 import { CommandError } from "../terminal/io.ts";
+import { countFailures, restartDelay } from "./restart-delay.ts";
 import type { EngineMessage, ServerMessage } from "./server-messages.ts";
 import type { ServingFacts } from "./serving.ts";
 
@@ -17,15 +18,6 @@ export const serverScript = packagedScript(
   "hosts/cli/server/supervised-server",
   "hosts/cli/server/server-process",
 );
-
-const FIRST_DELAY_MS = 250;
-const MAX_DELAY_MS = 30_000;
-/** A server that ran for this long restarts without delay. */
-const STABLE_MS = 1000;
-
-/** Returns the delay before a restart. @param failures how many servers in a row ended early */
-export const restartDelay = (failures: number): number =>
-  failures === 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS);
 
 export class SupervisedServer {
   readonly #script: URL;
@@ -119,9 +111,9 @@ export class SupervisedServer {
     this.#passing.delete(id);
   }
 
-  #ended(millis: number, how: unknown): void {
+  #ended(readyMs: number, how: unknown): void {
     if (this.#isStopping) return;
-    this.#failures = millis > STABLE_MS ? 0 : this.#failures + 1;
+    this.#failures = countFailures(this.#failures, readyMs);
     this.#log.warn({ how }, "the server ended; services continue while it starts again");
     this.#runLater();
   }
@@ -133,7 +125,7 @@ export class SupervisedServer {
         this.#log.info("the server serves the API again");
       } catch (cause) {
         if (this.#isStopping) return;
-        this.#failures++;
+        this.#failures = countFailures(this.#failures, 0);
         this.#log.error({ cause }, "the server could not start again; services continue");
         this.#runLater();
       }

@@ -211,3 +211,8 @@ test("the engine's process loads no package that only the server needs", async (
     packages.filter((name) => /^(inversify|fastify|@opentelemetry\/api|dockerode|tinypool|stripe|jose)$/.test(name)),
   ).toEqual([]);
 });
+
+test("the supervisor loads no package", async () => {
+  const packages = await packagesLoadedBy("main.ts", "serve", "--supervise", "--help");
+  expect(packages.filter((name) => name !== null)).toEqual([]);
+});

@@ -25,17 +25,24 @@ export interface Served {
 
 /**
  * Starts a server in a new process group; calls `started` before it is ready.
+ * @param options by name; true for an option without a value
  * @param node flags for Node itself
  */
 export const serve = async (
   dataDir: string,
-  options: Readonly<Record<string, string>>,
+  options: Readonly<Record<string, string | true>>,
   started: (child: ChildProcess) => void = () => {},
   node: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Served> => {
-  const flags = { "data-dir": dataDir, port: "0", "ingress-port": "0", "log-level": "warn", ...options };
-  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+  const flags: typeof options = {
+    "data-dir": dataDir,
+    port: "0",
+    "ingress-port": "0",
+    "log-level": "warn",
+    ...options,
+  };
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value])]);
   const child = spawn(process.execPath, [...node, "hosts/cli/main.ts", "serve", "--json", ...args], {
     cwd: repository,
     env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: dataDir, ...environment },

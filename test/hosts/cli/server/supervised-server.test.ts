@@ -1,17 +1,16 @@
 /** `portside serve` in two processes: the engine starts the server again, and the server ends with the engine. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { restartDelay } from "../../../../hosts/cli/server/supervised-server.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serverOf } from "../../../support/http/serve-child.ts";
 import { Client, type Served, serve } from "../../../support/http/served.ts";
+import { isAlive } from "../../../support/vitest/eventually.ts";
 
 /** Stops at the end of its scope, before the folder is deleted. */
 const start = async (
@@ -40,18 +39,6 @@ const statusOverHttp2 = async (url: string): Promise<string> => {
     session.close();
   }
 };
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-};
-
-test("waits longer before each restart of a server that ends early", () => {
-  expect([0, 1, 2, 3, 8, 50].map(restartDelay)).toEqual([0, 250, 500, 1000, 30_000, 30_000]);
-});
 
 test("while there is no server, the API responds 503 with Retry-After, over HTTP/1.1 and HTTP/2", async () => {
   using folder = folderWith();
