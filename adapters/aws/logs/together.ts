@@ -62,7 +62,10 @@ export class SharedPrefixes {
       .reduce((best, next) => (next.parts > 1 && next.read.length > best.read.length ? next : best), below(own));
   }
 
-  /** Records calls with a prefix. A prefix is crowded if it is still behind after as many calls as it has parts. */
+  /**
+   * Records calls with a prefix. The prefix becomes crowded when it has had as many calls as it has parts, and none of
+   * them reached the newest entry.
+   */
   took({ prefix, parts }: SharedStreams<unknown>, calls: number, isCaughtUp: boolean): void {
     const sum = (this.#behind.get(prefix) ?? 0) + calls;
     this.#behind.delete(prefix);

@@ -87,8 +87,8 @@ const gapOf = ({ schedule }: CronJob, now: Instant): number => {
 };
 
 /**
- * The core's retry policy for fires. Sets both fields, because EventBridge Scheduler by default retries 185 times in a
- * day (API_RetryPolicy).
+ * The core's retry policy for fires. Sets both fields, because EventBridge Scheduler by default retries up to 185
+ * times within a day (API_RetryPolicy).
  */
 const retryPolicy = {
   MaximumRetryAttempts: fireLimits.retryDelays.length,

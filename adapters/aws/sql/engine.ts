@@ -1,7 +1,7 @@
 /**
  * `SqlEngine` on Athena. A separate process parses and translates each statement, and prepends the account's `logs` and
- * `billing` views. A first run with `LIMIT 0` determines the columns. The workgroup's limits apply to each run, and one
- * deadline covers both.
+ * `billing` views. A first run with `LIMIT 0` determines the columns. The workgroup's limits apply to each run, and
+ * both runs share one deadline.
  */
 
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";

@@ -82,8 +82,8 @@ export interface VolumeDriver<R extends VolumeRecord> extends ObjectDriver {
   isHeldByOther(name: VolumeName): ApiResult<boolean>;
 
   /**
-   * Claims the name, creates the bucket, and then makes the volume live with one conditional write. Returns the record
-   * that already holds the name if there is one.
+   * Claims the name, creates the bucket, and then makes the volume live with one conditional write. If another record
+   * already holds the name, returns that record instead.
    */
   create(name: VolumeName): ApiResult<Creation<R>>;
   /**

@@ -25,7 +25,7 @@ const stateSchema = z.object({
   at: z.string(),
   /** The revision of the attempted template. */
   revision: z.string(),
-  /** `rolling`: traffic has not moved yet. `moved`: all traffic is assigned to it. `ended`: the rollout failed. */
+  /** `rolling`: traffic has not moved yet. `moved`: the revision has all traffic. `ended`: the rollout failed. */
   step: z.enum(["rolling", "moved", "ended"]),
   /** Time after which an unfinished rollout counts as failed, because its process must have died, RFC 3339. */
   until: z.string(),

@@ -44,7 +44,10 @@ const TOO_SLOW: DeployFailure = {
   message: "Cloud Run did not finish the rollout within its time limit.",
 };
 
-/** Milliseconds added to the time to listen, for pulling the image, finding an instance and moving traffic. */
+/**
+ * Milliseconds added to the deadline for listening. In this time, Cloud Run pulls the image, finds an instance and
+ * moves traffic.
+ */
 const SLACK_MS = 3 * 60_000;
 const FIRST_POLL_MS = 300;
 const MAX_POLL_MS = 2000;

@@ -77,7 +77,7 @@ interface ReadManifest {
   readonly manifest: ImageManifest | undefined;
 }
 
-/** Returns whether the file is the same and has not been written between two checks. */
+/** Returns whether two checks found the same file, with no change in between. */
 const isUnchanged = (before: Stats, now: Stats): boolean =>
   before.ino === now.ino &&
   before.ctimeMs === now.ctimeMs &&
@@ -127,8 +127,8 @@ export class ImageStore {
   }
 
   /**
-   * Returns whether all files of the image exist, and the image's id in the container engine; undefined for other
-   * images.
+   * Returns whether all files of the image exist, and the image's id in the container engine. The id is undefined for
+   * images that the engine does not store.
    */
   inspect(reference: string): { readonly whole: boolean; readonly containerId: string | undefined } {
     const manifest = this.#manifest(reference);

@@ -1,5 +1,6 @@
 /**
- * Reads a container's log line by line, with the engine's timestamps. Resumes after an interruption without duplicates.
+ * Reads a container's log line by line, with the engine's timestamps. Continues after an interruption, without
+ * duplicates.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";

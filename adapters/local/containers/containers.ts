@@ -110,7 +110,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
   /** Removes the container. After an error, retries until the container is removed or the server closes. */
   const remove = async (container: Container): Promise<void> => {
     try {
-      // The engine may block on a file in the container's image, such as a pipe, and not respond.
+      // The engine may block on a file in the container's image, such as a pipe, and then does not respond.
       await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(RETRY_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;

@@ -154,8 +154,8 @@ export class RunningContainer implements Running {
   }
 
   /**
-   * Reads the log until the container ends, and returns the container's final state. Resumes after a restart of the
-   * engine.
+   * Reads the log until the container ends, and returns the container's final state. Continues after a restart of
+   * the engine.
    */
   async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
     const log = new ContainerLog(onLine);

@@ -42,8 +42,8 @@ export interface AppliedState {
 /** The calls that the server makes to the engine. */
 export interface Engine {
   /**
-   * Starts a candidate, an instance of a revision that receives no requests yet. The instance joins its service when
-   * `apply` finds that the state serves the revision. Returns the failure if the start fails.
+   * Starts a candidate, which is an instance of a new revision and receives no requests yet. The candidate joins its
+   * service when `apply` finds that the revision serves. Returns the failure if the start fails.
    */
   start(candidate: Candidate, options: CandidateOptions): Promise<DeployFailure | undefined>;
   /** Stops the candidate, if it is running and has not joined its service. */

@@ -9,7 +9,8 @@ import type { Socket } from "node:net";
 const NOTICE = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 
 /**
- * Asks the client to open no more streams. Closes the session when the client knows, and its streams have ended.
+ * Asks the client to open no more streams. Closes the session when the client has acknowledged this and its streams
+ * have ended.
  *
  * Writes the notice to the socket, because Node ignores new streams after `session.goaway`. The session writes whole
  * frames, so the notice cannot split one.

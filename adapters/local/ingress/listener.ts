@@ -65,7 +65,7 @@ export class Listener {
   readonly #sessions = new Map<ServerHttp2Session, Socket>();
   /** The connection whose session the HTTP/2 server is creating. */
   #connecting: Socket | undefined;
-  /** The latest response of each connection that closes the connection because of the drain. */
+  /** By connection, the latest response that closes the connection because of the drain. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
   #draining = false;
 
@@ -154,8 +154,8 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections, and asks the clients to close theirs: with the next response, or with GOAWAY. Closes no
-   * connection itself. Resolves when none is left.
+   * Stops accepting connections, and asks the clients to close theirs: with the next response, or with GOAWAY. Closes
+   * no connection itself. Resolves when none is left.
    */
   async drain(): Promise<void> {
     this.#draining = true;

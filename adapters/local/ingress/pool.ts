@@ -105,7 +105,7 @@ export class Pool {
     const now = this.tryAcquire(affinity);
     if (now !== undefined) return Promise.resolve(now);
     if (this.#retired) return Promise.resolve({ kind: "retired" });
-    // If no instance runs, one request may wait despite the limit: it starts the service.
+    // If no instance runs, one request may wait despite the limit, because it starts the service.
     if (this.#queue.length >= Math.max(this.#config.queueLimit, this.size === 0 ? 1 : 0))
       return Promise.resolve({ kind: "full" });
     return new Promise((resolve) => {

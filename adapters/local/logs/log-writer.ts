@@ -102,7 +102,7 @@ export class LogWriter {
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
     const now = this.#config.clock.now();
-    // A clock ahead of this machine's would shift all later entries.
+    // If another process's clock is ahead, its time would shift all later entries. Use this machine's time instead.
     this.#take(entry, at === undefined || at > now ? now : at);
     if (!reaches(this.#waiting, FULL)) return undefined;
     this.#room ??= Promise.withResolvers();

@@ -123,7 +123,7 @@ const receive = async (
   if (req.headers["content-range"] !== undefined)
     return answer(res, 400, "Partial uploads are not supported. Send the whole object, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
-  // After the checks, so that a client that waits for 100 does not send a body that would be rejected.
+  // Send 100 only after the checks, so that the client does not send a body that would be rejected.
   if (awaitsContinue(req)) res.writeContinue();
   const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
   const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });

@@ -122,7 +122,7 @@ export const logPageSchema = z
 export type LogPage = z.output<typeof logPageSchema> & {
   /** True if the search stopped early. The next search continues from the cursor. */
   readonly partial: boolean;
-  /** Milliseconds after which a follower should read the next page. Absent if it may read it immediately. */
+  /** Milliseconds that a follower should wait before it reads the next page. Absent if it need not wait. */
   readonly pollAfterMs?: number;
 };
 

@@ -142,7 +142,7 @@ export const failureStep: Step = {
       throw new StepError(`The failure lacks the service's last line. It has: ${log_tail.join("\n") || "no lines"}`);
     const after = await askService(proof);
     if (JSON.stringify(after) !== JSON.stringify(before))
-      throw new StepError(`After the failed deploy another revision serves: ${JSON.stringify(after)}.`);
+      throw new StepError(`After the failed deploy, another revision serves: ${JSON.stringify(after)}.`);
     proof.note(`reason '${reason}', exit code ${exit_code}, with the last lines; the previous revision serves`);
   },
 };

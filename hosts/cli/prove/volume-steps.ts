@@ -103,7 +103,7 @@ const readFromService = async (proof: Proof): Promise<void> => {
 const expectRefusedDelete = async ({ client, io, volume }: Proof): Promise<void> => {
   const init = { json: { name: volume }, signal: io.signal };
   const { status } = await client.open("/v1/volume/delete", init);
-  if (status !== 409) throw new StepError(`The delete of a mounted volume responded with status ${status}, not 409.`);
+  if (status !== 409) throw new StepError(`The deletion of a mounted volume returned the status ${status}, not 409.`);
 };
 
 export const mountStep: Step = {

@@ -19,7 +19,7 @@ export const command: Command = {
   examples: ["restore nightly.tar.gz --data-dir restored", "restore --force nightly.tar.gz"],
   notes: [
     "First stop the server that uses the data folder. Restore checks FILE before it replaces anything.",
-    "Run it as the server's user or as root. If root runs it, the files get the owner of the replaced folder.",
+    "Run the command as the server's user or as root. If root runs it, the files get the owner of the replaced folder.",
   ],
   run: async (input, io) => {
     const total = statSync(resolve(io.cwd, input.positionals[0] as string), { throwIfNoEntry: false })?.size;

@@ -29,7 +29,7 @@ const POLL_GROWTH = 3;
 const RARE_CHECK_MS = 20_000;
 
 const messages: Readonly<Partial<Record<Progress, string>>> = {
-  mounting: "S3 Files does not allow a mount yet; waiting until it does",
+  mounting: "S3 Files does not allow a mount yet; waiting for the permission",
   running: "The service has started; waiting until it responds",
 };
 

@@ -87,7 +87,7 @@ const takeOver = async (
   const idle = record.former.map(({ id }) => id);
   const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
   const known = { former: [unfinished], retired };
-  // Applies to the current record, which may contain a new note or a removal's mark.
+  // `now` is the current record, which may contain a new note or a removal's mark. Keep them.
   const change = (now: HeldRecord) => (now.state.write === write ? { ...now, ...known } : undefined);
   return amend(deps, name, change, attempt.left()).map(() => ({ ...record, ...known }));
 };

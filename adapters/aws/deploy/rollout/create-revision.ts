@@ -43,7 +43,7 @@ export interface NewRevision {
   /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountSource>;
   readonly listenDeadlineMs: number;
-  /** The serving revision. The new revision keeps its manual changes. */
+  /** The serving revision, whose manual changes the new revision keeps. */
   readonly former: RevisionTemplate | undefined;
 }
 
@@ -90,7 +90,7 @@ export interface CreatedRevision {
  */
 const LATE_MS = { named: 60_000, unnamed: 15_000 } as const;
 /**
- * Matches ECS's errors for a target group whose rule it does not see yet, and for a missing service-linked role:
+ * Matches ECS's errors for a target group whose rule ECS does not see yet, and for a missing service-linked role:
  * https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/818
  */
 const LATE = /does not have an associated load balancer|assume the service linked role/;

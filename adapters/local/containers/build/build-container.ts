@@ -48,7 +48,7 @@ const buildWithApi = async (
  */
 export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
-  message: `${name} does not respond. Deploy again when it does.`,
+  message: `${name} does not respond. Deploy again when ${name} responds.`,
 });
 
 const lacksClassicBuilder = (error: unknown): boolean =>

@@ -75,7 +75,7 @@ const greet = async (answer: unknown) => {
   );
 };
 
-/** The connections of an engine that ended close within this time of each other. */
+/** When an engine ends, its connections close within this time of each other. */
 const CLOSE_MS = 1000;
 
 /**

@@ -97,7 +97,9 @@ export class SqlPool {
     return slot.child;
   }
 
-  /** Reserves the account's slot, and creates it if necessary. Returns undefined if it, or every slot, is busy. */
+  /**
+   * Reserves the account's slot, and creates it if necessary. Returns undefined if the slot, or every slot, is busy.
+   */
   #take(owner: AccountId): ProcessSlot | undefined {
     if (this.#closed) throw closed();
     const slot = this.#slots.get(owner) ?? this.#make(owner);

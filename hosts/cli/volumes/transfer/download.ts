@@ -1,4 +1,4 @@
-/** Downloads an object from a volume. Resumes after a broken connection. */
+/** Downloads an object from a volume. After a broken connection, requests only the missing bytes. */
 import type { DownloadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
 import { retry } from "./retry.ts";
