@@ -134,7 +134,10 @@ export class LogFollowers {
     return this.#follow(key, position, query, search);
   }
 
-  /** Stores the findings of a search, so that the next read of a follower needs no call. Returns the findings. */
+  /**
+   * Stores the findings of a complete search, so that the next read of a follower needs no call. Returns the findings,
+   * with the pause before the next read.
+   */
   learn(scope: LogScope, position: LogPosition | undefined, query: SettledQuery, findings: LogFindings): LogFindings {
     const { entries, seen, partial } = findings;
     if (position !== undefined && (partial || entries.length === query.limit)) return findings;
@@ -159,7 +162,10 @@ export class LogFollowers {
     return partial ? findings : { ...findings, pollAfterMs: Math.max(this.#pause, this.#nextAt - this.#now()) };
   }
 
-  /** Resolves to true when a search may use the followers' next call: the call is due soon, and no client needs it. */
+  /**
+   * Resolves to true when a search may use the followers' next call: the call is due soon, and no client needs it.
+   * Otherwise resolves to false immediately.
+   */
   async lendCall(): Promise<boolean> {
     const now = this.#now();
     const wait = Math.max(0, this.#nextAt - now);
@@ -206,7 +212,7 @@ export class LogFollowers {
   }
 
   /**
-   * Returns undefined if the range has no entries for the reader, but is too old to exclude newer ones.
+   * Returns the entries of the range after a position, or undefined if the reader must first wait for the next call.
    *
    * @param isOver true if the reader cannot wait for the next call
    */
@@ -247,7 +253,7 @@ export class LogFollowers {
   }
 
   /**
-   * Waits until a call is due. Then reads as many logs as fit, the least recently read ones first.
+   * Waits until a call is due. Then reads as many logs as fit, starting with those that are furthest behind.
    *
    * @param lag age in milliseconds of the newest entry that a page may contain
    */

@@ -67,7 +67,7 @@ const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red"
 /** How many printed messages to remember: more than a failure's `log_tail` contains. */
 const REMEMBERED = 100;
 
-/** Returns a function that prints a deploy's records. After a failure, also prints new log lines. */
+/** Returns a function that prints a deploy's records. After a failure, also prints the log lines not yet printed. */
 export const recordPrinter = (io: Io): ((record: DeployEvent) => void) => {
   const printed: string[] = [];
   return ({ status, message, log_tail = [], exit_code, reason = "internal" }) => {

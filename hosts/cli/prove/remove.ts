@@ -31,7 +31,7 @@ export const findCreated = async (client: Client, run: string | undefined, signa
   };
 };
 
-/** Returns why the resource could not be deleted yet; undefined if it was deleted. */
+/** Returns why the resource could not be deleted yet; undefined if it was deleted or does not exist. */
 const remove = async (client: Client, path: string, name: string, signal: AbortSignal): Promise<string | undefined> => {
   try {
     await retry(signal, () => client.call(path, { json: { name }, signal }));

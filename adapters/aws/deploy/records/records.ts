@@ -29,7 +29,8 @@ export interface Records {
   /** Writes if `found` is still current. Otherwise fails with `changed` or `not_found`. */
   write(name: DeploymentName, record: NameRecord, found: Found, retry?: RetryOptions): Called<string>;
   /**
-   * Records that the account may have a deployment of this name. The caller must then write the deployment's record.
+   * Records that the account may have a deployment of this name. The caller must do this before it writes the
+   * deployment's record.
    */
   addToIndex(owner: AccountId, name: DeploymentName, retry?: RetryOptions): Called<unknown>;
   list(owner: AccountId, retry?: RetryOptions): ResultAsync<readonly HeldRecord[], Unavailable>;

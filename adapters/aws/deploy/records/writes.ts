@@ -147,8 +147,8 @@ export const writeConditionally = (
 };
 
 /**
- * Changes fields other than the rollout's state, which leaves the port's etag unchanged. Writes nothing if `change`
- * returns undefined.
+ * Changes fields other than the rollout's state, which leaves the port's etag unchanged. Writes nothing if the name has
+ * no deployment or `change` returns undefined.
  */
 export const amend = (
   deps: Pick<WriteDeps, "records" | "clock">,

@@ -55,7 +55,8 @@ const rarely = (clock: Clock): (() => boolean) => {
 };
 
 /**
- * Succeeds once the revision is ready.
+ * Succeeds once the revision is ready. Fails if the revision fails or does not listen in time, if another writer has
+ * changed the record, or on an abort.
  *
  * @param group the ARN of the revision's target group
  */

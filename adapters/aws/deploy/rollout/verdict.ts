@@ -78,7 +78,10 @@ const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
     ? { reason: "quota_exceeded", message: "The platform's Fargate quota is exhausted. Deploy again later." }
     : undefined;
 
-/** Fails if a stopped task shows that the revision failed. */
+/**
+ * Fails if a stopped task shows that the revision failed. Returns `mounting` if S3 Files rejected the mounts of a
+ * stopped task but may soon allow them, and `starting` otherwise.
+ */
 const verdictOnStopped = async (
   { services, clock }: VerdictDeps,
   { revision, template, mountsUntil }: Candidate,
@@ -108,8 +111,9 @@ const mayHaveStopped = (
 
 /**
  * Returns `ready` once ECS reports the deployment as complete and the load balancer reports enough healthy targets.
- * Fails as soon as a task has failed, because ECS would only start another one. Until `mountsUntil`, a rejected mount
- * does not count as a failure.
+ * Fails as soon as a task has failed, because ECS would only start another one. Also fails if the circuit breaker has
+ * tripped, the Fargate quota is exhausted, or the service was deleted. Until `mountsUntil`, a rejected mount does not
+ * count as a failure.
  *
  * @param listsTasks whether to look for stopped tasks even if ECS counts enough tasks and no failed task
  */

@@ -48,7 +48,7 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
 
 /**
  * Returns the settings with which a source starts by the same command as on other providers, or the reason why it
- * cannot start.
+ * cannot start. Returns no settings for a source that only the buildpacks support.
  */
 export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
   if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;

@@ -1,4 +1,7 @@
-/** Downloads an object from a volume. After a broken connection, requests only the missing bytes. */
+/**
+ * Downloads an object from a volume. After a broken connection, requests only the missing bytes, unless the object has
+ * changed.
+ */
 import type { DownloadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
 import { retry } from "./retry.ts";
@@ -52,8 +55,8 @@ const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
 /**
- * Returns whether a response to a range request is usable: it contains the requested range, or the complete object if
- * the object has changed.
+ * Returns false if a response to a range request has no usable bytes: it contains another range or another object, or
+ * the range does not exist. A response without a range, such as the complete object or an error, is usable.
  */
 const isUsable = (response: Response, sink: Sink): boolean =>
   response.status === 206

@@ -78,7 +78,10 @@ export class PartFile implements Sink {
     });
   }
 
-  /** Renames the file to its final name and sets the object's modification time. */
+  /**
+   * Renames the file to its final name, and gives it the object's modification time. Throws if a file of that name
+   * exists and `replaces` is false.
+   */
   finish(modified: Date | undefined, replaces: boolean): Promise<void> {
     return withFileErrors(this.#path, async () => {
       if (modified !== undefined) await this.#file.utimes(new Date(), modified);

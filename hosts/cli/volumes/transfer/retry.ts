@@ -5,7 +5,10 @@ import { ApiError, ConnectionError } from "../../client.ts";
 /** The delays between attempts. */
 const DELAYS_MS = [250, 1000, 4000];
 
-/** Returns the delay before the next attempt; undefined if a retry would fail in the same way. */
+/**
+ * Returns the delay before the next attempt; undefined if no attempts are left, or if a retry would fail in the same
+ * way.
+ */
 const delayAfter = (error: unknown, tries: number): number | undefined => {
   const delay = DELAYS_MS[tries];
   if (delay === undefined || error instanceof ConnectionError) return delay;

@@ -52,7 +52,7 @@ export const putToStorage = async (url: string, { headers, body, signal }: Put):
     throw signal.aborted ? error : broken(error);
   } finally {
     over.abort();
-    // The storage rejected the request early. The rest of the body is not needed.
+    // After an error or an early response, the rest of the body is not needed.
     if (!request.writableFinished) request.destroy();
   }
 };

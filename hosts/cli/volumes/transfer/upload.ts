@@ -94,7 +94,7 @@ const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
     grant,
     /** Returns the number of parts that the storage has. */
     done: () => tags.length,
-    /** Retries each part separately. The storage creates the object after the last part. */
+    /** Sends the missing parts, each with its own retries. Then completes the upload, which creates the object. */
     send: async (signal: AbortSignal) => {
       for (const { url, ...range } of grant.parts.slice(tags.length)) {
         const part = await retry(signal, () => send(url, partOf(source, range), signal, onSent));
@@ -110,8 +110,9 @@ const partsUpload = (grant: Parts, source: Source, onSent: OnSent) => {
 };
 
 /**
- * Uploads the whole source or nothing. Resolves to its size in bytes. After a broken connection, retries from the start
- * of the source or from the first missing part.
+ * Uploads the whole source or nothing. Resolves to its size in bytes. After a temporary error, retries from the start
+ * of the source or from the first missing part. Does not retry a source of unknown size, because it can be read only
+ * once.
  */
 export const uploadObject = async (
   client: Client,
@@ -138,7 +139,6 @@ export const uploadObject = async (
   };
   const granted = async () => begun?.grant ?? requestGrant(client, address, source, signal);
   try {
-    // A source of unknown size can be read only once, so it cannot be retried.
     const { sent } = await (source.size === undefined
       ? granted().then(use)
       : retry(
