@@ -1,6 +1,6 @@
 /** The API's port in the engine's process. Passes each connection to the server; responds 503 while no server runs. */
 import { createServer, type Server, type Socket } from "node:net";
-import { type Listening, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
+import { adoptServer, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import type { ServeSettings } from "../../composition/settings.ts";
 import { Listeners } from "../../http/server/listeners.ts";
 import { listenForApi } from "./listen-for-api.ts";
@@ -8,10 +8,15 @@ import { listenForApi } from "./listen-for-api.ts";
 /** A restart of the server takes about a second. */
 const RETRY_SECONDS = 2;
 
+/** Each held connection occupies a file descriptor. */
+const MAX_HELD = 500;
+
 /** The server reads the connection's first bytes, so this process must not. */
 const paused = { pauseOnConnect: true, allowHalfOpen: true };
 
 type Pass = (socket: Socket, onLost: (socket: Socket) => void) => void;
+
+const refuse: Pass = (socket, onLost) => onLost(socket);
 
 export class ApiPort {
   readonly #listeners = new Listeners();
@@ -22,46 +27,77 @@ export class ApiPort {
       .end(JSON.stringify({ detail }));
   });
   readonly #servers: Server[] = [];
-  #listening: Listening | undefined;
-  #pass: Pass = (socket, onLost) => onLost(socket);
+  readonly #held: Socket[] = [];
+  #deadline: NodeJS.Timeout | undefined;
+  #pass = refuse;
+
+  /** The listening servers, one for each address, to send to another process. They stay open until `close`. */
+  get servers(): readonly Server[] {
+    return this.#servers;
+  }
 
   /** Returns the port. @param previous the port of the last start, or 0 */
   async open(settings: Pick<ServeSettings, "host" | "port">, previous: number): Promise<number> {
-    const onConnection = (socket: Socket) => this.#onConnection(socket);
     const listen = (host: string, port: number) =>
       listenOnLoopbacks(
         host,
         port,
         async (address, free) => {
-          const server = createServer(paused, onConnection);
+          const server = createServer(paused, this.#onConnection);
           const listening = await listenAt(server, address, free);
           this.#servers.push(server);
           return listening;
         },
-        onConnection,
+        this.#onConnection,
         paused,
       );
-    this.#listening = await listenForApi(listen, settings, previous);
-    return this.#listening.port;
+    const { port, second } = await listenForApi(listen, settings, previous);
+    if (second !== undefined) this.#servers.push(second);
+    return port;
   }
 
-  /** @param pass takes a paused connection, and passes it to `onLost` if no server accepts it */
+  /** Accepts the connections to a server of another process. See `adoptServer`. */
+  adopt(received: Server): void {
+    this.#servers.push(adoptServer(received, this.#onConnection, paused));
+  }
+
+  /**
+   * Keeps new connections waiting until `passTo`, instead of the 503. Responds 503 to all of them after `millis`, and to
+   * those beyond a limit immediately.
+   */
+  hold(millis: number): void {
+    this.#pass = (socket, onLost) => {
+      if (this.#held.length < MAX_HELD) this.#held.push(socket);
+      else onLost(socket);
+    };
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(() => this.passTo(refuse), millis);
+  }
+
+  /**
+   * Passes new connections, and first those on hold, in order.
+   * @param pass takes a paused connection, and passes it to `onLost` if no server accepts it
+   */
   passTo(pass: Pass): void {
+    clearTimeout(this.#deadline);
     this.#pass = pass;
+    for (const socket of this.#held.splice(0)) pass(socket, this.#onLost);
   }
 
   /** Stops listening. Does not wait for connections, which belong to the server. */
   close(): void {
     for (const server of this.#servers) server.close();
-    void this.#listening?.close();
+    this.passTo(refuse);
     this.#listeners.closeIdle();
   }
 
-  #onConnection(socket: Socket): void {
+  readonly #onConnection = (socket: Socket): void => {
     socket.on("error", () => socket.destroy());
-    this.#pass(socket, (lost) => {
-      this.#unavailable.emit("connection", lost);
-      lost.resume();
-    });
-  }
+    this.#pass(socket, this.#onLost);
+  };
+
+  readonly #onLost = (socket: Socket): void => {
+    this.#unavailable.emit("connection", socket);
+    socket.resume();
+  };
 }
