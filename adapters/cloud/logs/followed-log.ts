@@ -25,8 +25,9 @@ export interface FollowedLog {
    * call with its filter. False if the log is read with others.
    */
   alone: false | "busy" | "unjoinable";
-  /** The time when the platform appended an entry. Reads must not use the range before `through` reaches
-   * this time. */
+  /**
+   * The time when the platform appended an entry. Reads must not use the range until `through` has reached this time.
+   */
   mustReach: Instant | undefined;
   /** The time of the last read by a follower, in milliseconds; 0 before the first read. */
   followedAt: number;

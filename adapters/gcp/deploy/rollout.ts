@@ -228,7 +228,7 @@ export class Rollout {
     return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change, mayRetry }, retry);
   }
 
-  /** Ends the rollout without moving traffic. If this write fails too, the rollout expires at its deadline. */
+  /** Records that the rollout has failed. If this write fails too, the rollout expires at its deadline. */
   async #abandon(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
     const end = this.#signal.aborted ? INTERRUPTED : failure;

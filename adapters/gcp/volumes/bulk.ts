@@ -32,8 +32,8 @@ const generationOf = (object: FileMetadata): string => String(object.generation)
 
 /**
  * Deletes live objects until a listing is empty. Each request names the listed generation, so it does not delete the
- * result of a concurrent upload. Returns `stopped` if `mayContinue` returned false, and `not_found` if the
- * bucket does not exist.
+ * result of a concurrent upload. Returns `stopped` if `mayContinue` returned false, and `not_found` if the bucket does
+ * not exist.
  *
  * @param mayContinue called before deleting each page
  */

@@ -12,7 +12,7 @@ import type { VolumeCall } from "./volume-call.ts";
 
 type Attempt = ApiResult<Creation<VolumeBucket>>;
 
-/** Deletes the bucket of a claim that no longer exists. No client has seen the bucket. */
+/** Deletes a new bucket whose claim no longer exists. No client has seen the bucket. */
 const dropBucket = ({ api, buckets }: VolumeCall, id: string): Attempt =>
   safeTry(async function* () {
     // Read again: the delete must name the current metageneration.

@@ -153,7 +153,10 @@ const begins = async (instance: Instance, { listenMillis, signal }: StartOptions
   begun.abort();
 };
 
-/** Fails with `provider_unavailable` if the machine has run out of a resource, such as disk space or processes. */
+/**
+ * Returns a failure if the container engine is missing, no user is free, a volume cannot be mounted, or the machine has
+ * run out of a resource, such as disk space or processes.
+ */
 const launchInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
