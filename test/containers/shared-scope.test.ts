@@ -57,13 +57,13 @@ const open = async (ownsScope: () => boolean) => {
 
 /** The names of the scope's running containers, without their common prefix. */
 const running = async (): Promise<string[]> => {
-  const { docker } = await engineHere();
+  const docker = await (await engineHere()).docker();
   const found = await docker.listContainers({ filters: { label: [`portside.scope=${scope}`] } });
   return found.flatMap(({ Names }) => Names.map((name) => name.replace("/portside-", ""))).sort();
 };
 
 const hasNetwork = async (): Promise<boolean> => {
-  const { docker } = await engineHere();
+  const docker = await (await engineHere()).docker();
   return (await docker.listNetworks({ filters: { label: [`portside.scope=${scope}`] } })).length > 0;
 };
 
@@ -71,7 +71,8 @@ const hasNetwork = async (): Promise<boolean> => {
 const startEarlierContainer = async (): Promise<string> => {
   const engine = await engineHere();
   const name = `${scope}.${randomUUID()}`;
-  const container = await engine.docker.createContainer({
+  const docker = await engine.docker();
+  const container = await docker.createContainer({
     name: `portside-${name}`,
     Image: await ensureHostImage(engine, folder.path),
     Cmd: ["sleep", "600"],

@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Container } from "dockerode";
+import type { Container, ContainerInfo, ImageInfo, NetworkInspectInfo } from "dockerode";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { Logger } from "../../../core/ports/system.ts";
@@ -54,6 +54,9 @@ const gone = [404, 409];
 const scopeIn = (label: string | undefined): unknown =>
   tryOr(() => (JSON.parse(label ?? "null") as { scope?: unknown } | null)?.scope, undefined);
 
+/** Returns the query parameter that selects containers or images by a label. */
+const filtersFor = (label: string): string => encodeURIComponent(JSON.stringify({ label: [label] }));
+
 /** Returns whether the commands of a build need a proxy or registry on the machine's loopback address. */
 const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
@@ -76,7 +79,6 @@ export interface ContainersConfig {
 
 export const openContainers = async (engine: ContainerEngine, config: ContainersConfig) => {
   const { scope, mark, ownsScope = () => true, imageScope, folder, logger, allowedPorts } = config;
-  const { docker } = engine;
   mkdirSync(folder, { recursive: true });
   const mountPoints = new MountPoints(join(folder, "mounts"));
   const isOwn = (id: string) => id.startsWith(`${mark}.`);
@@ -84,13 +86,16 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
   const network = `portside-${scope}`;
   const closing = new AbortController();
 
-  const inScope = { label: [`${SCOPE}=${scope}`] };
+  const inScope = filtersFor(`${SCOPE}=${scope}`);
+  const listContainers = async () =>
+    (await engine.get(`/containers/json?all=true&filters=${inScope}`)) as readonly ContainerInfo[];
 
   /** Removes this server's containers, or those of other servers of the scope. */
   const removeContainers = async (own: boolean): Promise<void> => {
     await mountPoints.sweep((id) => isOwn(id) === own);
-    const all = await docker.listContainers({ all: true, filters: inScope });
-    const selected = all.filter(({ Labels }) => (Labels[MARK] === mark) === own);
+    const selected = (await listContainers()).filter(({ Labels }) => (Labels[MARK] === mark) === own);
+    if (selected.length === 0) return;
+    const docker = await engine.docker();
     await Promise.all(selected.map(({ Id }) => remove(docker.getContainer(Id))));
   };
 
@@ -98,8 +103,10 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
 
   /** Removes the networks of the scope, unless a container of another server uses them. */
   const removeNetworks = async (): Promise<void> => {
-    if ((await docker.listContainers({ all: true, filters: inScope })).length > 0) return;
-    const networks = await docker.listNetworks({ filters: inScope });
+    if ((await listContainers()).length > 0) return;
+    const networks = (await engine.get(`/networks?filters=${inScope}`)) as readonly NetworkInspectInfo[];
+    if (networks.length === 0) return;
+    const docker = await engine.docker();
     for (const { Id, Name } of networks)
       await docker
         .getNetwork(Id)
@@ -175,6 +182,7 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
 
   const removeImage = async (id: string): Promise<void> => {
     try {
+      const docker = await engine.docker();
       await docker.getImage(id).remove({ force: true });
     } catch (cause) {
       // If a container still uses the image, the next sweep removes the image.
@@ -219,7 +227,8 @@ export const openContainers = async (engine: ContainerEngine, config: Containers
     removeImage,
     /** Removes images that an earlier server built but did not record. */
     sweepImages: async (known: ReadonlySet<string>) => {
-      const built = await docker.listImages({ filters: { label: [IMAGE] } }).catch((cause: unknown) => {
+      const listed = engine.get(`/images/json?filters=${filtersFor(IMAGE)}`) as Promise<readonly ImageInfo[]>;
+      const built = await listed.catch((cause: unknown) => {
         logger.warn("could not list the images in the engine; some may remain", { cause });
         return [];
       });

@@ -3,13 +3,18 @@
  * https://docs.docker.com/reference/api/engine/
  */
 import { existsSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { hostname, release } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type Dockerode from "dockerode";
-import { needPackages } from "../../shared/runtime/optional-package.ts";
+import { findPackage, needPackages } from "../../shared/runtime/optional-package.ts";
 
 export interface ContainerEngine {
-  readonly docker: Dockerode;
+  /** Returns the client of the engine's API. Loads the client at the first call, because it takes 10 MB. */
+  docker(): Promise<Dockerode>;
+  /** Sends a GET request without loading the client. Rejects with a `statusCode` if the engine responds with an error. */
+  get(path: string): Promise<unknown>;
   readonly name: "Docker" | "Podman";
   readonly version: string;
   /** The platform of the engine's images, such as linux/amd64. */
@@ -42,15 +47,31 @@ const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: 
   ];
 };
 
-const open = async (
-  make: (socketPath: string) => Dockerode,
-  socketPath: string,
-  path: string,
-): Promise<ContainerEngine | string> => {
-  const docker = make(socketPath);
+const get = async (socketPath: string, path: string): Promise<unknown> => {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  request({ socketPath, path }, resolve).once("error", reject).end();
+  const response = await promise;
+  const body = await text(response);
+  const { statusCode } = response;
+  if (statusCode === 200) return JSON.parse(body);
+  throw Object.assign(new Error(`The engine responded to ${path} with ${statusCode}: ${body}`), { statusCode });
+};
+
+const clientAt = (socketPath: string): (() => Promise<Dockerode>) => {
+  let client: Promise<Dockerode> | undefined;
+  return () => {
+    client ??= import("dockerode").then(({ default: Client }) => new Client({ socketPath }));
+    return client;
+  };
+};
+
+const open = async (socketPath: string, path: string): Promise<ContainerEngine | string> => {
   try {
     const [version, info] = await Promise.race([
-      Promise.all([docker.version(), docker.info()]),
+      Promise.all([
+        get(socketPath, "/version") as Promise<Dockerode.DockerVersion>,
+        get(socketPath, "/info") as Promise<Record<string, unknown>>,
+      ]),
       new Promise<never>((_resolve, reject) =>
         setTimeout(
           () => reject(new Error(`no response within ${RESPONSE_TIMEOUT_MS / 1000} s`)),
@@ -60,13 +81,14 @@ const open = async (
     ]);
     const isPodman = (version.Components ?? []).some(({ Name }) => Name.includes("Podman"));
     return {
-      docker,
+      docker: clientAt(socketPath),
+      get: (path) => get(socketPath, path),
       name: isPodman ? "Podman" : "Docker",
       version: version.Version,
       platform: `${version.Os}/${version.Arch}`,
-      sharesKernel: process.platform === "linux" && info.KernelVersion === release() && info.Name === hostname(),
-      rootless: ((info.SecurityOptions ?? []) as string[]).some((option) => option.includes("rootless")),
-      hasInit: isPodman ? existsSync("/usr/libexec/podman/catatonit") : info.InitBinary !== "",
+      sharesKernel: process.platform === "linux" && info["KernelVersion"] === release() && info["Name"] === hostname(),
+      rootless: ((info["SecurityOptions"] ?? []) as string[]).some((option) => option.includes("rootless")),
+      hasInit: isPodman ? existsSync("/usr/libexec/podman/catatonit") : info["InitBinary"] !== "",
       environment: { PATH: path, [isPodman ? "CONTAINER_HOST" : "DOCKER_HOST"]: `unix://${socketPath}` },
     };
   } catch (error) {
@@ -81,13 +103,16 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";
   const there = sockets.filter(existsSync);
   if (there.length === 0) return `neither Docker nor Podman listens at ${sockets.join(", ")}`;
-  const loaded = await needPackages("Docker or Podman", ["dockerode"], () => import("dockerode")).catch(
+  // A bundler may have packed the client, which is then not installed.
+  const loadable = async () => findPackage("dockerode") ?? import("dockerode");
+  const missing = await needPackages("Docker or Podman", ["dockerode"], loadable).then(
+    () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  if (typeof loaded === "string") return loaded;
+  if (missing !== undefined) return missing;
   const problems: string[] = [];
   for (const socket of there) {
-    const engine = await open((socketPath) => new loaded.default({ socketPath }), socket, environment["PATH"] ?? "");
+    const engine = await open(socket, environment["PATH"] ?? "");
     if (typeof engine !== "string") return engine;
     problems.push(engine);
   }
@@ -98,17 +123,14 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
 export const statusOf = (error: unknown): number | undefined => (error as { statusCode?: number }).statusCode;
 
 /** Returns whether the engine has the image with this id or name. Rejects if the engine does not respond. */
-export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: string): Promise<boolean> =>
-  docker
-    .getImage(image)
-    .inspect()
-    .then(
-      () => true,
-      (error: unknown) => {
-        if (statusOf(error) === 404) return false;
-        throw error;
-      },
-    );
+export const hasImage = (engine: Pick<ContainerEngine, "get">, image: string): Promise<boolean> =>
+  engine.get(`/images/${image}/json`).then(
+    () => true,
+    (error: unknown) => {
+      if (statusOf(error) === 404) return false;
+      throw error;
+    },
+  );
 
 /** Waits until the engine has finished an operation. Rejects if one of the engine's progress messages is an error. */
 export const awaitProgress = (docker: Dockerode, progress: NodeJS.ReadableStream): Promise<void> =>

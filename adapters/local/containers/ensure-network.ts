@@ -14,7 +14,8 @@ const exists = 409;
  */
 export const ensureNetwork = async (engine: ContainerEngine, name: string, scope: string): Promise<void> => {
   const isolated = engine.name === "Docker" ? { [NO_NEIGHBOURS]: "false" } : { isolate: "true" };
-  await engine.docker
+  const docker = await engine.docker();
+  await docker
     .createNetwork({
       Name: name,
       Driver: "bridge",

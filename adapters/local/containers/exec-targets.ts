@@ -39,7 +39,8 @@ const containerTargets = async (
   engine: ContainerEngine,
   flags: readonly string[],
 ): Promise<ExecTarget[]> => {
-  const container = engine.docker.getContainer(containerName(job));
+  const docker = await engine.docker();
+  const container = docker.getContainer(containerName(job));
   const isRunning = await container.inspect().then(
     ({ State }) => State.Running,
     () => false,

@@ -38,7 +38,6 @@ const content = () => ({
  * @param folder holds the image's files while the image is being created
  */
 export const ensureHostImage = async (engine: ContainerEngine, folder: string): Promise<string> => {
-  const { docker } = engine;
   const { folders: made, links, files } = content();
   const digest = createHash("sha256").update(JSON.stringify({ made, links, files })).digest("hex").slice(0, 16);
   const name = `portside-host:${digest}`;
@@ -50,6 +49,7 @@ export const ensureHostImage = async (engine: ContainerEngine, folder: string): 
   for (const [path, text] of files) writeFileSync(join(root, path), text);
   const archive = create({ cwd: root, portable: true }, ["."]);
   const [repo] = name.split(":");
+  const docker = await engine.docker();
   const progress = await docker.importImage(archive as unknown as NodeJS.ReadableStream, { repo, tag: digest });
   await awaitProgress(docker, progress);
   rmSync(root, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 /** Creates and starts one container, reads its log line by line, waits until it ends, and removes it. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type Docker from "dockerode";
 import type { Container, ContainerInspectInfo } from "dockerode";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
@@ -100,7 +101,8 @@ export class RunningContainer implements Running {
   }
 
   async #run(job: ContainerJob, onLine: OnLine): Promise<Exit> {
-    const container = await this.#engine.docker.createContainer(createOptions(job, this.#engine));
+    const docker = await this.#engine.docker();
+    const container = await docker.createContainer(createOptions(job, this.#engine));
     this.#container = container;
     this.#inside = job.port?.inside;
     // The engine reads the image's /etc/passwd, and blocks forever if the file is a pipe.
@@ -114,7 +116,9 @@ export class RunningContainer implements Running {
     const host = NetworkSettings.Networks[job.network]?.IPAddress;
     if (sharesKernel && !rootless && host && job.port !== undefined) this.address = { host, port: job.port.inside };
     this.#pid = State.Pid;
-    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, anonymousVolumes({ Mounts }), job.disk);
+    const unwatch = job.readOnly
+      ? undefined
+      : this.#watchDisk(docker, container, anonymousVolumes({ Mounts }), job.disk);
     try {
       const { ExitCode, OOMKilled } = await this.#follow(container, onLine);
       return {
@@ -132,11 +136,11 @@ export class RunningContainer implements Running {
    * Polls the size of the container's files, and kills the container if they exceed the limit. Neither Docker nor
    * Podman can enforce this limit with every storage driver.
    */
-  #watchDisk(container: Container, volumes: readonly string[], max: number): () => void {
+  #watchDisk(docker: Docker, container: Container, volumes: readonly string[], max: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
       // `exited` reports an engine that does not respond.
-      const written = await measureWrittenBytes(this.#engine.docker, container, volumes).catch(() => 0);
+      const written = await measureWrittenBytes(docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_POLL_MS);
       if (written <= max || this.#overflown !== undefined) return;

@@ -1,8 +1,6 @@
 /** Measures the bytes that a container has written to its own files and to the VOLUMEs of its image. */
+import type Docker from "dockerode";
 import type { Container, ContainerInspectInfo } from "dockerode";
-import type { ContainerEngine } from "./engine.ts";
-
-type Docker = ContainerEngine["docker"];
 
 /** Returns the volumes that the engine created for this container. The mounts of the service are binds, not volumes. */
 export const anonymousVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>

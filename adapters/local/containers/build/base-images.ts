@@ -5,6 +5,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { pipeline } from "node:stream/promises";
+import type Docker from "dockerode";
 import type { ImageInspectInfo } from "dockerode";
 import { Parser } from "tar";
 import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
@@ -33,7 +34,7 @@ const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]):
 /** Serializes pulls of the same image, because a second pull could tag a different image with the checked name. */
 const pulls = new KeyedMutex();
 
-const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
+const pull = async (docker: Docker, name: string, signal: AbortSignal): Promise<void> => {
   const isComplete = /[:@][^/]*$/.test(name);
   const progress = await docker.pull(isComplete ? name : `${name}:latest`, { abortSignal: signal });
   await awaitProgress(docker, progress);
@@ -44,7 +45,7 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
  */
 const exportedTriggers = new Map<string, readonly string[]>();
 
-const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
+const readExportedTriggers = async (docker: Docker, id: string): Promise<readonly string[]> => {
   const texts = new Map<string, string>();
   const parser = new Parser({
     onReadEntry: (entry) => {
@@ -61,17 +62,18 @@ const readExportedTriggers = async ({ docker }: ContainerEngine, id: string): Pr
 
 const triggersOf = async (engine: ContainerEngine, { Id, Config }: ImageInspectInfo): Promise<readonly string[]> => {
   if (engine.name === "Docker") return Config?.OnBuild ?? [];
-  const triggers = exportedTriggers.get(Id) ?? (await readExportedTriggers(engine, Id));
+  const triggers = exportedTriggers.get(Id) ?? (await readExportedTriggers(await engine.docker(), Id));
   exportedTriggers.set(Id, triggers);
   return triggers;
 };
 
 const inspectOrPull = (engine: ContainerEngine, name: string, signal: AbortSignal): Promise<ImageInspectInfo> =>
   pulls.take(name, signal, async () => {
-    const image = engine.docker.getImage(name);
+    const docker = await engine.docker();
+    const image = docker.getImage(name);
     return image.inspect().catch(async (error: unknown) => {
       if (statusOf(error) !== 404) throw error;
-      await pull(engine, name, signal);
+      await pull(docker, name, signal);
       return image.inspect();
     });
   });

@@ -16,14 +16,14 @@ import { limitProcesses } from "./limit-processes.ts";
 const PERIOD = 100_000;
 
 const buildWithApi = async (
-  { docker }: ContainerEngine,
+  engine: ContainerEngine,
   build: ContainerBuild,
   context: Readable,
 ): Promise<BuildOutput> => {
   const { tag, labels, limits, network, networkName, print, signal } = build;
   const output = new BuildOutput(print);
-  using _limited =
-    networkName === undefined ? undefined : await limitProcesses({ docker }, networkName, limits.processes);
+  const docker = await engine.docker();
+  using _limited = networkName === undefined ? undefined : await limitProcesses(docker, networkName, limits.processes);
   const answer = await docker.buildImage(context as NodeJS.ReadableStream, {
     t: tag,
     labels: { ...labels },
@@ -98,5 +98,6 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
   signal.throwIfAborted();
   const failure = output.end();
   if (failure !== undefined) throw new BuildError(failure);
-  return (await engine.docker.getImage(tag).inspect()).Id;
+  const docker = await engine.docker();
+  return (await docker.getImage(tag).inspect()).Id;
 };

@@ -6,9 +6,7 @@
  */
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import type { ContainerEngine } from "../engine.ts";
-
-type Docker = ContainerEngine["docker"];
+import type Docker from "dockerode";
 
 const limit = async (docker: Docker, id: string, network: string, processes: number): Promise<void> => {
   const container = docker.getContainer(id);
@@ -18,11 +16,7 @@ const limit = async (docker: Docker, id: string, network: string, processes: num
 };
 
 /** @param network the network of the containers to limit; only this server's containers use the network */
-export const limitProcesses = async (
-  { docker }: Pick<ContainerEngine, "docker">,
-  network: string,
-  processes: number,
-): Promise<Disposable> => {
+export const limitProcesses = async (docker: Docker, network: string, processes: number): Promise<Disposable> => {
   const asked = { filters: { type: ["container" as const], event: ["create"] } };
   const events = (await docker.getEvents(asked)) as unknown as Readable;
   // If the engine stops, the build itself reports the failure.
