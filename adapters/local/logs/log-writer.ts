@@ -16,6 +16,7 @@ import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { isDamage } from "../data-folder/data-folder-error.ts";
 import { fileIdOf } from "../data-folder/file-id.ts";
+import { type Amount, Backlog, reaches } from "./backlog.ts";
 import { LogFile } from "./log-file.ts";
 import { LOG_ENDING, logPath } from "./log-path.ts";
 import { LogRepairs } from "./log-repairs.ts";
@@ -23,21 +24,10 @@ import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 
 const FLUSH_MS = 200;
 
-/** The number of entries, and of the characters in them. */
-interface Amount {
-  readonly entries: number;
-  readonly letters: number;
-}
-
 /** Batch size; one write blocks the event loop for about half a millisecond. */
 const BATCH: Amount = { entries: 50, letters: 1024 * 1024 };
 /** Pause between two writes, as a multiple of the first one's duration, so that requests can run meanwhile. */
 const REST = 2;
-/** When this much is waiting, backpressure stops writers until half of it is written. */
-const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
-
-const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
-  amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
 const RETAIN_MS = 10 * 60_000;
 const LOSING_MS = 30_000;
 /** Minimum time between two attempts to open a file, so that not every entry causes an attempt. */
@@ -81,12 +71,11 @@ export class LogWriter {
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
   readonly #repairs: LogRepairs;
   readonly #retention: NodeJS.Timeout;
-  readonly #waiting = { entries: 0, letters: 0 };
+  readonly #backlog = new Backlog();
   #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #retaining = false;
   #timer: NodeJS.Timeout | undefined;
-  #room: PromiseWithResolvers<void> | undefined;
 
   constructor(config: LogWriterConfig) {
     this.#config = config;
@@ -104,9 +93,7 @@ export class LogWriter {
     const now = this.#config.clock.now();
     // If another process's clock is ahead, its time would shift all later entries. Use this machine's time instead.
     this.#take(entry, at === undefined || at > now ? now : at);
-    if (!reaches(this.#waiting, FULL)) return undefined;
-    this.#room ??= Promise.withResolvers();
-    return this.#room.promise;
+    return this.#backlog.room();
   }
 
   /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
@@ -122,7 +109,7 @@ export class LogWriter {
 
   /** Number of entries not yet written to a file. */
   get waiting(): number {
-    return this.#waiting.entries;
+    return this.#backlog.entries;
   }
 
   /** True if entries were lost within the last 30 seconds. */
@@ -163,6 +150,8 @@ export class LogWriter {
     clearInterval(this.#retention);
     clearTimeout(this.#timer);
     this.flush();
+    // An engine that has closed its log lets its instances continue.
+    this.#backlog.release();
     for (const { file } of this.#accounts.values()) file.close();
     this.#accounts.clear();
     await this.#repairs.close();
@@ -188,7 +177,7 @@ export class LogWriter {
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
       account.waiting.push(row);
-      this.#count(1, lettersOf(row));
+      this.#backlog.add(lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
       // Drop only an entry that can never be written: a retry of the call would duplicate the others.
@@ -206,11 +195,6 @@ export class LogWriter {
       this.#replace(account, account.file.path, cause);
       return undefined;
     }
-  }
-
-  #count(entries: number, letters: number): void {
-    this.#waiting.entries += entries;
-    this.#waiting.letters += letters;
   }
 
   #account(owner: AccountId): AccountLog {
@@ -261,11 +245,9 @@ export class LogWriter {
       this.#accounts.set(owner, account);
       if (reaches(done, BATCH)) break;
     }
-    if (this.#waiting.entries > 0)
+    if (this.#backlog.entries > 0)
       this.#timer = setTimeout(() => this.#flushSome(), (performance.now() - begun) * REST);
-    if (reaches(this.#waiting, FULL, 0.5)) return;
-    this.#room?.resolve();
-    this.#room = undefined;
+    this.#backlog.release();
   }
 
   /** Writes the entries that are waiting now. Yields to the event loop between batches. */
@@ -287,9 +269,9 @@ export class LogWriter {
       this.#lost(batch.length, cause);
     }
     account.waiting = account.waiting.slice(batch.length);
-    const letters = batch.reduce((sum, row) => sum + lettersOf(row), 0);
-    this.#count(-batch.length, -letters);
-    return { entries: batch.length, letters };
+    const done = { entries: batch.length, letters: batch.reduce((sum, row) => sum + lettersOf(row), 0) };
+    this.#backlog.remove(done);
+    return done;
   }
 
   #writeBatch(account: AccountLog, batch: readonly NewRow[]): readonly unknown[] {

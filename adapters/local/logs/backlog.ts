@@ -1,0 +1,57 @@
+/** Counts entries that wait to be written or sent, and slows their writers down while too many wait. */
+
+/** The number of entries, and of the characters in them. */
+export interface Amount {
+  readonly entries: number;
+  readonly letters: number;
+}
+
+/** When this much is waiting, backpressure stops writers until half of it is gone. */
+const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
+
+/** Returns whether an amount reaches this part of the bound. */
+export const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
+  amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
+
+export class Backlog implements Amount {
+  #entries = 0;
+  #letters = 0;
+  #room: PromiseWithResolvers<void> | undefined;
+
+  get entries(): number {
+    return this.#entries;
+  }
+
+  get letters(): number {
+    return this.#letters;
+  }
+
+  /** True if twice as much is waiting as the amount at which writers must wait. */
+  get overflows(): boolean {
+    return reaches(this, FULL, 2);
+  }
+
+  add(letters: number): void {
+    this.#entries += 1;
+    this.#letters += letters;
+  }
+
+  remove({ entries, letters }: Amount): void {
+    this.#entries -= entries;
+    this.#letters -= letters;
+  }
+
+  /** Returns a promise if the backlog is full. The promise resolves when half of the backlog is gone. */
+  room(): Promise<void> | undefined {
+    if (!reaches(this, FULL)) return undefined;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
+  }
+
+  /** Lets the writers continue if there is room. */
+  release(): void {
+    if (reaches(this, FULL, 0.5)) return;
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+}
